@@ -1,0 +1,71 @@
+"""Steelyard weighs retrieval and RAG systems."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.errors import (
+        DuplicateError,
+        InputError,
+        MeasureError,
+        NoCommonQueryError,
+        OutputError,
+        SteelyardError,
+        UnknownMeasureError,
+    )
+    from steelyard.evaluate import evaluate
+    from steelyard.measures import Alignment, Measure, definitions, measure, parse
+    from steelyard.plain import (
+        bpref,
+        dcg,
+        err,
+        f,
+        f1,
+        hit_rate,
+        judged,
+        map,
+        mrr,
+        ndcg,
+        precision,
+        r_precision,
+        rbp,
+        recall,
+        recall_cap,
+        score,
+    )
+    from steelyard.run import Run
+    from steelyard.scores import Scores
+    from steelyard.truth import Truth
+
+_HOMES = {
+    "errors": "DuplicateError InputError MeasureError NoCommonQueryError OutputError SteelyardError UnknownMeasureError",
+    "evaluate": "evaluate",
+    "measures": "Alignment Measure definitions measure parse",
+    "plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall recall_cap score",
+    "run": "Run",
+    "scores": "Scores",
+    "truth": "Truth",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "Alignment", "DuplicateError", "InputError", "Measure", "MeasureError", "NoCommonQueryError", "OutputError", "Run",
+    "Scores", "SteelyardError", "Truth", "UnknownMeasureError", "bpref", "dcg", "definitions", "err", "evaluate", "f",
+    "f1", "hit_rate", "judged", "map", "measure", "mrr", "ndcg", "parse", "precision", "r_precision", "rbp", "recall",
+    "recall_cap", "score",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that importing Steelyard costs next to nothing."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
+    value = getattr(import_module(f"steelyard.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

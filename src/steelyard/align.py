@@ -1,0 +1,338 @@
+"""The seam: any run and a truth in, one Alignment out.
+
+Order, duplicates, disorder, missing and unjudged queries are all settled here; no measure ever sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from steelyard.errors import DuplicateError, InputError, NoCommonQueryError
+from steelyard.measures.alignment import Alignment, Bools, Floats, Ints
+from steelyard.schema import RunReader
+from steelyard.truth import Hashes, OnDuplicate, Truth, hash_ids
+
+_CELLS_PER_ROW = 4
+_SHOWN_IDS = 3
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """An alignment, and what the run held besides."""
+
+    alignment: Alignment
+    n_unjudged_queries: int
+
+
+def align(truth: Truth, run: RunReader, *, on_duplicate: OnDuplicate = "error") -> Aligned:
+    """Read a run batch by batch and keep the ranks of its judged documents.
+
+    Memory holds a few batches and the judged documents, however long the run is.  Queries whose rows stand in several
+    blocks are read a second time, together.
+
+    Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
+    """
+    hits = _Hits(truth, run, on_duplicate)
+    for frame in _whole_queries(run.batches()):
+        hits.add(frame)
+    if hits.scattered:
+        hits.add_scattered()
+    if not hits.seen.any():
+        raise _no_common_query(truth, run.name, sorted(hits.unjudged))
+    return Aligned(hits.alignment(), len(hits.unjudged))
+
+
+def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same rows in frames that end where a query's block ends."""
+    held: list[pl.DataFrame] = []
+    for batch in batches:
+        if batch.is_empty():
+            continue
+        queries = batch["query_id"]
+        last = queries[-1]
+        others = np.flatnonzero((queries != last).to_numpy())
+        cut = int(others[-1]) + 1 if len(others) else 0
+        if held and (cut or held[0]["query_id"][0] != last):
+            yield pl.concat([*held, batch[:cut]], rechunk=True)
+            held = []
+        elif cut:
+            yield batch[:cut]
+        held.append(batch[cut:])
+    if held:
+        yield pl.concat(held, rechunk=True)
+
+
+@dataclass
+class _Hits:
+    """What is kept of a run while it is read."""
+
+    truth: Truth
+    run: RunReader
+    on_duplicate: OnDuplicate
+    unjudged: set[str] = field(default_factory=set)
+    scattered: set[int] = field(default_factory=set)
+    query: list[Ints] = field(default_factory=list)
+    rank: list[Ints] = field(default_factory=list)
+    label: list[Ints] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.n_retrieved: Ints = np.zeros(len(self.truth), np.int64)
+        self.seen = np.zeros(len(self.truth), bool)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take a frame of whole blocks; a query met for the second time is put aside."""
+        queries = frame["query_id"]
+        starts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
+        counts = np.diff(starts, append=frame.height)
+        ids = queries.gather(starts).to_list()
+        position = self.truth.position
+        query = np.fromiter((position.get(id, -1) for id in ids), np.int64, len(ids))
+        if (query < 0).any():
+            self.unjudged.update(id for id, q in zip(ids, query, strict=True) if q < 0)
+        fresh = (query >= 0) & ~self.seen[query]
+        first_of_its_kind = np.zeros(len(query), bool)
+        first_of_its_kind[np.unique(query, return_index=True)[1]] = True
+        again = (query >= 0) & ~(fresh & first_of_its_kind)
+        self.scattered.update(query[again].tolist())
+        taken = fresh & first_of_its_kind
+        if not taken.all():
+            frame, query, counts = frame.filter(np.repeat(taken, counts)), query[taken], counts[taken]
+        self.seen[query] = True
+        if len(query):
+            self._take(frame, query, counts)
+
+    def add_scattered(self) -> None:
+        """Read the run again for the queries whose rows came in several blocks, and replace what is known of them."""
+        scattered = np.array(sorted(self.scattered))
+        wanted = pl.Series("query_id", [self.truth.query_ids[q] for q in scattered])
+        rows = [batch.filter(pl.col("query_id").is_in(wanted.implode())) for batch in self.run.batches()]
+        frame = pl.concat(rows).sort("query_id", maintain_order=True)
+        # The truth's queries ascend by bytes, and so do the sorted rows: blocks and positions agree.
+        stale = np.zeros(len(self.truth), bool)
+        stale[scattered] = True
+        for i, query in enumerate(self.query):
+            kept = ~stale[query]
+            self.query[i], self.rank[i], self.label[i] = query[kept], self.rank[i][kept], self.label[i][kept]
+        queries = frame["query_id"]
+        starts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
+        self._take(frame, scattered, np.diff(starts, append=frame.height))
+
+    def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
+        hashes = hash_ids(frame["doc_id"])
+        if (duplicate := _find_duplicate(frame["doc_id"], hashes, counts)) is not None:
+            frame, counts = self._settle_duplicates(frame, counts, duplicate)
+            hashes = hash_ids(frame["doc_id"])
+        order = _canonical_order(frame, counts)
+        if order is not None:
+            frame, hashes = frame[order], hashes[order]
+        rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
+        block = np.repeat(np.arange(len(counts)), counts)[rows]
+        self.n_retrieved[query] = counts
+        self.query.append(query[block])
+        self.rank.append(rows - (np.cumsum(counts) - counts)[block] + 1)
+        self.label.append(label)
+
+    def _settle_duplicates(self, frame: pl.DataFrame, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
+        if self.on_duplicate == "error":
+            query_id, doc_id = frame["query_id"][row], frame["doc_id"][row]
+            raise DuplicateError(
+                f"{self.run.locate(query_id, doc_id)}: document {doc_id!r} is retrieved twice for query {query_id!r}; "
+                "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+            )
+        block = pl.Series("block", np.repeat(np.arange(len(counts)), counts))
+        frame = frame.with_columns(block)
+        if self.on_duplicate == "max":
+            frame = frame.sort("block", "score", descending=[False, True], maintain_order=True)
+        frame = frame.unique(["block", "doc_id"], keep="first", maintain_order=True)
+        return frame.drop("block"), np.bincount(frame["block"].to_numpy(), minlength=len(counts))
+
+    def alignment(self) -> Alignment:
+        """Everything in the truth's order."""
+        query, rank, label = (np.concatenate([np.zeros(0, np.int64), *parts])
+                              for parts in (self.query, self.rank, self.label))  # fmt: skip
+        gain = self.truth.gain[label]
+        return _in_order(self.truth, query, rank, gain, self.n_retrieved, self.seen)
+
+
+def _in_order(
+    truth: Truth, query: Ints, rank: Ints, gain: Floats, n_retrieved: Ints, seen: Bools
+) -> Alignment:  # fmt: skip
+    order = np.lexsort((rank, query))
+    return Alignment(
+        query_id=truth.query_ids,
+        n_retrieved=n_retrieved,
+        missing=~seen,
+        starts=np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(truth))))),
+        hit_rank=rank[order],
+        hit_gain=gain[order],
+        ideal_starts=truth.starts,
+        ideal_gain=truth.gain,
+    )
+
+
+def align_rankings(truth: Truth, rankings: Mapping[str, Mapping[str, float] | list[str]], name: str) -> Aligned:
+    """The same for a run held as {query_id: {doc_id: score}} or {query_id: [doc_ids, best first]}.
+
+    Only judged documents are looked up: their rank is one more than the number of scores above theirs.
+
+    Raises   InputError, DuplicateError, NoCommonQueryError.
+    """
+    query: list[int] = []
+    rank: list[int] = []
+    gain: list[float] = []
+    n_retrieved: Ints = np.zeros(len(truth), np.int64)
+    seen = np.zeros(len(truth), bool)
+    for i, (query_id, labels) in enumerate(zip(truth.query_ids, truth.labels, strict=True)):
+        ranking = rankings.get(query_id)
+        if ranking is None:
+            continue
+        seen[i], n_retrieved[i] = True, len(ranking)
+        ranks = _listed_ranks if isinstance(ranking, list) else _scored_ranks
+        found, places = ranks(ranking, labels, f"{name}, query {query_id!r}")  # type: ignore[operator]
+        query += [i] * len(found)
+        rank += places
+        gain += [labels[doc] for doc in found]
+    unjudged = rankings.keys() - truth.position.keys()
+    if not seen.any():
+        raise _no_common_query(truth, name, sorted(unjudged))
+    found_query, found_rank = np.array(query, np.int64), np.array(rank, np.int64)
+    return Aligned(_in_order(truth, found_query, found_rank, np.array(gain, float), n_retrieved, seen), len(unjudged))
+
+
+def _listed_ranks(ranking: list[str], labels: Mapping[str, float], where: str) -> tuple[list[str], list[int]]:
+    if len(set(ranking)) < len(ranking):
+        twice = next(doc for doc in ranking if ranking.count(doc) > 1)
+        raise DuplicateError(f"{where}: document {twice!r} is retrieved twice; remove one")
+    found = [(doc, place) for place, doc in enumerate(ranking, 1) if doc in labels]
+    return [doc for doc, _ in found], [place for _, place in found]
+
+
+def _scored_ranks(
+    ranking: Mapping[str, float], labels: Mapping[str, float], where: str
+) -> tuple[list[str], list[int]]:  # fmt: skip
+    try:
+        descending = -np.fromiter(ranking.values(), float, len(ranking))
+        finite = bool(np.isfinite(descending).all())
+    except (TypeError, ValueError):
+        finite = False
+    if not finite or (ranking and isinstance(next(iter(ranking.values())), str)):
+        doc, score = next((item for item in ranking.items() if not _is_finite(item[1])), ("?", "?"))
+        raise InputError(f"{where}, document {doc!r}: score {score!r} is not a finite number")
+    if (descending[1:] < descending[:-1]).any():
+        descending.sort()
+    found = [doc for doc in labels if doc in ranking]
+    own = -np.array([ranking[doc] for doc in found], float)
+    above = np.searchsorted(descending, own, "left")
+    tied = np.searchsorted(descending, own, "right") - above > 1
+    ranks = (above + 1).tolist()
+    if tied.any():
+        groups: dict[float, list[str]] = {}
+        for i in np.flatnonzero(tied).tolist():
+            score = ranking[found[i]]
+            if score not in groups:
+                groups[score] = sorted((doc for doc, s in ranking.items() if s == score), reverse=True)
+            ranks[i] += groups[score].index(found[i])
+    return found, ranks
+
+
+def _is_finite(score: object) -> bool:
+    return not isinstance(score, str) and bool(np.isfinite(score))  # type: ignore[call-overload]
+
+
+def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
+    """Rows by score descending, then doc_id descending by bytes, within each block; None if they stand so already."""
+    score = frame["score"].to_numpy()
+    follows = np.ones(len(score), bool)
+    follows[np.cumsum(counts) - counts] = False
+    rises = np.zeros(len(score), bool)
+    rises[1:] = score[1:] >= score[:-1]
+    suspects = np.flatnonzero(rises & follows)
+    if not len(suspects):
+        return None
+    tied = score[suspects] == score[suspects - 1]
+    doc_ids = frame["doc_id"]
+    tied[tied] = (doc_ids.gather(suspects[tied]) < doc_ids.gather(suspects[tied] - 1)).to_numpy()
+    wrong = suspects[~tied]
+    if not len(wrong):
+        return None
+    block = np.repeat(np.arange(len(counts)), counts)
+    bad = np.zeros(len(counts), bool)
+    bad[block[wrong]] = True
+    rows = np.flatnonzero(bad[block])
+    order = np.arange(len(score))
+    order[rows] = _sorted_rows(block[rows], score[rows], doc_ids.gather(rows), rows)
+    return order
+
+
+def _sorted_rows(block: Ints, score: Floats, doc_ids: pl.Series, rows: Ints) -> Ints:
+    """Rows in canonical order; ids are compared only where scores are equal."""
+    order = np.lexsort((-score, block))
+    same = np.zeros(len(order) + 1, bool)
+    same[1:-1] = (score[order][1:] == score[order][:-1]) & (block[order][1:] == block[order][:-1])
+    tied = np.flatnonzero(same[:-1] | same[1:])
+    if len(tied):
+        group = np.cumsum(~same[:-1])[tied]
+        ties = pl.DataFrame({"group": group, "doc_id": doc_ids.gather(order[tied]), "row": order[tied]})
+        order[tied] = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
+    return rows[order]
+
+
+def _find_duplicate(doc_ids: pl.Series, hashes: Hashes, counts: Ints) -> int | None:
+    """A row whose document stands in its block already, or None.
+
+    Every row writes its number into a cell of its block's own table; whoever finds another's number there has met
+    an equal or a collision.  Losers try again without the winners until none is left.
+    """
+    cells = 2 ** np.ceil(np.log2(counts * _CELLS_PER_ROW)).astype(np.int64)
+    first = np.cumsum(cells) - cells
+    cell = np.repeat(first, counts)
+    cell += ((hashes >> np.uint64(20)) & np.repeat((cells - 1).astype(np.uint64), counts)).view(np.int64)
+    table = np.empty(int(cells.sum()), np.int64)
+    rows = np.arange(len(hashes))
+    while len(rows):
+        table[cell[rows]] = rows
+        winner = table[cell[rows]]
+        lost = winner != rows
+        rows, winner = rows[lost], winner[lost]
+        alike = hashes[rows] == hashes[winner]
+        if alike.any():
+            same = (doc_ids.gather(rows[alike]) == doc_ids.gather(winner[alike])).to_numpy()
+            if same.any():
+                return int(rows[alike][same][0])
+    return None
+
+
+def _no_common_query(truth: Truth, run_name: str, run_ids: list[str]) -> NoCommonQueryError:
+    ours, theirs = truth.query_ids[:_SHOWN_IDS], run_ids[:_SHOWN_IDS]
+    shown = f"the truth has {', '.join(map(repr, ours))}; the run has {', '.join(map(repr, theirs)) or 'none'}"
+    return NoCommonQueryError(f"{run_name}: no query of the run is in the truth: {shown}" + _slip(truth, run_ids))
+
+
+def _slip(truth: Truth, run_ids: list[str]) -> str:
+    """Why ids that should be equal are not, where one simple change would make them so."""
+    slips = {
+        "upper and lower case differ": str.casefold,
+        "white space around the ids differs": str.strip,
+        "leading zeros or a decimal point differ; ids are text": _as_number,
+        "one side has a prefix that the other lacks": _without_prefix,
+    }
+    for reason, fold in slips.items():
+        ours = {fold(id) for id in truth.query_ids}
+        if any(fold(id) in ours for id in run_ids):
+            return f"; {reason}"
+    return "; are these files of the same collection, and is the truth the first one?"
+
+
+def _as_number(text: str) -> str:
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text
+
+
+def _without_prefix(text: str) -> str:
+    return text.lstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-:# ").lstrip("0") or text

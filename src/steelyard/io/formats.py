@@ -1,0 +1,139 @@
+"""Which format a file has, and the reader for it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from steelyard.errors import InputError
+from steelyard.io import json_files, tables, trec
+from steelyard.io.objects import RunDict, truth_from_dict
+from steelyard.io.source import Source
+from steelyard.schema import COLUMN_NAMES
+
+FORMATS = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "beir")
+_BY_SUFFIX = {
+    ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
+    ".pq": "parquet", ".arrow": "arrow", ".ipc": "arrow", ".feather": "arrow",
+}  # fmt: skip
+_BEIR_SPLITS = ("test", "dev", "train")
+
+
+class _Batches(Protocol):
+    name: str
+
+    def batches(self) -> Iterator[pl.DataFrame]: ...
+    def locate(self, query_id: str, doc_id: str) -> str: ...
+
+
+@dataclass
+class TruthFile:
+    """A truth that is about to be read."""
+
+    name: str
+    frame: Callable[[], pl.DataFrame]
+    locate: Callable[[str, str], str]
+    digest: Callable[[], str]
+
+
+@dataclass
+class RunFile:
+    """A run that is about to be read: as a stream of frames, or as a dict that is there already."""
+
+    name: str
+    reader: _Batches | RunDict
+    digest: Callable[[], str]
+
+
+def sniff(source: Source) -> str:
+    """The format that the suffix tells, else the content; a table with known column names, else TREC.
+
+    Raises   InputError for a file without content.
+    """
+    head = source.head()
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
+    if source.suffix in _BY_SUFFIX and source.suffix != ".tsv":
+        return _BY_SUFFIX[source.suffix]
+    text = head.lstrip()
+    if text.startswith(b"{"):
+        return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or b'"retrieved"' in text[:4096] else "json"
+    first_line = text.split(b"\n")[0].decode(errors="replace").strip().lower()
+    names = {name for spellings in COLUMN_NAMES.values() for name in spellings}
+    for separator, name in (("\t", "tsv"), (",", "csv")):
+        if sum(word.strip('" ') in names for word in first_line.split(separator)) >= 2:
+            return name
+    return "trec"
+
+
+def _source(path: str | Path, format: str | None) -> tuple[Source, str]:
+    if format is not None and format not in FORMATS:
+        raise InputError(f"no format is called {format!r}; there are {', '.join(FORMATS)}")
+    source = Source(path)
+    return source, format or sniff(source)
+
+
+def open_run(path: str | Path, format: str | None = None) -> RunFile:
+    """A run from a file; nothing but its head has been read yet (a JSON file is read whole).
+
+    Raises   InputError.
+    """
+    source, format = _source(path, format)
+    reader: _Batches | RunDict
+    if format == "json":
+        reader = RunDict.checked(json_files.read_json(source), source.stem)
+    elif format == "trec":
+        reader = trec.TrecFile(source, trec.RUN)
+    elif format == "beir":
+        raise InputError(f"{source.name}: a BEIR folder holds a truth, not a run")
+    else:
+        reader = _table(source, format, "run")
+    return RunFile(source.stem, reader, source.digest)
+
+
+def open_truth(path: str | Path, format: str | None = None) -> TruthFile:
+    """A truth from a file or a BEIR folder.
+
+    Raises   InputError.
+    """
+    if format == "beir" or (format is None and str(path) != "-" and Path(path).is_dir()):
+        return _beir(Path(path))
+    source, format = _source(path, format)
+    if format == "json":
+        frame = partial(lambda: truth_from_dict(json_files.read_json(source), source.name))
+        return TruthFile(source.stem, frame, lambda query, doc: source.name, source.digest)
+    reader: _Batches = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
+    return TruthFile(reader.name, lambda: pl.concat(reader.batches()), reader.locate, source.digest)
+
+
+def _table(source: Source, format: str, kind: tables.Kind) -> _Batches:
+    if format == "jsonl":
+        return json_files.JsonLines(source, kind)
+    if format in ("csv", "tsv"):
+        return tables.delimited(source, "," if format == "csv" else "\t", kind)
+    return tables.columnar(source, pl.scan_parquet if format == "parquet" else pl.scan_ipc, kind)
+
+
+def _beir(folder: Path) -> TruthFile:
+    """The labels of a BEIR folder: qrels/test.tsv, else dev, else train, else the only file there."""
+    files = sorted((folder / "qrels").glob("*.tsv"))
+    if not files:
+        raise InputError(f"{folder}: is no BEIR folder; it has no qrels/*.tsv")
+    chosen = next((file for split in _BEIR_SPLITS for file in files if file.stem == split), files[0])
+    truth = open_truth(chosen)
+    parts = [chosen, *(path for name in ("queries.jsonl", "corpus.jsonl") if (path := folder / name).exists())]
+
+    def digest() -> str:
+        each = "".join(Source(part).digest() for part in parts)
+        return "sha256:" + hashlib.sha256(each.encode()).hexdigest()
+
+    return TruthFile(folder.name, truth.frame, truth.locate, digest)

@@ -1,0 +1,158 @@
+"""Objects in memory: dicts, frames of three libraries, and ranx's Qrels and Run."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from steelyard.errors import InputError
+from steelyard.io.tables import Kind, Table, in_memory
+from steelyard.schema import COLUMN_NAMES, TRUTH
+
+ByQuery = Mapping[object, object]
+
+
+def is_frame(data: object) -> bool:
+    """Whether this is a Polars, pandas or PyArrow table."""
+    return isinstance(data, pl.DataFrame | pl.LazyFrame) or hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
+
+
+def _is_pandas(data: object) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
+
+
+def to_polars(data: object) -> pl.DataFrame:
+    """A frame of another library as ours; only columns that Steelyard knows are taken."""
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data
+    if _is_pandas(data):
+        known = {name for spellings in COLUMN_NAMES.values() for name in spellings}
+        columns = [c for c in data.columns if str(c).lower() in known]  # type: ignore[attr-defined]
+        return pl.DataFrame({str(c): data[c].tolist() for c in columns or data.columns}, strict=False)  # type: ignore[index,attr-defined]
+    return pl.DataFrame(data)  # type: ignore[arg-type]
+
+
+def ranx_dict(data: object) -> ByQuery | None:
+    """The dict behind a ranx Qrels or Run, or None."""
+    if type(data).__module__.partition(".")[0] == "ranx" and hasattr(data, "to_dict"):
+        return data.to_dict()  # type: ignore[no-any-return]
+    return None
+
+
+def frame_digest(frame: pl.DataFrame) -> str:
+    """A fingerprint of the rows of a frame, whatever their order."""
+    ordered = frame.sort(frame.columns[:2])
+    return "sha256:" + hashlib.sha256(ordered.write_csv(include_header=False).encode()).hexdigest()
+
+
+def truth_frame(data: object, name: str) -> pl.DataFrame:
+    """Labels of any accepted kind as a frame of schema TRUTH; a query without labels has one row without doc_id."""
+    data = ranx_dict(data) or data
+    if is_frame(data):
+        return pl.concat(in_memory(to_polars(data), name, "truth").batches())
+    if not isinstance(data, Mapping):
+        raise InputError(
+            f"{name}: cannot be read from {type(data).__name__}; "
+            "pass a path, a dict {query_id: {doc_id: gain}} or a frame with query_id, doc_id and gain"
+        )
+    return truth_from_dict(data, name)
+
+
+def truth_from_dict(data: ByQuery, name: str) -> pl.DataFrame:
+    """{query_id: {doc_id: gain}} or {query_id: [relevant doc_ids]}."""
+    queries: list[str] = []
+    docs: list[str | None] = []
+    gains: list[float | None] = []
+    for query, labels in data.items():
+        query_id = text_id(query, name, "a query id")
+        if isinstance(labels, str) or not isinstance(labels, Mapping | Iterable):
+            raise InputError(f"{name}, query {query_id!r}: {labels!r} is neither {{doc_id: gain}} nor a list of ids")
+        pairs = labels.items() if isinstance(labels, Mapping) else ((doc, 1.0) for doc in labels)
+        before = len(docs)
+        for doc, gain in pairs:
+            docs.append(text_id(doc, name, f"a document id of query {query_id!r}"))
+            gains.append(finite(gain, f"{name}, query {query_id!r}, document {doc!r}: gain"))
+        if len(docs) == before:
+            docs.append(None)
+            gains.append(None)
+        queries += [query_id] * (len(docs) - len(queries))
+    return pl.DataFrame([queries, docs, gains], schema=TRUTH)
+
+
+def text_id(value: object, name: str, what: str) -> str:
+    """An id as text; whole numbers are converted."""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        return str(value.__index__())
+    raise InputError(f"{name}: {what} is {value!r} ({type(value).__name__}); ids are text or whole numbers")
+
+
+def finite(value: object, where: str) -> float:
+    """A finite float, from any number but not from text."""
+    try:
+        number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{where} {value!r} is not a finite number")
+    return number
+
+
+@dataclass
+class RunDict:
+    """A run held as {query_id: {doc_id: score}} with text ids, or {query_id: [doc_ids]} in order."""
+
+    name: str
+    rankings: Mapping[str, Mapping[str, float] | list[str]]
+
+    @classmethod
+    def checked(cls, data: ByQuery, name: str) -> RunDict:
+        """Check the outline and convert ids that are whole numbers; scores are looked at when they are needed.
+
+        Raises   InputError naming the query.
+        """
+        rankings: dict[str, Mapping[str, float] | list[str]] = {}
+        for query, ranking in data.items():
+            query_id = query if type(query) is str else text_id(query, name, "a query id")
+            if isinstance(ranking, Mapping):
+                if set(map(type, ranking)) - {str}:
+                    ranking = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
+                rankings[query_id] = ranking
+            elif isinstance(ranking, Iterable) and not isinstance(ranking, str):
+                rankings[query_id] = [text_id(d, name, f"a document id of query {query_id!r}") for d in ranking]
+            else:
+                raise InputError(f"{name}, query {query_id!r}: {ranking!r} is neither {{doc_id: score}} nor a list")
+        if not rankings:
+            raise InputError(f"{name}: holds no query; expected {{query_id: {{doc_id: score}}}}")
+        return cls(name, rankings)
+
+    def table(self) -> Table:
+        """The same run as a table."""
+        queries: list[str] = []
+        docs: list[str] = []
+        scores: list[float] = []
+        for query, ranking in self.rankings.items():
+            docs += ranking
+            queries += [query] * len(ranking)
+            if isinstance(ranking, Mapping):
+                scores += [finite(s, f"{self.name}, query {query!r}, document {d!r}: score") for d, s in ranking.items()]
+            else:
+                scores += range(0, -len(ranking), -1)
+        frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "score": pl.Series(scores, dtype=pl.Float64)})
+        return in_memory(frame, self.name, "run")
+
+
+def run_table(data: object, name: str) -> Table:
+    """A run that is a frame of any library."""
+    return in_memory(to_polars(data), name, "run")
+
+
+__all__ = ["Kind", "RunDict", "finite", "frame_digest", "is_frame", "ranx_dict", "run_table", "text_id", "to_polars",
+           "truth_frame", "truth_from_dict"]  # fmt: skip

@@ -1,0 +1,145 @@
+"""Where bytes come from: a file, plain or compressed, or standard input."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TypeVar, cast
+
+from steelyard.errors import InputError
+
+BLOCK_BYTES = 4 << 20
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Source:
+    """A named stream of bytes that can be read again.
+
+    path   a file, or "-" for standard input, which is kept in memory once read
+    name   what messages call it
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.is_stdin = str(path) == "-"
+        self.name = "standard input" if self.is_stdin else str(path)
+        if not self.is_stdin and not self.path.exists():
+            raise InputError(f"{self.name}: there is no such file; check the path")
+        if not self.is_stdin and self.path.is_dir():
+            raise InputError(f"{self.name}: is a folder, not a file; only a BEIR folder can be read as a truth")
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folders, compression and format: what a system is called by default."""
+        if self.is_stdin:
+            return "stdin"
+        name = self.path.name.removesuffix(".gz").removesuffix(".zst")
+        return Path(name).stem or name
+
+    @property
+    def suffix(self) -> str:
+        """The format's suffix, below a .gz or .zst."""
+        return Path(self.path.name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+
+    @cached_property
+    def _stdin(self) -> bytes:
+        return sys.stdin.buffer.read()
+
+    def _open_raw(self) -> IO[bytes]:
+        if self.is_stdin:
+            return io.BytesIO(self._stdin)
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read ({error.strerror or error})") from error
+
+    @cached_property
+    def compression(self) -> str | None:
+        """Which compression the first bytes tell of, whatever the file is called."""
+        with self._open_raw() as raw:
+            magic = raw.read(4)
+        return "gzip" if magic.startswith(_GZIP) else "zstd" if magic.startswith(_ZSTD) else None
+
+    def open(self) -> IO[bytes]:
+        """The decompressed bytes."""
+        raw = self._open_raw()
+        if self.compression == "gzip":
+            return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+        if self.compression == "zstd":
+            return cast("IO[bytes]", _zstd_open(raw))
+        return raw
+
+    def read(self) -> bytes:
+        """All decompressed bytes, without a byte order mark."""
+        with self.open() as stream:
+            return self._guard(stream.read).removeprefix(_BOM)
+
+    def head(self, n: int = 1 << 16) -> bytes:
+        """The first decompressed bytes, without a byte order mark."""
+        with self.open() as stream:
+            return self._guard(lambda: stream.read(n)).removeprefix(_BOM)
+
+    def _guard(self, read: Callable[[], bytes]) -> bytes:
+        """Turn what a damaged archive raises into an error that names the file."""
+        try:
+            return read()
+        except (EOFError, OSError, ValueError) as error:
+            raise InputError(f"{self.name}: cannot be read to the end ({error}); is the file complete?") from error
+        except Exception as error:
+            if type(error).__name__ in ("ZstdError", "error"):
+                raise InputError(f"{self.name}: is damaged ({error}); compress or copy it again") from error
+            raise
+
+    def blocks(self) -> Iterator[bytes]:
+        """The content in pieces of about BLOCK_BYTES that end at line ends, without a byte order mark."""
+        with self.open() as stream:
+            rest = self._guard(lambda: stream.read(len(_BOM))).removeprefix(_BOM)
+            while piece := self._guard(lambda: stream.read(BLOCK_BYTES)):
+                end = piece.rfind(b"\n") + 1
+                if end:
+                    yield b"".join((rest, memoryview(piece)[:end]))
+                    rest = piece[end:]
+                else:
+                    rest += piece
+            if rest:
+                yield rest
+
+    def digest(self) -> str:
+        """SHA-256 of the file as it lies there."""
+        with self._open_raw() as raw:
+            return "sha256:" + hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+def _zstd_open(raw: IO[bytes]) -> object:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.ZstdFile(raw)
+
+
+def ahead(function: Callable[[T], R], items: Iterable[T], *, workers: int = 2) -> Iterator[R]:
+    """function(item) for each item, in order, computed a few items ahead in threads."""
+    with ThreadPoolExecutor(workers) as pool:
+        pending: deque[Future[R]] = deque()
+        try:
+            for item in items:
+                pending.append(pool.submit(function, item))
+                if len(pending) > workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()

@@ -1,0 +1,163 @@
+"""Tables with named columns: CSV, TSV, Parquet and Arrow files, and frames in memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from steelyard.errors import InputError
+from steelyard.io.source import Source
+from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
+
+Kind = Literal["run", "truth"]
+_SLICE_ROWS = 1 << 17
+
+
+@dataclass
+class Table:
+    """A table whose columns are found by name and turned into those of the schema, batch by batch.
+
+    name      what the system is called;   origin   what messages call the table
+    pieces    gives the raw frames, anew on every call
+    """
+
+    name: str
+    origin: str
+    kind: Kind
+    pieces: Callable[[], Iterable[pl.DataFrame]]
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Frames of schema RUN or TRUTH.
+
+        Raises   InputError naming the row, what was found, and what to try.
+        """
+        row = 0
+        for piece in self.pieces():
+            yield self._normal(piece, row)
+            row += piece.height
+        if not row:
+            raise InputError(f"{self.origin}: has no rows; expected one a document")
+
+    def _normal(self, piece: pl.DataFrame, row: int) -> pl.DataFrame:
+        number = "score" if self.kind == "run" else "gain"
+        wanted = RUN if self.kind == "run" else TRUTH
+        query_id = self._ids(piece, "query_id", row)
+        doc_id = self._ids(piece, "doc_id", row)
+        if number == "score" and not any(name in COLUMN_NAMES["score"] for name in map(str.lower, piece.columns)):
+            # A list without scores keeps its order: later rows score lower, over all batches.
+            value = -pl.Series(range(row, row + piece.height), dtype=pl.Float64)
+        else:
+            value = self._numbers(piece, number, row)
+        return pl.DataFrame([query_id, doc_id, value.rename(number)], schema=wanted)
+
+    def _column(self, piece: pl.DataFrame, role: str) -> pl.Series:
+        lowered = {name.lower(): name for name in piece.columns}
+        for spelling in COLUMN_NAMES[role]:
+            if spelling in lowered:
+                return piece[lowered[spelling]].rename(role)
+        raise InputError(
+            f"{self.origin}: has no column {role!r} (columns: {', '.join(piece.columns)}); rename one to {role!r}"
+        )
+
+    def _ids(self, piece: pl.DataFrame, role: str, row: int) -> pl.Series:
+        column = self._column(piece, role)
+        if column.null_count():
+            raise InputError(f"{self.origin}, row {_first(column.is_null(), row)}: {role} is empty")
+        if column.dtype == pl.String:
+            return column
+        if column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum):
+            return column.cast(pl.String)
+        raise InputError(
+            f"{self.origin}: column {column.name!r} holds {column.dtype}; ids are text (or whole numbers): convert them"
+        )
+
+    def _numbers(self, piece: pl.DataFrame, role: str, row: int) -> pl.Series:
+        column = self._column(piece, role)
+        number = column.cast(pl.Float64, strict=False)
+        bad = ~(number.is_finite().fill_null(False))
+        if bad.any():
+            at = _first(bad, row)
+            raise InputError(
+                f"{self.origin}, row {at}: {role} {column[at - row - 1]!r} is not a finite number, e.g. 12.5 or 1e-3"
+            )
+        return number
+
+    def locate(self, query_id: str, doc_id: str) -> str:
+        """Rows in which a document of a query stands, from 1, without a header."""
+        rows, row = [], 0
+        for frame in self.batches():
+            same = (frame["query_id"] == query_id) & (frame["doc_id"] == doc_id)
+            rows += [row + i + 1 for i in same.arg_true().to_list()]
+            row += frame.height
+        return f"{self.origin}, rows {' and '.join(map(str, rows[:2]))}"
+
+
+def _first(mask: pl.Series, row: int) -> int:
+    return row + int(mask.arg_true()[0]) + 1
+
+
+def in_memory(frame: pl.DataFrame, name: str, kind: Kind) -> Table:
+    """A frame that is there already."""
+    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS))
+
+
+def delimited(source: Source, separator: str, kind: Kind) -> Table:
+    """A CSV or TSV file with a header; every column is read as text, so that leading zeros stay."""
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        where: object = io.BytesIO(source.read()) if source.is_stdin or source.compression else source.path
+        try:
+            lazy = pl.scan_csv(where, separator=separator, infer_schema=False)  # type: ignore[arg-type]
+            yield from lazy.collect_batches(maintain_order=True)
+        except pl.exceptions.NoDataError:
+            raise InputError(f"{source.name}: is empty; expected a header and one row a document") from None
+        except pl.exceptions.PolarsError as error:
+            raise _ragged(source, separator, error) from None
+
+    return Table(source.stem, source.name, kind, pieces)
+
+
+def _ragged(source: Source, separator: str, error: Exception) -> InputError:
+    """What the reader disliked, with the line where it stands."""
+    data = source.read()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as bad:
+        line = data.count(b"\n", 0, bad.start) + 1
+        return InputError(
+            f"{source.name}, line {line}: byte {data[bad.start]:#04x} is not UTF-8; "
+            "convert the file, e.g. with `iconv -f latin1 -t utf8`"
+        )
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    header = next(rows, [])
+    for row in rows:
+        if len(row) > len(header):
+            return InputError(
+                f"{source.name}, line {rows.line_num}: {len(row)} fields, but the header names {len(header)}; "
+                'put quotes around a field that holds the separator ("a, b")'
+            )
+    return InputError(f"{source.name}: cannot be read as a table ({str(error).splitlines()[0]})")
+
+
+def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> Table:
+    """A Parquet or Arrow file."""
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        where: object = io.BytesIO(source.read()) if source.is_stdin or source.compression else source.path
+        try:
+            lazy = scan(where)
+            names = [name for name in lazy.collect_schema().names() if _is_known(name)]
+            yield from (lazy.select(names) if len(names) > 1 else lazy).collect_batches(maintain_order=True)
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"{source.name}: cannot be read ({str(error).splitlines()[0]})") from None
+
+    return Table(source.stem, source.name, kind, pieces)
+
+
+def _is_known(name: str) -> bool:
+    return any(name.lower() in spellings for spellings in COLUMN_NAMES.values())

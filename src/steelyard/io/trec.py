@@ -1,0 +1,191 @@
+"""TREC runs (query Q0 doc rank score tag) and qrels (query iteration doc gain): read in blocks, exact to the line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from steelyard.errors import InputError
+from steelyard.io.source import Source, ahead
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHITE_TO_BLANK = bytes.maketrans(b"\t\r\f\v", b"    ")
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a TREC file: all their names, those that are kept, and the one that holds a number."""
+
+    what: str
+    names: tuple[str, ...]
+    kept: tuple[str, ...]
+    number: str
+
+    @property
+    def schema(self) -> pl.Schema:
+        return pl.Schema({name: pl.Float64 if name == self.number else pl.String for name in self.names})
+
+
+RUN = Layout("run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score")
+QRELS = Layout("qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines of a file, and how many lines stand before them."""
+
+    content: bytes
+    lines_before: int
+
+
+class TrecFile:
+    """A TREC file as a stream of frames with the kept columns of its layout."""
+
+    def __init__(self, source: Source, layout: Layout) -> None:
+        self.source, self.layout, self.name = source, layout, source.stem
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Frames in the order of the file.
+
+        Raises   InputError naming file, line, what was found and what to try.
+        """
+        empty = True
+        for frame in ahead(self._parse, self._blocks()):
+            empty = empty and frame.is_empty()
+            yield frame
+        if empty:
+            raise InputError(f"{self.source.name}: is empty; expected lines of `{' '.join(self.layout.names)}`")
+
+    def _blocks(self) -> Iterator[Block]:
+        lines = 0
+        for content in self.source.blocks():
+            yield Block(content, lines)
+            lines += int(np.count_nonzero(np.frombuffer(content, np.uint8) == ord("\n")))
+
+    def _parse(self, block: Block) -> pl.DataFrame:
+        frame = _parse_regular(block.content, self.layout)
+        if frame is None:
+            # Aligned columns, comments, CRLF and blank lines: the same content with single blanks parses fast.
+            frame = _parse_regular(_tidy(block.content), self.layout)
+        return self._parse_by_line(block) if frame is None else frame
+
+    def _parse_by_line(self, block: Block) -> pl.DataFrame:
+        """The slow way, which knows the line of everything: it raises what is wrong, or reads what is merely odd."""
+        rows = []
+        for number, raw in enumerate(block.content.split(b"\n"), block.lines_before + 1):
+            words = raw.split()
+            if words and not words[0].startswith(b"#"):
+                rows.append(self._parse_line(words, raw, number))
+        schema = {name: self.layout.schema[name] for name in self.layout.kept}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _parse_line(self, words: list[bytes], raw: bytes, number: int) -> tuple[str, str, float]:
+        where, layout = f"{self.source.name}, line {number}", self.layout
+        try:
+            texts = [word.decode() for word in words]
+        except UnicodeDecodeError as error:
+            at = raw.find(error.object) + error.start
+            raise InputError(
+                f"{where}: byte {error.object[error.start]:#04x} at position {at} is not UTF-8; "
+                "convert the file, e.g. with `iconv -f latin1 -t utf8`"
+            ) from None
+        if len(texts) != len(layout.names):
+            raise InputError(
+                f"{where}: {len(texts)} columns ({' '.join(texts)[:60]}), expected the {len(layout.names)} of a "
+                f"{layout.what}: {' '.join(layout.names)}" + self._other_layout(len(texts))
+            )
+        row = dict(zip(layout.names, texts, strict=True))
+        value = row[layout.number]
+        if not _NUMBER.fullmatch(value) or not math.isfinite(float(value)):
+            raise InputError(f"{where}: {layout.number} {value!r} is not a finite number, e.g. 12.5 or 1e-3")
+        return row["query_id"], row["doc_id"], float(value)
+
+    def _other_layout(self, n: int) -> str:
+        other = next((layout for layout in (RUN, QRELS) if layout is not self.layout), RUN)
+        return f"; is it a {other.what} file? The truth comes first, then the runs" if n == len(other.names) else ""
+
+    def locate(self, query_id: str, doc_id: str) -> str:
+        """Lines on which a document of a query stands."""
+        want = (query_id.encode(), doc_id.encode())
+        lines = [
+            block.lines_before + i
+            for block in self._blocks()
+            for i, raw in enumerate(block.content.split(b"\n"), 1)
+            if want[1] in raw and (words := raw.split())[:1] == [want[0]] and words[2:3] == [want[1]]
+        ]
+        return f"{self.source.name}, lines {' and '.join(map(str, lines[:2]))}"
+
+
+def first_tag(source: Source) -> str:
+    """The tag of a run's first line, which trec_eval prints as runid."""
+    for line in source.head().split(b"\n"):
+        words = line.split()
+        if words and not words[0].startswith(b"#"):
+            return words[-1].decode(errors="replace")
+    return source.stem
+
+
+def _tidy(content: bytes) -> bytes:
+    """The same lines with single blanks between the columns, and no blank lines or comments."""
+    data = b"\n" + content.translate(_WHITE_TO_BLANK) + b"\n"
+    for found, instead in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while found in data:
+            data = data.replace(found, instead)
+    if b"\n#" in data:
+        data = b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"#"))
+    return data.lstrip(b"\n")
+
+
+def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
+    """The frame of a block whose every line has exactly the columns of the layout, or None.
+
+    Polars forgives lines that are too short or too long; so the separators are counted here first.
+    """
+    if not content:
+        return pl.DataFrame(schema={name: layout.schema[name] for name in layout.kept})
+    separator = "\t" if b"\t" in content[:4096] else " "
+    n_lines = _count_lines(content, separator, len(layout.names) - 1)
+    if n_lines is None:
+        return None
+    kept = list(dict.fromkeys([*layout.kept, layout.names[-1]]))
+    try:
+        frame = (
+            pl.scan_csv(content, separator=separator, has_header=False, quote_char=None, schema=layout.schema)
+            .select(kept)
+            .collect(engine="streaming")
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.height != n_lines or any(column.null_count() for column in frame):
+        return None
+    if not frame[layout.number].is_finite().all():
+        return None
+    return frame.select(layout.kept)
+
+
+def _count_lines(content: bytes, separator: str, per_line: int) -> int | None:
+    """How many lines there are, if single separators and line ends are the only white space, in the right number.
+
+    With the last column present on every line, the right number in all is the right number on each.
+    """
+    octets = np.frombuffer(content, np.uint8)
+    n_white = n_ends = n_separators = 0
+    before = True
+    for start in range(0, len(octets), _CHUNK):
+        chunk = octets[start : start + _CHUNK]
+        white = chunk <= ord(" ")
+        if (before and white[0]) or (white[1:] & white[:-1]).any():
+            return None
+        before = bool(white[-1])
+        n_white += int(np.count_nonzero(white))
+        n_ends += int(np.count_nonzero(chunk == ord("\n")))
+        n_separators += int(np.count_nonzero(chunk == ord(separator)))
+    n_lines = n_ends + (octets[-1] != ord("\n"))
+    regular = n_white == n_ends + n_separators and n_separators == per_line * n_lines
+    return int(n_lines) if regular else None

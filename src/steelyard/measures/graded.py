@@ -1,0 +1,166 @@
+"""Measures of graded relevance: cumulated gain, and expected reciprocal rank."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.errors import MeasureError
+from steelyard.measures.alignment import Alignment, Bools, Floats, Ints, ordinals, owners, ratio
+from steelyard.measures.registry import measure
+from steelyard.measures.sets import in_top
+
+GainMap = tuple[tuple[float, float], ...]
+_JARVELIN = "Järvelin & Kekäläinen, TOIS 2002"
+_BURGES = "Burges et al., ICML 2005"
+
+
+def gains_of(labels: Floats, gain: str | GainMap) -> Floats:
+    """Gain of each label: itself, 2^label - 1, or what a map says; labels below 0 gain nothing unless mapped.
+
+    labels   (n,) labels of the truth;   gain   "linear", "exp" or ((label, gain), ...)
+    """
+    positive = np.maximum(labels, 0.0)
+    if gain == "exp":
+        return np.exp2(positive) - 1.0
+    if isinstance(gain, tuple):
+        for level, value in gain:
+            positive[labels == level] = value
+    return positive
+
+
+def discounted(gains: Floats, rank: Ints) -> Floats:
+    """(n,) each gain divided by log2(rank + 1)."""
+    return gains / np.log2(rank + 1.0)
+
+
+def ideal_gains(a: Alignment, gain: str | GainMap) -> tuple[Ints, Floats]:
+    """(q + 1,) offsets and (n,) positive gains of the ideal ranking, best first."""
+    gains = gains_of(a.ideal_gain, gain)
+    query = a.ideal_query
+    if isinstance(gain, tuple):
+        order = np.lexsort((-gains, query))
+        gains, query = gains[order], query[order]
+    kept = gains > 0
+    starts = np.concatenate(([0], np.cumsum(np.bincount(query[kept], minlength=a.n_queries))))
+    return starts, gains[kept]
+
+
+def ideal_dcg(a: Alignment, k: int | None, gain: str | GainMap) -> Floats:
+    """(q,) discounted cumulated gain of the ideal ranking, cut at k."""
+    starts, gains = ideal_gains(a, gain)
+    rank = ordinals(starts)
+    inside = np.where(rank <= k, gains, 0.0) if k is not None else gains
+    return np.bincount(owners(starts), weights=discounted(inside, rank), minlength=a.n_queries)
+
+
+@measure(range=(0, np.inf), source=_JARVELIN, variants={"dcg_burges": {"gain": "exp"}})
+def dcg(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -> Floats:
+    """Gains of the first k documents, each divided by log2(rank + 1), added up."""
+    gains = np.where(in_top(a, k), gains_of(a.hit_gain, gain), 0.0)
+    return a.per_query(discounted(gains, a.hit_rank))
+
+
+@measure(
+    source=f"{_JARVELIN}; gain=exp: {_BURGES}; trec_eval ndcg, ndcg_cut",
+    aliases=("ndcg_cut",),
+    variants={"ndcg_burges": {"gain": "exp"}},
+)
+def ndcg(
+    a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear", ideal: str = "judged"
+) -> Floats:  # fmt: skip
+    """dcg@k divided by that of the ideal ranking: all judged documents (or the retrieved ones), best first, cut at k."""
+    best = a.retrieved_only() if ideal == "retrieved" else a
+    return ratio(dcg(a, k=k, gain=gain), ideal_dcg(best, k, gain))
+
+
+@measure(source="Chapelle et al., CIKM 2009; gdeval")
+def err(a: Alignment, *, k: int | None = None, max_gain: float = 4.0) -> Floats:
+    """Expected reciprocal rank of the document where a reader stops, who stops at a label g with (2^g - 1) / 2^max_gain."""
+    highest = max(a.ideal_gain.max(initial=0.0), a.hit_gain.max(initial=0.0))
+    if highest > max_gain:
+        raise MeasureError(f"err: a label of {highest:g} exceeds max_gain={max_gain:g}; try err(max_gain={highest:g})")
+    stop = (np.exp2(np.maximum(a.hit_gain, 0.0)) - 1.0) / np.exp2(max_gain)
+    useful = in_top(a, k) & (stop > 0)
+    query, rank, stop = a.hit_query[useful], a.hit_rank[useful], stop[useful]
+    starts = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=a.n_queries))))
+    value, reading = np.zeros(a.n_queries), np.ones(a.n_queries)
+    place = ordinals(starts)
+    # One step per useful document of the longest list; each step serves all queries at once.
+    for step in range(1, int(place.max(initial=0)) + 1):
+        now = place == step
+        value[query[now]] += reading[query[now]] * stop[now] / rank[now]
+        reading[query[now]] *= 1.0 - stop[now]
+    return value
+
+
+def _running(values: Floats, starts: Ints) -> Floats:
+    """(n,) cumulative sum that starts anew in every segment, added in order."""
+    out = values.copy()
+    place = ordinals(starts)
+    for step in range(2, int(place.max(initial=0)) + 1):
+        now = np.flatnonzero(place == step)
+        out[now] += out[now - 1]
+    return out
+
+
+def _at_depth(running: Floats, starts: Ints, query: Ints, depth: Ints) -> Floats:
+    """(n,) running total of a query's segment after `depth` elements, or all of them; 0 for none."""
+    count = np.minimum(depth, starts[query + 1] - starts[query])
+    padded = np.append(running, 0.0)
+    return np.where(count > 0, padded[starts[query] + count - 1], 0.0)
+
+
+@measure(source="trec_eval ndcg_rel")
+def ndcg_rel(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
+    """ndcg averaged over the ranks of the relevant documents; those not retrieved count with the end of the list."""
+    starts, gains = ideal_gains(a, gain)
+    ideal = _running(discounted(gains, ordinals(starts)), starts)
+    got = gains_of(a.hit_gain, gain)
+    reached = _running(discounted(got, a.hit_rank), a.starts)
+    good = got > 0
+    here = ratio(reached[good], _at_depth(ideal, starts, a.hit_query[good], a.hit_rank[good]))
+    found = np.bincount(a.hit_query[good], weights=here, minlength=a.n_queries)
+    n_good, n_found = np.diff(starts), np.bincount(a.hit_query[good], minlength=a.n_queries)
+    at_end = ratio(dcg(a, gain=gain), ideal_dcg(a, None, gain))
+    return ratio(found + (n_good - n_found) * at_end, n_good)
+
+
+@measure("rndcg", source="trec_eval Rndcg")
+def ndcg_at_levels(a: Alignment, *, gain: str | GainMap = "linear", min_gain: float = 1.0) -> Floats:
+    """ndcg averaged over the ranks where the ideal ranking drops to a lower gain, and at the end of the list."""
+    starts, gains = ideal_gains(a, gain)
+    query, place = owners(starts), ordinals(starts)
+    ideal = _running(discounted(gains, place), starts)
+    drops: Bools = np.append(gains[1:] != gains[:-1], True)
+    drops[starts[1:][np.diff(starts) > 0] - 1] = True
+    reached = _dcg_at(a, gain, query[drops], place[drops])
+    total = np.bincount(query[drops], weights=reached / ideal[drops], minlength=a.n_queries)
+    n_points = np.bincount(query[drops], minlength=a.n_queries).astype(float)
+    # trec_eval adds the end of the list only where it goes on for more than one document after the last drop.
+    has_end = (a.n_retrieved > np.diff(starts) + 1) & (n_points > 0)
+    total += np.where(has_end, ratio(dcg(a, gain=gain), ideal_dcg(a, None, gain)), 0.0)
+    relevant = a.per_ideal(a.ideal_gain >= min_gain) > 0
+    return np.where(relevant, ratio(total, n_points + has_end), 0.0)
+
+
+def _dcg_at(a: Alignment, gain: str | GainMap, query: Ints, depth: Ints) -> Floats:
+    """(n,) dcg of a query's list cut at a depth of its own."""
+    running = np.append(0.0, _running(discounted(gains_of(a.hit_gain, gain), a.hit_rank), a.starts))
+    span = int(a.hit_rank.max(initial=0)) + int(depth.max(initial=0)) + 1
+    hits_so_far = np.searchsorted(a.hit_query * span + a.hit_rank, query * span + depth, side="right")
+    return np.where(hits_so_far > a.starts[query], running[hits_so_far], 0.0)
+
+
+@measure(source="trec_eval G")
+def g(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
+    """Normalised gain: each gain is divided by log2(2 + what an ideal list would have gained more by then)."""
+    starts, gains = ideal_gains(a, gain)
+    # A place costs its ideal gain, or 1 where the ideal gain is smaller or used up.
+    cost = np.concatenate(([0.0], np.cumsum(np.maximum(gains, 1.0))))
+    n_good = np.diff(starts)[a.hit_query]
+    first = starts[:-1][a.hit_query]
+    paid = cost[first + np.minimum(a.hit_rank, n_good)] - cost[first] + np.maximum(a.hit_rank - n_good, 0)
+    got = gains_of(a.hit_gain, gain)
+    spread = 2.0 + paid - _running(got, a.starts)
+    useful = np.where(got != 0, got / np.log2(np.where(got != 0, spread, 2.0)), 0.0)
+    return ratio(a.per_query(useful), np.bincount(owners(starts), weights=gains, minlength=a.n_queries))

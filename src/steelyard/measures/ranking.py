@@ -1,0 +1,124 @@
+"""Measures of binary relevance that look at where in the list it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.measures.alignment import Alignment, Bools, Floats, ratio
+from steelyard.measures.registry import measure
+from steelyard.measures.sets import in_top, n_relevant_judged
+
+# Keeps the estimate defined where nothing was judged above a document; Yilmaz & Aslam, CIKM 2006, as in trec_eval.
+_INFAP_EPSILON = 0.00001
+_ELEVEN_LEVELS = [i / 10 for i in range(11)]
+
+
+def relevant_hits(a: Alignment, k: int | None, min_gain: float) -> Bools:
+    """(h,) hits that are relevant and stand among the first k."""
+    return in_top(a, k) & (a.hit_gain >= min_gain)
+
+
+@measure(aliases=("RR", "recip_rank", "reciprocal_rank"), source="Kantor & Voorhees 2000; trec_eval recip_rank")
+def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Reciprocal of the rank of the first relevant document; 0 where none stands among the first k."""
+    relevant = relevant_hits(a, k, min_gain)
+    first = relevant & (a.so_far(relevant) == 1)
+    return a.per_query(first / a.hit_rank)
+
+
+@measure("map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut")
+def average_precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Precision at the rank of each relevant document among the first k, added up and divided by all relevant ones."""
+    relevant = relevant_hits(a, k, min_gain)
+    precisions = np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0)
+    return ratio(a.per_query(precisions), n_relevant_judged(a, min_gain))
+
+
+@measure(source="Robertson, SIGIR Forum 2006; trec_eval gm_map", aggregate="geometric")
+def gm_map(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """Average precision, combined over queries by the geometric mean with a floor of 0.00001."""
+    return average_precision(a, min_gain=min_gain)
+
+
+@measure(aliases=("Rprec", "Rprec_mult"), source="Buckley & Voorhees 2005; trec_eval Rprec, Rprec_mult")
+def r_precision(a: Alignment, *, multiple: float = 1.0, min_gain: float = 1.0) -> Floats:
+    """Precision at rank R, the number of relevant documents (or at a multiple of R, rounded up)."""
+    cutoff = np.floor(multiple * n_relevant_judged(a, min_gain) + 0.9)
+    inside = (a.hit_gain >= min_gain) & (a.hit_rank <= cutoff[a.hit_query])
+    return ratio(a.per_query(inside), cutoff)
+
+
+def _nonrelevant_above(a: Alignment, min_gain: float) -> Floats:
+    return a.so_far((a.hit_gain >= 0) & (a.hit_gain < min_gain)).astype(float)
+
+
+@measure(source="Buckley & Voorhees, SIGIR 2004; trec_eval bpref")
+def bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """Share of judged non-relevant documents that each relevant one outranks; documents without a label do not count."""
+    relevant = a.hit_gain >= min_gain
+    r = n_relevant_judged(a, min_gain)
+    nonrelevant = a.per_ideal((a.ideal_gain >= 0) & (a.ideal_gain < min_gain))
+    above = np.minimum(_nonrelevant_above(a, min_gain), r[a.hit_query])
+    lost = ratio(above, np.minimum(r, nonrelevant)[a.hit_query])
+    return ratio(a.per_query(np.where(relevant, 1.0 - lost, 0.0)), r)
+
+
+@measure(source="trec_eval gm_bpref", aggregate="geometric")
+def gm_bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """bpref, combined over queries by the geometric mean with a floor of 0.00001."""
+    return bpref(a, min_gain=min_gain)
+
+
+@measure(source="Yilmaz & Aslam, CIKM 2006; trec_eval infAP")
+def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """Average precision inferred from a sampled pool: a negative label means pooled but not judged."""
+    relevant = a.hit_gain >= min_gain
+    above = a.hit_rank - 1.0
+    relevant_above = a.so_far(relevant) - relevant.astype(float)
+    nonrelevant_above = _nonrelevant_above(a, min_gain)
+    pooled_above = relevant_above + nonrelevant_above + a.so_far(a.hit_gain < 0)
+    judged_share = (relevant_above + _INFAP_EPSILON) / (relevant_above + nonrelevant_above + 2 * _INFAP_EPSILON)
+    expected = 1.0 / a.hit_rank + above / a.hit_rank * ratio(pooled_above, above) * judged_share
+    return ratio(a.per_query(np.where(relevant, expected, 0.0)), n_relevant_judged(a, min_gain))
+
+
+@measure(source="Moffat & Zobel, TOIS 2008")
+def rbp(a: Alignment, *, k: int | None = None, p: float = 0.8, min_gain: float = 1.0) -> Floats:
+    """Rank-biased precision: what a reader finds who goes on to the next document with probability p."""
+    return (1 - p) * a.per_query(relevant_hits(a, k, min_gain) * p ** (a.hit_rank - 1.0))
+
+
+@measure(source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False)
+def rbp_residual(a: Alignment, *, p: float = 0.8) -> Floats:
+    """How much rbp could still grow if every document without a label (or beyond the list) were relevant."""
+    known = (1 - p) * a.per_query((a.hit_gain >= 0) * p ** (a.hit_rank - 1.0))
+    return np.where(a.missing, 0.0, 1.0 - known)
+
+
+@measure(aliases=("iprec_at_recall",), source="Salton & McGill 1983; trec_eval 10 iprec_at_recall")
+def iprec(a: Alignment, *, recall: float, min_gain: float = 1.0) -> Floats:
+    """Interpolated precision: the best precision at any rank where recall is at least the level behind the @."""
+    relevant = a.hit_gain >= min_gain
+    found = a.so_far(relevant)
+    # Half a document rounds up, as in trec_eval 10; version 9 added 0.9 and truncated.
+    wanted = np.maximum(np.floor(recall * n_relevant_judged(a, min_gain) + 0.5), 1.0)
+    enough = relevant & (found >= wanted[a.hit_query])
+    best = np.zeros(a.n_queries)
+    np.maximum.at(best, a.hit_query[enough], found[enough] / a.hit_rank[enough])
+    return best
+
+
+@measure("11pt_avg", aliases=("11pt",), source="Salton & McGill 1983; trec_eval 10 11pt_avg")
+def eleven_point_average(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """Mean of interpolated precision at the eleven recall levels 0, 0.1, ... 1."""
+    total = sum((iprec(a, recall=level, min_gain=min_gain) for level in reversed(_ELEVEN_LEVELS)), np.zeros(1))
+    return np.asarray(total / len(_ELEVEN_LEVELS))
+
+
+@measure("bin_g", aliases=("binG",), source="trec_eval binG")
+def binary_g(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """Mean over relevant documents of 1 / log2(2 + non-relevant documents above); unjudged ones count as such."""
+    relevant = a.hit_gain >= min_gain
+    others_above = a.hit_rank - a.so_far(relevant)
+    return ratio(a.per_query(relevant / np.log2(2.0 + others_above)), n_relevant_judged(a, min_gain))
+

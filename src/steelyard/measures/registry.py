@@ -1,0 +1,149 @@
+"""Which measures there are: one decorator fills one dict, and one lookup reads it."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Literal
+
+from steelyard.errors import MeasureError, UnknownMeasureError
+from steelyard.measures.alignment import Floats
+
+Kernel = Callable[..., Floats]
+Aggregate = Literal["mean", "geometric", "total"]
+ParameterValue = float | str | tuple[tuple[float, float], ...]
+
+# Views of the alignment that every measure accepts: which documents are in the list, and which are in the denominators.
+COMMON_PARAMETERS: dict[str, ParameterValue] = {"pool": "all", "scope": "truth"}
+GEOMETRIC_FLOOR = 1e-5
+"""Smallest value that enters a geometric mean, as in trec_eval."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What the registry knows of one measure; help texts and the reference are made from it.
+
+    parameters   name -> default, in the order in which a spec prints them
+    cutoff       what stands behind the @: "k" (a rank), "recall" (a recall level) or None
+    aggregate    how the values of the queries become one: their mean, geometric mean or total
+    relevant     whether a query without relevant documents is undefined (and counted) for this measure
+    """
+
+    name: str
+    kernel: Kernel
+    summary: str
+    range: tuple[float, float]
+    source: str
+    aliases: Mapping[str, Mapping[str, ParameterValue]]
+    parameters: Mapping[str, ParameterValue]
+    cutoff: Literal["k", "recall"] | None
+    cutoff_required: bool
+    aggregate: Aggregate = "mean"
+    relevant: bool = True
+    doc: str = field(default="", repr=False)
+
+
+_definitions: dict[str, Definition] = {}
+_aliases: dict[str, tuple[str, Mapping[str, ParameterValue]]] = {}
+
+
+def measure(
+    name: str | None = None,
+    *,
+    range: tuple[float, float] = (0.0, 1.0),
+    source: str = "",
+    aliases: tuple[str, ...] = (),
+    variants: Mapping[str, Mapping[str, ParameterValue]] | None = None,
+    aggregate: Aggregate = "mean",
+    relevant: bool = True,
+) -> Callable[[Kernel], Kernel]:
+    """Register a kernel under a name; the rest of Steelyard then knows it as its own.
+
+    The kernel takes an `Alignment` and keyword-only parameters with defaults, and returns one float per query.  A
+    parameter `k` makes it accept `@k`, a parameter `recall` makes it accept `@level`.  The first line of its docstring
+    becomes its definition in `steelyard measures`.
+
+    name       the name in specs; the function's own by default
+    range      smallest and largest possible value; infinities are allowed
+    aliases    other spellings of the same measure, in any case
+    variants   other spellings that stand for certain parameters, e.g. {"ndcg_burges": {"gain": "exp"}}
+    Raises     MeasureError when the name or an alias is taken.
+    """
+
+    def register(kernel: Kernel) -> Kernel:
+        signature = inspect.signature(kernel).parameters
+        own = {key: p.default for key, p in signature.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        cutoff = next((key for key in ("k", "recall") if key in own), None)
+        doc = inspect.getdoc(kernel) or ""
+        definition = Definition(
+            name=name or kernel.__name__,
+            kernel=kernel,
+            summary=doc.split("\n\n")[0].replace("\n", " "),
+            range=range,
+            source=source,
+            aliases={**{alias: {} for alias in aliases}, **(variants or {})},
+            parameters={key: value for key, value in own.items() if key != cutoff} | COMMON_PARAMETERS,
+            cutoff="k" if cutoff == "k" else "recall" if cutoff == "recall" else None,
+            cutoff_required=cutoff is not None and own[cutoff] is inspect.Parameter.empty,
+            aggregate=aggregate,
+            relevant=relevant,
+            doc=doc,
+        )
+        _add(definition)
+        return kernel
+
+    return register
+
+
+def _add(definition: Definition) -> None:
+    names = {definition.name: {}, **definition.aliases}
+    folded = [spelling.lower() for spelling in names]
+    taken = next((spelling for spelling in folded if spelling in _aliases or folded.count(spelling) > 1), None)
+    if taken:
+        raise MeasureError(f"measure name {taken!r} is taken; choose another for {definition.name!r}")
+    _definitions[definition.name] = definition
+    for spelling, implied in names.items():
+        _aliases[spelling.lower()] = (definition.name, implied)
+
+
+@cache
+def _load_plugins() -> None:
+    for plugin in entry_points(group="steelyard.measures"):
+        plugin.load()
+
+
+def definitions() -> list[Definition]:
+    """All registered measures, in the order in which they were registered."""
+    _load_plugins()
+    return list(_definitions.values())
+
+
+def definition(name: str) -> Definition:
+    """The measure registered under this exact name.
+
+    Raises   UnknownMeasureError with the nearest names.
+    """
+    if name not in _definitions:
+        _load_plugins()
+    if name not in _definitions:
+        raise unknown(name)
+    return _definitions[name]
+
+
+def resolve(spelling: str) -> tuple[str, Mapping[str, ParameterValue]] | None:
+    """Name and implied parameters that a spelling stands for, in any case; None when nothing bears it."""
+    if spelling.lower() not in _aliases:
+        _load_plugins()
+    return _aliases.get(spelling.lower())
+
+
+def unknown(name: str) -> UnknownMeasureError:
+    """The error for a name that nothing bears, with the nearest ones."""
+    near = difflib.get_close_matches(name.lower(), _aliases, n=3, cutoff=0.5)
+    nearest = list(dict.fromkeys(_aliases[alias][0] for alias in near))
+    hint = f"did you mean {' or '.join(nearest)}?" if nearest else "`steelyard measures` lists them all"
+    return UnknownMeasureError(f"no measure is called {name!r}; {hint}")

@@ -1,0 +1,126 @@
+"""Measures of the top k as a set: how much of it is relevant, and how much of the relevant is in it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.measures.alignment import Alignment, Bools, Floats, ratio
+from steelyard.measures.registry import measure
+
+
+def in_top(a: Alignment, k: int | None) -> Bools:
+    """(h,) hits that stand among the first k."""
+    return np.ones(len(a.hit_rank), bool) if k is None else a.hit_rank <= k
+
+
+def n_relevant_in_top(a: Alignment, k: int | None, min_gain: float) -> Floats:
+    """(q,) relevant documents among the first k."""
+    return a.per_query(in_top(a, k) & (a.hit_gain >= min_gain))
+
+
+def n_relevant_judged(a: Alignment, min_gain: float) -> Floats:
+    """(q,) relevant documents of the truth, retrieved or not: R."""
+    return a.per_ideal(a.ideal_gain >= min_gain)
+
+
+def depth(a: Alignment, k: int | None) -> Floats:
+    """(q,) what precision divides by: k, even beyond the end of the list, or the whole list."""
+    return a.n_retrieved.astype(float) if k is None else np.full(a.n_queries, float(k))
+
+
+@measure(aliases=("P", "set_P", "SetP"), source="Cleverdon 1967; trec_eval P, set_P")
+def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Share of the first k documents that are relevant; k divides even where fewer were retrieved."""
+    return ratio(n_relevant_in_top(a, k, min_gain), depth(a, k))
+
+
+@measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall")
+def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Share of the relevant documents that stand among the first k."""
+    return ratio(n_relevant_in_top(a, k, min_gain), n_relevant_judged(a, min_gain))
+
+
+@measure(aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979")
+def f(a: Alignment, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0) -> Floats:
+    """Weighted harmonic mean of precision@k and recall@k; recall weighs beta times as much."""
+    p, r = precision(a, k=k, min_gain=min_gain), recall(a, k=k, min_gain=min_gain)
+    return ratio((1 + beta**2) * p * r, beta**2 * p + r)
+
+
+@measure(source="van Rijsbergen, Information Retrieval, 1979")
+def f1(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Harmonic mean of precision@k and recall@k."""
+    return f(a, k=k, min_gain=min_gain)
+
+
+@measure(aliases=("success", "coverage", "hits"), source="trec_eval success")
+def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """1 where any relevant document stands among the first k, else 0."""
+    return (n_relevant_in_top(a, k, min_gain) > 0).astype(float)
+
+
+@measure(aliases=("relative_P", "set_relative_P"), source="trec_eval relative_P; BEIR recall_cap")
+def recall_cap(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Relevant documents among the first k, divided by the most that k places could hold."""
+    most = np.minimum(depth(a, k), n_relevant_judged(a, min_gain))
+    return ratio(n_relevant_in_top(a, k, min_gain), most)
+
+
+@measure(source="trec_eval set_map", aliases=("SetAP",))
+def set_map(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """Precision times recall of the retrieved set: average precision of a list whose order is unknown."""
+    found = n_relevant_in_top(a, k, min_gain)
+    return ratio(found * found, depth(a, k) * n_relevant_judged(a, min_gain))
+
+
+@measure(source="Sakai, SIGIR 2007; ir_measures Judged", relevant=False)
+def judged(a: Alignment, *, k: int | None = None) -> Floats:
+    """Share of the first k retrieved documents that have a label, whatever it is; 0 where nothing was retrieved."""
+    seen = a.n_retrieved if k is None else np.minimum(a.n_retrieved, k)
+    return ratio(a.per_query(in_top(a, k)), seen)
+
+
+@measure(aliases=("unj",), source="trec_eval 10 unj", relevant=False)
+def unjudged(a: Alignment, *, k: int | None = None) -> Floats:
+    """Share of k places that hold a document without a label or with one below 0; 0 where nothing was retrieved."""
+    seen = a.n_retrieved if k is None else np.minimum(a.n_retrieved, k)
+    return ratio(seen - a.per_query(in_top(a, k) & (a.hit_gain >= 0)), depth(a, k))
+
+
+@measure(range=(-np.inf, np.inf), source="trec_eval utility", relevant=False)
+def utility(
+    a: Alignment, *, tp: float = 1.0, fp: float = -1.0, fn: float = 0.0, tn: float = 0.0, n_docs: float = 0.0,
+    min_gain: float = 1.0,
+) -> Floats:  # fmt: skip
+    """Weighted sum of the four cells: relevant retrieved, other retrieved, relevant left, other left (of n_docs)."""
+    found, r, n = n_relevant_in_top(a, None, min_gain), n_relevant_judged(a, min_gain), a.n_retrieved
+    value = tp * found + fp * (n - found) + fn * (r - found) + tn * (n_docs + found - n - r)
+    return np.where(a.missing, 0.0, value)
+
+
+@measure(aliases=("num_ret", "NumRet"), range=(0, np.inf), source="trec_eval num_ret", aggregate="total",
+         relevant=False)  # fmt: skip
+def n_retrieved(a: Alignment, *, k: int | None = None) -> Floats:
+    """How many documents were retrieved."""
+    return np.minimum(a.n_retrieved, np.inf if k is None else k).astype(float)
+
+
+@measure(aliases=("num_rel", "NumRel"), range=(0, np.inf), source="trec_eval num_rel", aggregate="total",
+         relevant=False)  # fmt: skip
+def n_relevant(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """How many documents of the truth are relevant."""
+    return n_relevant_judged(a, min_gain)
+
+
+@measure(aliases=("num_rel_ret", "NumRelRet"), range=(0, np.inf), source="trec_eval num_rel_ret", aggregate="total",
+         relevant=False)  # fmt: skip
+def n_relevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """How many relevant documents were retrieved."""
+    return n_relevant_in_top(a, k, min_gain)
+
+
+@measure(aliases=("num_nonrel_judged_ret",), range=(0, np.inf), source="trec_eval num_nonrel_judged_ret",
+         aggregate="total", relevant=False)  # fmt: skip
+def n_nonrelevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+    """How many retrieved documents are judged not relevant (labels from 0 up to min_gain)."""
+    return a.per_query(in_top(a, k) & (a.hit_gain >= 0) & (a.hit_gain < min_gain))

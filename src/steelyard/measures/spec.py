@@ -1,0 +1,227 @@
+"""Measures as values: text to spec and back, in our spelling and in those of other tools."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from steelyard.errors import MeasureError
+from steelyard.measures import registry
+from steelyard.measures.alignment import Alignment, Floats
+from steelyard.measures.registry import Definition, ParameterValue
+
+_CANONICAL = re.compile(r"([A-Za-z0-9_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?")
+_TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
+_RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
+_RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
+
+# What other tools call our parameters, and what they call our values.
+_PARAMETER_NAMES = {"rel": "min_gain", "dcg": "gain", "gains": "gain", "judged_only": "pool", "cutoff": "k"}
+_PARAMETER_VALUES = {"log2": "linear", "exp-log2": "exp", "true": "judged", "false": "all"}
+_CHOICES = {
+    "gain": ("linear", "exp"),
+    "ideal": ("judged", "retrieved"),
+    "pool": ("all", "judged"),
+    "scope": ("truth", "retrieved"),
+}
+_LIMITS: dict[str, tuple[float, float]] = {
+    "min_gain": (0, math.inf),
+    "beta": (1e-6, 1e6),
+    "p": (1e-9, 1 - 1e-9),
+    "max_gain": (1e-9, 1000),
+    "multiple": (1e-9, math.inf),
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters; prints as `name(parameter=value)@k` and parses back to itself.
+
+    name     a registered name
+    k        the cut-off behind the @: a rank, a recall level for iprec, None for the whole list
+    params   (name, value) of every parameter that differs from its default, in the registry's order
+    """
+
+    name: str
+    k: float | None = None
+    params: tuple[tuple[str, ParameterValue], ...] = ()
+
+    def __str__(self) -> str:
+        params = ",".join(f"{key}={_show(value)}" for key, value in self.params)
+        return self.name + (f"({params})" if params else "") + (f"@{_show(self.k)}" if self.k is not None else "")
+
+    @property
+    def definition(self) -> Definition:
+        return registry.definition(self.name)
+
+    def param(self, key: str) -> ParameterValue:
+        """The value of a parameter, given or default."""
+        return dict(self.params).get(key, self.definition.parameters[key])
+
+    def with_default(self, **defaults: ParameterValue) -> Measure:
+        """The same measure with other defaults for the parameters it takes and does not name itself."""
+        taken = {key: value for key, value in defaults.items() if key in self.definition.parameters}
+        return make(self.name, self.k, {**taken, **dict(self.params)})
+
+    def __call__(self, alignment: Alignment) -> Floats:
+        """(q,) value of each query of the alignment."""
+        options: dict[str, ParameterValue | None] = dict(self.definition.parameters) | dict(self.params)
+        if options.pop("pool") == "judged":
+            alignment = alignment.condensed()
+        if options.pop("scope") == "retrieved":
+            alignment = alignment.retrieved_only()
+        if self.definition.cutoff:
+            options[self.definition.cutoff] = self.k
+        return self.definition.kernel(alignment, **options)
+
+
+def make(name: str, k: float | None = None, params: Mapping[str, ParameterValue] | None = None) -> Measure:
+    """A checked spec from its parts.
+
+    Raises   MeasureError for a parameter the measure does not take, a value it cannot have, or an impossible cut-off.
+    """
+    definition = registry.definition(name)
+    given = dict(params or {})
+    for key in given:
+        if key not in definition.parameters:
+            raise MeasureError(
+                f"{name} takes no parameter {key!r}; it takes {', '.join(definition.parameters) or 'none'}"
+            )
+    checked = {key: _check(name, key, value) for key, value in given.items()}
+    ordered = tuple((key, checked[key]) for key, default in definition.parameters.items()
+                    if key in checked and checked[key] != default)  # fmt: skip
+    return Measure(name, _check_cutoff(definition, k), ordered)
+
+
+def parse(text: str | Measure) -> Measure:
+    """Read a measure in our spelling or in that of trec_eval, ir_measures or ranx.
+
+    Raises   UnknownMeasureError with the nearest names; MeasureError for an impossible parameter.
+
+    >>> str(parse("P_5")), str(parse("nDCG(dcg='exp-log2')@10")), str(parse("recall@10-l2"))
+    ('precision@5', 'ndcg(gain=exp)@10', 'recall(min_gain=2)@10')
+    """
+    if isinstance(text, Measure):
+        return text
+    plain = text.strip()
+    if level := _RANX_LEVEL.fullmatch(plain):
+        return parse(level[1]).with_default(min_gain=float(level[2]))
+    if persistence := _RANX_PERSISTENCE.fullmatch(plain):
+        return make("rbp", None, {"p": float(f"0.{persistence[1]}")})
+    if (found := _CANONICAL.fullmatch(plain)) and (known := registry.resolve(found[1])):
+        name, implied = known
+        params = dict(implied) | dict(_arguments(found[2] or "", text))
+        k = params.pop("k", None) if found[3] is None else _number(found[3], text)
+        return make(name, k if isinstance(k, float) else None, params)
+    if (found := _TREC_EVAL.fullmatch(plain)) and (known := registry.resolve(found[1])):
+        name, implied = known
+        return _with_trailing_number(name, implied, found[2])
+    raise registry.unknown(found[1] if (found := _CANONICAL.fullmatch(plain)) else plain)
+
+
+def parse_all(texts: Iterable[str | Measure] | str | Measure) -> list[Measure]:
+    """Read several measures, each once, in the order given; commas between measures are understood."""
+    if isinstance(texts, str | Measure):
+        texts = [texts]
+    pieces = [piece for text in texts for piece in ([text] if isinstance(text, Measure) else split(text))]
+    parsed = list(dict.fromkeys(parse(piece) for piece in pieces))
+    if not parsed:
+        raise MeasureError("no measure is given; try ndcg@10 or `steelyard measures`")
+    return parsed
+
+
+def split(text: str) -> list[str]:
+    """Split at the commas that stand outside of brackets."""
+    pieces, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        depth += (char in "({") - (char in ")}")
+        if char == "," and depth == 0:
+            pieces.append(text[start:i])
+            start = i + 1
+    return [piece.strip() for piece in [*pieces, text[start:]] if piece.strip()]
+
+
+def _with_trailing_number(name: str, implied: Mapping[str, ParameterValue], digits: str) -> Measure:
+    """`P_5`, `map_cut.10`, `iprec_at_recall_0.10` and `Rprec_mult_0.20`."""
+    if "multiple" in registry.definition(name).parameters:
+        return make(name, None, {**implied, "multiple": float(digits)})
+    return make(name, float(digits), implied)
+
+
+def _arguments(text: str, whole: str) -> Iterator[tuple[str, ParameterValue]]:
+    for piece in split(text):
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if not equals or not value:
+            raise MeasureError(f"{whole!r}: {piece!r} is not parameter=value")
+        key = _PARAMETER_NAMES.get(key, key)
+        yield key, _gain_map(value, whole) if value.startswith("{") else _scalar(key, value)
+
+
+def _scalar(key: str, text: str) -> ParameterValue:
+    bare = text.strip("'\"")
+    try:
+        return float(bare)
+    except ValueError:
+        folded = bare.lower()
+        return _PARAMETER_VALUES.get(folded, folded) if key in ("gain", "pool") else bare
+
+
+def _gain_map(text: str, whole: str) -> tuple[tuple[float, float], ...]:
+    pairs = [piece.partition(":") for piece in split(text.strip("{}"))]
+    return tuple(sorted((_number(level, whole), _number(gain, whole)) for level, _, gain in pairs))
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise MeasureError(f"{whole!r}: {text.strip()!r} is not a number")
+    return value
+
+
+def _check(name: str, key: str, value: ParameterValue) -> ParameterValue:
+    if isinstance(value, Mapping):
+        value = tuple(sorted((float(level), float(gain)) for level, gain in value.items()))
+    if isinstance(value, tuple) and key == "gain":
+        return value
+    if key in _CHOICES:
+        if value not in _CHOICES[key]:
+            more = " or a map such as {1:1,2:3}" if key == "gain" else ""
+            raise MeasureError(f"{name}: {key} must be {' or '.join(_CHOICES[key])}{more}, not {_show(value)}")
+        return value
+    default = registry.definition(name).parameters[key]
+    if isinstance(default, str):
+        return value
+    low, high = _LIMITS.get(key, (-math.inf, math.inf))
+    if isinstance(value, str | tuple) or not math.isfinite(value) or not low <= value <= high:
+        span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"a number of at least {low:g}"
+        raise MeasureError(f"{name}: {key} must be {span if math.isfinite(low) else 'a number'}, not {_show(value)}")
+    return float(value)
+
+
+def _check_cutoff(definition: Definition, k: float | None) -> float | None:
+    if k is None:
+        if definition.cutoff_required:
+            raise MeasureError(f"{definition.name} needs a level behind the @, e.g. {definition.name}@0.1")
+        return None
+    if definition.cutoff is None:
+        raise MeasureError(f"{definition.name} takes no cut-off (got @{_show(k)})")
+    if definition.cutoff == "recall":
+        if not 0 <= k <= 1:
+            raise MeasureError(f"{definition.name}: a recall level lies between 0 and 1, not {_show(k)}")
+        return float(k)
+    if k < 1 or k != int(k):
+        raise MeasureError(f"{definition.name}: k must be a whole number from 1, not {_show(k)}")
+    return int(k)
+
+
+def _show(value: ParameterValue | None) -> str:
+    if isinstance(value, tuple):
+        return "{" + ",".join(f"{_show(level)}:{_show(gain)}" for level, gain in value) + "}"
+    if isinstance(value, float) and value == int(value):
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,109 @@
+"""A run: what a system retrieved for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TypeGuard
+from weakref import WeakKeyDictionary
+
+import polars as pl
+
+from steelyard.align import Aligned, align, align_rankings
+from steelyard.errors import InputError
+from steelyard.io import formats, objects
+from steelyard.io.objects import RunDict
+from steelyard.io.tables import in_memory
+from steelyard.schema import RunReader
+from steelyard.truth import OnDuplicate, Truth
+
+
+class Run:
+    """What a system retrieved, held in memory and ready to be weighed again and again.
+
+    Make one with `Run.read(path)` or `Run(data)`, where data is a dict of dicts {query_id: {doc_id: score}}, a dict of
+    lists {query_id: [doc_ids, best first]}, a Polars, pandas or PyArrow frame, or a ranx Run.  Do not change the data
+    afterwards: what was found out about it is kept.
+
+    name      what the system is called in results
+    Raises    InputError for data that is no run.
+    """
+
+    def __init__(self, data: object, *, name: str = "run") -> None:
+        self.name = name
+        self._content = _content(data, name)
+        self._digest: Callable[[], str] = lambda: objects.frame_digest(self.frame)
+        self._aligned: WeakKeyDictionary[Truth, dict[OnDuplicate, Aligned]] = WeakKeyDictionary()
+
+    @classmethod
+    def read(cls, path: str | Path, *, name: str | None = None, format: str | None = None) -> Run:
+        """Read a run from a TREC file, JSON, JSONL, CSV, TSV, Parquet or Arrow; "-" is standard input.
+
+        name     by default the file's name without suffixes
+        format   a name from `steelyard.io.formats`; by default what suffix and content tell
+        Raises   InputError naming file and line.
+        """
+        file = formats.open_run(path, format)
+        if isinstance(file.reader, RunDict):
+            run = cls(file.reader.rankings, name=name or file.name)
+        else:
+            run = cls(pl.concat(file.reader.batches()), name=name or file.name)
+        run._digest = file.digest
+        return run
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r})"
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All rows: query_id, doc_id, score."""
+        content = self._content
+        return pl.concat((content.table() if isinstance(content, RunDict) else content).batches())
+
+    def digest(self) -> str:
+        """A fingerprint of the content."""
+        return self._digest()
+
+    def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
+        """The ranks of the judged documents; computed once for a truth."""
+        known = self._aligned.setdefault(truth, {})
+        if on_duplicate not in known:
+            known[on_duplicate] = _align(truth, self._content, on_duplicate)
+        return known[on_duplicate]
+
+
+class StreamedRun:
+    """A run in a file that is read, weighed and forgotten."""
+
+    def __init__(self, path: str | Path, *, name: str | None = None, format: str | None = None) -> None:
+        self._file = formats.open_run(path, format)
+        self.name = name or self._file.name
+        self.digest = self._file.digest
+
+    def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
+        """The ranks of the judged documents."""
+        return _align(truth, self._file.reader, on_duplicate)
+
+
+def _align(truth: Truth, content: RunReader | RunDict, on_duplicate: OnDuplicate) -> Aligned:
+    if isinstance(content, RunDict):
+        return align_rankings(truth, content.rankings, content.name)
+    return align(truth, content, on_duplicate=on_duplicate)
+
+
+def _content(data: object, name: str) -> RunReader | RunDict:
+    data = objects.ranx_dict(data) or data
+    if objects.is_frame(data):
+        return in_memory(objects.to_polars(data), name, "run")
+    if isinstance(data, Mapping):
+        return RunDict.checked(data, name)
+    raise InputError(
+        f"{name}: cannot be read from {type(data).__name__}; "
+        "pass a path, a dict {query_id: {doc_id: score}} or a frame with query_id, doc_id and score"
+    )
+
+
+def is_path(data: object) -> TypeGuard[str | Path]:
+    """Whether this names a file."""
+    return isinstance(data, str | Path)

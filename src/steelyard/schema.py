@@ -1,0 +1,41 @@
+"""Names, types and meaning of the columns of every frame, and of what yields frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import polars as pl
+
+RUN = pl.Schema({"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})
+"""One retrieved document a row; scores finite; the order of rows counts only among equal scores' absence."""
+
+TRUTH = pl.Schema({"query_id": pl.String, "doc_id": pl.String, "gain": pl.Float64})
+"""One judged document a row; gains finite.  A row without doc_id is a query that has no judged document."""
+
+SCORES = pl.Schema(
+    {"system": pl.String, "query_id": pl.String, "measure": pl.String, "value": pl.Float64, "status": pl.String}
+)
+"""One value a row.  status: ok, missing (query absent from the run) or no_relevant; a skipped value is null."""
+
+COLUMN_NAMES = {
+    "query_id": ("query_id", "qid", "q_id", "query-id", "queryid", "topic", "topic_id"),
+    "doc_id": ("doc_id", "docid", "docno", "doc-id", "corpus-id", "corpus_id", "did", "pid", "chunk_id"),
+    "score": ("score", "sim", "similarity"),
+    "gain": ("gain", "relevance", "rel", "label", "grade", "score"),
+}
+"""What each column is called in files and frames of other tools, first choice first."""
+
+
+class RunReader(Protocol):
+    """A run that can be read batch by batch, more than once."""
+
+    name: str
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Frames of schema RUN, in the order of the input; scores are finite, nothing is null."""
+        ...
+
+    def locate(self, query_id: str, doc_id: str) -> str:
+        """Where a document of a query stands, for an error message: "run.txt, lines 3 and 9"."""
+        ...

@@ -1,0 +1,1 @@
+"""Statistics on per-query values: pure functions, the seed passed in."""
