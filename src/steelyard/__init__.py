@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from steelyard.scores import Scores
     from steelyard.truth import Truth
 
+__version__ = "0.1.0"
+
 _HOMES = {
     "errors": "DuplicateError InputError MeasureError NoCommonQueryError OutputError SteelyardError UnknownMeasureError",
     "evaluate": "evaluate",

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from steelyard.errors import DuplicateError, InputError, NoCommonQueryError
+from steelyard.hashing import find_duplicate, hash_ids
 from steelyard.measures.alignment import Alignment, Bools, Floats, Ints
 from steelyard.schema import RunReader
-from steelyard.truth import Hashes, OnDuplicate, Truth, hash_ids
+from steelyard.truth import OnDuplicate, Truth
 
-_CELLS_PER_ROW = 4
 _SHOWN_IDS = 3
 
 
@@ -37,8 +37,8 @@ def align(truth: Truth, run: RunReader, *, on_duplicate: OnDuplicate = "error") 
     Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
     """
     hits = _Hits(truth, run, on_duplicate)
-    for frame in _whole_queries(run.batches()):
-        hits.add(frame)
+    for blocks in _whole_queries(run.batches()):
+        hits.add(blocks)
     if hits.scattered:
         hits.add_scattered()
     if not hits.seen.any():
@@ -46,24 +46,45 @@ def align(truth: Truth, run: RunReader, *, on_duplicate: OnDuplicate = "error") 
     return Aligned(hits.alignment(), len(hits.unjudged))
 
 
-def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same rows in frames that end where a query's block ends."""
+def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:
+    """The same rows in frames that end where a query's block ends; only the block at a batch's edge is copied."""
     held: list[pl.DataFrame] = []
     for batch in batches:
         if batch.is_empty():
             continue
-        queries = batch["query_id"]
-        last = queries[-1]
-        others = np.flatnonzero((queries != last).to_numpy())
-        cut = int(others[-1]) + 1 if len(others) else 0
-        if held and (cut or held[0]["query_id"][0] != last):
-            yield pl.concat([*held, batch[:cut]], rechunk=True)
+        blocks = _blocks(batch)
+        if held and blocks.ids[0] == held[0]["query_id"][0]:
+            held.append(batch[: blocks.starts[1]] if len(blocks.ids) > 1 else batch)
+            blocks = blocks.slice(1, len(blocks.ids))
+        if held and blocks.ids:
+            yield _blocks(pl.concat(held, rechunk=True))
             held = []
-        elif cut:
-            yield batch[:cut]
-        held.append(batch[cut:])
+        if blocks.ids:
+            held.append(blocks.frame[blocks.starts[-2] :])
+            if len(blocks.ids) > 1:
+                yield blocks.slice(0, len(blocks.ids) - 1)
     if held:
-        yield pl.concat(held, rechunk=True)
+        yield _blocks(pl.concat(held, rechunk=True))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Rows of a run in blocks of one query each: starts has one offset more than there are blocks."""
+
+    frame: pl.DataFrame
+    ids: list[str]
+    starts: Ints
+
+    def slice(self, first: int, last: int) -> _Blocks:
+        """Blocks from first up to last."""
+        starts = self.starts[first : last + 1]
+        return _Blocks(self.frame[starts[0] : starts[-1]], self.ids[first:last], starts - starts[0])
+
+
+def _blocks(frame: pl.DataFrame) -> _Blocks:
+    queries = frame["query_id"]
+    firsts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
+    return _Blocks(frame, queries.gather(firsts).to_list(), np.append(firsts, frame.height))
 
 
 @dataclass
@@ -83,22 +104,17 @@ class _Hits:
         self.n_retrieved: Ints = np.zeros(len(self.truth), np.int64)
         self.seen = np.zeros(len(self.truth), bool)
 
-    def add(self, frame: pl.DataFrame) -> None:
-        """Take a frame of whole blocks; a query met for the second time is put aside."""
-        queries = frame["query_id"]
-        starts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
-        counts = np.diff(starts, append=frame.height)
-        ids = queries.gather(starts).to_list()
+    def add(self, blocks: _Blocks) -> None:
+        """Take whole blocks; a query met for the second time is put aside."""
         position = self.truth.position
-        query = np.fromiter((position.get(id, -1) for id in ids), np.int64, len(ids))
+        query = np.fromiter((position.get(id, -1) for id in blocks.ids), np.int64, len(blocks.ids))
         if (query < 0).any():
-            self.unjudged.update(id for id, q in zip(ids, query, strict=True) if q < 0)
-        fresh = (query >= 0) & ~self.seen[query]
+            self.unjudged.update(id for id, q in zip(blocks.ids, query, strict=True) if q < 0)
         first_of_its_kind = np.zeros(len(query), bool)
         first_of_its_kind[np.unique(query, return_index=True)[1]] = True
-        again = (query >= 0) & ~(fresh & first_of_its_kind)
-        self.scattered.update(query[again].tolist())
-        taken = fresh & first_of_its_kind
+        taken = (query >= 0) & first_of_its_kind & ~self.seen[query]
+        self.scattered.update(query[(query >= 0) & ~taken].tolist())
+        frame, counts = blocks.frame, np.diff(blocks.starts)
         if not taken.all():
             frame, query, counts = frame.filter(np.repeat(taken, counts)), query[taken], counts[taken]
         self.seen[query] = True
@@ -117,23 +133,20 @@ class _Hits:
         for i, query in enumerate(self.query):
             kept = ~stale[query]
             self.query[i], self.rank[i], self.label[i] = query[kept], self.rank[i][kept], self.label[i][kept]
-        queries = frame["query_id"]
-        starts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
-        self._take(frame, scattered, np.diff(starts, append=frame.height))
+        self._take(frame, scattered, np.diff(_blocks(frame).starts))
 
     def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
         hashes = hash_ids(frame["doc_id"])
-        if (duplicate := _find_duplicate(frame["doc_id"], hashes, counts)) is not None:
+        if (duplicate := find_duplicate(frame["doc_id"], hashes, counts)) is not None:
             frame, counts = self._settle_duplicates(frame, counts, duplicate)
             hashes = hash_ids(frame["doc_id"])
-        order = _canonical_order(frame, counts)
-        if order is not None:
-            frame, hashes = frame[order], hashes[order]
         rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
+        order = _canonical_order(frame, counts)
         block = np.repeat(np.arange(len(counts)), counts)[rows]
+        place = rows if order is None else _inverse(order)[rows]
         self.n_retrieved[query] = counts
         self.query.append(query[block])
-        self.rank.append(rows - (np.cumsum(counts) - counts)[block] + 1)
+        self.rank.append(place - (np.cumsum(counts) - counts)[block] + 1)
         self.label.append(label)
 
     def _settle_duplicates(self, frame: pl.DataFrame, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
@@ -243,6 +256,13 @@ def _is_finite(score: object) -> bool:
     return not isinstance(score, str) and bool(np.isfinite(score))  # type: ignore[call-overload]
 
 
+def _inverse(order: Ints) -> Ints:
+    """(n,) the place of each row, from the row at each place."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
+
+
 def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
     """Rows by score descending, then doc_id descending by bytes, within each block; None if they stand so already."""
     score = frame["score"].to_numpy()
@@ -264,46 +284,24 @@ def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
     bad[block[wrong]] = True
     rows = np.flatnonzero(bad[block])
     order = np.arange(len(score))
-    order[rows] = _sorted_rows(block[rows], score[rows], doc_ids.gather(rows), rows)
+    order[rows] = _sorted_rows(block[rows], score[rows], doc_ids, rows)
     return order
 
 
 def _sorted_rows(block: Ints, score: Floats, doc_ids: pl.Series, rows: Ints) -> Ints:
-    """Rows in canonical order; ids are compared only where scores are equal."""
+    """Rows in canonical order; ids are compared only where scores are equal.
+
+    block, score   (n,) of the rows;   doc_ids   of all rows there are
+    """
     order = np.lexsort((-score, block))
     same = np.zeros(len(order) + 1, bool)
     same[1:-1] = (score[order][1:] == score[order][:-1]) & (block[order][1:] == block[order][:-1])
     tied = np.flatnonzero(same[:-1] | same[1:])
     if len(tied):
         group = np.cumsum(~same[:-1])[tied]
-        ties = pl.DataFrame({"group": group, "doc_id": doc_ids.gather(order[tied]), "row": order[tied]})
+        ties = pl.DataFrame({"group": group, "doc_id": doc_ids.gather(rows[order[tied]]), "row": order[tied]})
         order[tied] = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
     return rows[order]
-
-
-def _find_duplicate(doc_ids: pl.Series, hashes: Hashes, counts: Ints) -> int | None:
-    """A row whose document stands in its block already, or None.
-
-    Every row writes its number into a cell of its block's own table; whoever finds another's number there has met
-    an equal or a collision.  Losers try again without the winners until none is left.
-    """
-    cells = 2 ** np.ceil(np.log2(counts * _CELLS_PER_ROW)).astype(np.int64)
-    first = np.cumsum(cells) - cells
-    cell = np.repeat(first, counts)
-    cell += ((hashes >> np.uint64(20)) & np.repeat((cells - 1).astype(np.uint64), counts)).view(np.int64)
-    table = np.empty(int(cells.sum()), np.int64)
-    rows = np.arange(len(hashes))
-    while len(rows):
-        table[cell[rows]] = rows
-        winner = table[cell[rows]]
-        lost = winner != rows
-        rows, winner = rows[lost], winner[lost]
-        alike = hashes[rows] == hashes[winner]
-        if alike.any():
-            same = (doc_ids.gather(rows[alike]) == doc_ids.gather(winner[alike])).to_numpy()
-            if same.any():
-                return int(rows[alike][same][0])
-    return None
 
 
 def _no_common_query(truth: Truth, run_name: str, run_ids: list[str]) -> NoCommonQueryError:

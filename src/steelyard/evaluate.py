@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from steelyard import __version__
 from steelyard.errors import InputError
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.measures import Measure, make, parse_all
@@ -74,7 +74,7 @@ def evaluate(
         unjudged_queries=np.array([a.n_unjudged_queries for a in aligned]),
         seed=seed,
         recipe_parts={
-            "steelyard": version("steelyard"),
+            "steelyard": __version__,
             "truth": lambda: {"name": known_truth.name, "digest": known_truth.digest()},
             "runs": lambda: {name: run.digest() for name, run in systems.items()},
             "missing": missing,

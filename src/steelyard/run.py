@@ -11,10 +11,11 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from steelyard.align import Aligned, align, align_rankings
-from steelyard.errors import InputError
+from steelyard.errors import DuplicateError, InputError
 from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
 from steelyard.io.tables import in_memory
+from steelyard.io.trec import TrecFile
 from steelyard.schema import RunReader
 from steelyard.truth import OnDuplicate, Truth
 
@@ -61,8 +62,20 @@ class Run:
         content = self._content
         return pl.concat((content.table() if isinstance(content, RunDict) else content).batches())
 
+    def checked_frame(self, on_duplicate: OnDuplicate = "error") -> pl.DataFrame:
+        """All rows, with every document once for a query.
+
+        Raises   DuplicateError naming query and document.
+        """
+        frame = self.frame if on_duplicate != "max" else self.frame.sort("score", descending=True, maintain_order=True)
+        unique = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+        if on_duplicate == "error" and unique.height < frame.height:
+            query, doc, _ = frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).row(0)
+            raise DuplicateError(f"{self.name}: document {doc!r} is retrieved twice for query {query!r}; remove one")
+        return unique
+
     def digest(self) -> str:
-        """A fingerprint of the content."""
+        """A fingerprint of the content, or of the file that it came from."""
         return self._digest()
 
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
@@ -80,6 +93,7 @@ class StreamedRun:
         self._file = formats.open_run(path, format)
         self.name = name or self._file.name
         self.digest = self._file.digest
+        self.is_trec = isinstance(self._file.reader, TrecFile)
 
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
         """The ranks of the judged documents."""

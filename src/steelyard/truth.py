@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from steelyard.errors import DuplicateError, InputError
+from steelyard.hashing import Hashes, find_duplicate, hash_ids, table_sizes
 from steelyard.io import formats, objects
 from steelyard.measures.alignment import Bools, Floats, Ints, owners
+from steelyard.schema import TRUTH
 
 OnDuplicate = Literal["error", "first", "max"]
-Hashes = npt.NDArray[np.uint64]
 Locate = Callable[[str, str], str]
 
-_CELLS_PER_LABEL = 8
+_CELLS_PER_LABEL = 16
 _HASH_BITS = 40
 
 
@@ -54,19 +54,29 @@ class Truth:
 
     def _fill(self, frame: pl.DataFrame, name: str, on_duplicate: OnDuplicate, locate: Locate) -> None:
         self.name = name
-        frame = _without_duplicates(frame, on_duplicate, locate)
-        self.frame = frame.sort("query_id", "gain", "doc_id", descending=[False, True, False], nulls_last=True)
-        queries = self.frame["query_id"]
-        firsts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
-        self.query_ids: Sequence[str] = queries.gather(firsts).to_list()
-        judged = self.frame["doc_id"].is_not_null().to_numpy()
-        counts = np.add.reduceat(judged.astype(np.int64), firsts) if len(firsts) else np.zeros(0, np.int64)
-        self.starts: Ints = np.concatenate(([0], np.cumsum(counts)))
-        self.frame = self.frame.filter(judged)
-        self.doc_ids = self.frame["doc_id"].rechunk()
-        self.gain: Floats = self.frame["gain"].to_numpy()
-        if not self.query_ids:
+        query_ids, query = _positions(frame["query_id"])
+        if not query_ids:
             raise InputError(f"{name}: holds no query; expected at least one judged query")
+        judged = frame["doc_id"].is_not_null().to_numpy()
+        frame, query = frame.filter(judged), query[judged]
+        gain = frame["gain"].to_numpy()
+        order = np.lexsort((-gain, query))
+        doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query, minlength=len(query_ids))
+        twice = find_duplicate(doc_ids, hash_ids(doc_ids), counts)
+        if twice is not None:
+            query_id, doc_id = query_ids[query[order[twice]]], doc_ids[twice]
+            if on_duplicate == "error":
+                raise DuplicateError(
+                    f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
+                    "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+                )
+            kept = _first_or_best(query, frame["doc_id"], gain, on_duplicate)
+            order = order[np.isin(order, kept)]
+            doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query[order], minlength=len(query_ids))
+        self.query_ids: Sequence[str] = query_ids
+        self.starts: Ints = np.concatenate(([0], np.cumsum(counts)))
+        self.doc_ids = doc_ids
+        self.gain: Floats = gain[order]
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -77,6 +87,14 @@ class Truth:
     def digest(self) -> str:
         """A fingerprint of the labels, or of the file that they came from."""
         return self._digest()
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All labels: query_id, doc_id, gain; a query without any has one row that is null but for its id."""
+        ids = pl.Series(self.query_ids, dtype=pl.String)
+        labels = pl.DataFrame([ids.gather(owners(self.starts)), self.doc_ids, self.gain], schema=TRUTH)
+        unlabelled = ids.gather(np.flatnonzero(np.diff(self.starts) == 0))
+        return pl.concat([labels, pl.DataFrame({"query_id": unlabelled}, schema=TRUTH)])
 
     @cached_property
     def position(self) -> Mapping[str, int]:
@@ -95,19 +113,22 @@ class Truth:
         return LabelIndex.build(self)
 
 
-def _without_duplicates(frame: pl.DataFrame, on_duplicate: OnDuplicate, locate: Locate) -> pl.DataFrame:
-    pair = ["query_id", "doc_id"]
+def _positions(ids: pl.Series) -> tuple[list[str], Ints]:
+    """Distinct ids, ascending by bytes, and the place of each row among them; rows of one query mostly stand together."""
+    firsts = np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
+    blocks = ids.gather(firsts).to_list()
+    distinct = sorted(set(blocks))
+    place = {id: i for i, id in enumerate(distinct)}
+    of_block = np.fromiter((place[id] for id in blocks), np.int64, len(blocks))
+    return distinct, np.repeat(of_block, np.diff(firsts, append=len(ids)))
+
+
+def _first_or_best(query: Ints, doc_ids: pl.Series, gain: Floats, on_duplicate: OnDuplicate) -> Ints:
+    """Rows that stay when every document is kept once for a query: the first one, or the one with the highest gain."""
+    rows = pl.DataFrame({"query": query, "doc_id": doc_ids, "gain": gain, "row": np.arange(len(query))})
     if on_duplicate == "max":
-        frame = frame.sort("gain", descending=True, nulls_last=True)
-    unique = frame.unique(pair, keep="first", maintain_order=True)
-    twice = frame.filter(pl.struct(pair).is_duplicated() & pl.col("doc_id").is_not_null()) if len(unique) < len(frame) else frame[:0]
-    if on_duplicate == "error" and len(twice):
-        query, doc, _ = twice.row(0)
-        raise DuplicateError(
-            f"{locate(query, doc)}: document {doc!r} is judged twice for query {query!r}; "
-            "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
-        )
-    return unique
+        rows = rows.sort("gain", descending=True, maintain_order=True)
+    return rows.unique(["query", "doc_id"], keep="first", maintain_order=True)["row"].to_numpy()
 
 
 @dataclass(frozen=True)
@@ -129,7 +150,7 @@ class LabelIndex:
     @classmethod
     def build(cls, truth: Truth) -> LabelIndex:
         counts = np.diff(truth.starts)
-        cells = 2 ** np.ceil(np.log2(np.maximum(counts, 1) * _CELLS_PER_LABEL)).astype(np.int64)
+        cells = table_sizes(counts, _CELLS_PER_LABEL)
         first = np.cumsum(cells) - cells
         mask = (cells - 1).astype(np.uint64)
         hashes, query = hash_ids(truth.doc_ids), owners(truth.starts)
@@ -167,11 +188,6 @@ class LabelIndex:
         all_rows, all_labels = np.concatenate(found_rows), np.concatenate(found_labels)
         order = np.argsort(all_rows)
         return all_rows[order], all_labels[order]
-
-
-def hash_ids(ids: pl.Series) -> Hashes:
-    """(n,) hash of each string; equal strings have equal hashes within this process."""
-    return ids.hash().to_numpy()
 
 
 def _key(query: Ints, hashes: Hashes) -> Hashes:

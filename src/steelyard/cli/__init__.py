@@ -1,1 +1,24 @@
-"""The command line."""
+"""The command line: one thin file a command; what a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line; what a user did wrong ends with one line and exit status 2."""
+    from steelyard.cli.app import app
+    from steelyard.errors import SteelyardError
+
+    try:
+        app()
+    except SteelyardError as error:
+        print(f"steelyard: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain of it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -19,7 +19,7 @@ from steelyard.io.source import Source
 from steelyard.schema import COLUMN_NAMES
 
 FORMATS = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "beir")
-_BY_SUFFIX = {
+BY_SUFFIX = {
     ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
     ".pq": "parquet", ".arrow": "arrow", ".ipc": "arrow", ".feather": "arrow",
 }  # fmt: skip
@@ -62,8 +62,8 @@ def sniff(source: Source) -> str:
         return "parquet"
     if head.startswith(b"ARROW1"):
         return "arrow"
-    if source.suffix in _BY_SUFFIX and source.suffix != ".tsv":
-        return _BY_SUFFIX[source.suffix]
+    if source.suffix in BY_SUFFIX and source.suffix != ".tsv":
+        return BY_SUFFIX[source.suffix]
     text = head.lstrip()
     if text.startswith(b"{"):
         return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or b'"retrieved"' in text[:4096] else "json"
@@ -137,3 +137,25 @@ def _beir(folder: Path) -> TruthFile:
         return "sha256:" + hashlib.sha256(each.encode()).hexdigest()
 
     return TruthFile(folder.name, truth.frame, truth.locate, digest)
+
+
+def tell_kind(path: str | Path) -> tables.Kind:
+    """Whether a file holds a truth or a run, from its columns or keys; a plain JSON dict counts as a run."""
+    if str(path) != "-" and Path(path).is_dir():
+        return "truth"
+    source = Source(path)
+    format = sniff(source)
+    first = next((line for line in source.head().split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
+    if format == "trec":
+        return "truth" if len(first.split()) == len(trec.QRELS.names) else "run"
+    if format == "jsonl":
+        return "run" if b'"retrieved"' in first else "truth"
+    if format == "json":
+        return "run"
+    if format in ("csv", "tsv"):
+        names = [name.strip('" \r').lower() for name in first.decode(errors="replace").split("," if format == "csv" else "\t")]
+    else:
+        scan = pl.scan_parquet if format == "parquet" else pl.scan_ipc
+        names = [name.lower() for name in scan(source.path).collect_schema().names()]
+    only_truth = {name for name in COLUMN_NAMES["gain"] if name not in COLUMN_NAMES["score"]}
+    return "truth" if only_truth & set(names) else "run"

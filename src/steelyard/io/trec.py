@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -36,14 +37,6 @@ RUN = Layout("run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("quer
 QRELS = Layout("qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain")
 
 
-@dataclass(frozen=True)
-class Block:
-    """Whole lines of a file, and how many lines stand before them."""
-
-    content: bytes
-    lines_before: int
-
-
 class TrecFile:
     """A TREC file as a stream of frames with the kept columns of its layout."""
 
@@ -56,32 +49,28 @@ class TrecFile:
         Raises   InputError naming file, line, what was found and what to try.
         """
         empty = True
-        for frame in ahead(self._parse, self._blocks()):
+        for frame in ahead(self._parse, enumerate(self.source.blocks())):
             empty = empty and frame.is_empty()
             yield frame
         if empty:
             raise InputError(f"{self.source.name}: is empty; expected lines of `{' '.join(self.layout.names)}`")
 
-    def _blocks(self) -> Iterator[Block]:
-        lines = 0
-        for content in self.source.blocks():
-            yield Block(content, lines)
-            lines += int(np.count_nonzero(np.frombuffer(content, np.uint8) == ord("\n")))
-
-    def _parse(self, block: Block) -> pl.DataFrame:
-        frame = _parse_regular(block.content, self.layout)
+    def _parse(self, block: tuple[int, bytes]) -> pl.DataFrame:
+        number, content = block
+        frame = _parse_regular(content, self.layout)
         if frame is None:
             # Aligned columns, comments, CRLF and blank lines: the same content with single blanks parses fast.
-            frame = _parse_regular(_tidy(block.content), self.layout)
-        return self._parse_by_line(block) if frame is None else frame
+            frame = _parse_regular(_tidy(content), self.layout)
+        return self._parse_by_line(number, content) if frame is None else frame
 
-    def _parse_by_line(self, block: Block) -> pl.DataFrame:
+    def _parse_by_line(self, number: int, content: bytes) -> pl.DataFrame:
         """The slow way, which knows the line of everything: it raises what is wrong, or reads what is merely odd."""
-        rows = []
-        for number, raw in enumerate(block.content.split(b"\n"), block.lines_before + 1):
-            words = raw.split()
-            if words and not words[0].startswith(b"#"):
-                rows.append(self._parse_line(words, raw, number))
+        lines_before = sum(before.count(b"\n") for before in islice(self.source.blocks(), number))
+        rows = [
+            self._parse_line(words, raw, line)
+            for line, raw in enumerate(content.split(b"\n"), lines_before + 1)
+            if (words := raw.split()) and not words[0].startswith(b"#")
+        ]
         schema = {name: self.layout.schema[name] for name in self.layout.kept}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -112,14 +101,10 @@ class TrecFile:
 
     def locate(self, query_id: str, doc_id: str) -> str:
         """Lines on which a document of a query stands."""
-        want = (query_id.encode(), doc_id.encode())
-        lines = [
-            block.lines_before + i
-            for block in self._blocks()
-            for i, raw in enumerate(block.content.split(b"\n"), 1)
-            if want[1] in raw and (words := raw.split())[:1] == [want[0]] and words[2:3] == [want[1]]
-        ]
-        return f"{self.source.name}, lines {' and '.join(map(str, lines[:2]))}"
+        query, doc = query_id.encode(), doc_id.encode()
+        lines = enumerate((raw for block in self.source.blocks() for raw in block.removesuffix(b"\n").split(b"\n")), 1)
+        found = [line for line, raw in lines if doc in raw and raw.split()[:3:2] == [query, doc]]
+        return f"{self.source.name}, lines {' and '.join(map(str, found[:2]))}"
 
 
 def first_tag(source: Source) -> str:

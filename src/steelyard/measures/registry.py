@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Literal
 
 from steelyard.errors import MeasureError, UnknownMeasureError
@@ -112,6 +111,8 @@ def _add(definition: Definition) -> None:
 
 @cache
 def _load_plugins() -> None:
+    from importlib.metadata import entry_points  # costs a fifth of our start-up
+
     for plugin in entry_points(group="steelyard.measures"):
         plugin.load()
 

@@ -1,0 +1,140 @@
+"""What `steelyard --help` shows."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="steelyard",
+    help="Steelyard (秤) weighs retrieval and RAG systems.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Format(StrEnum):
+    """How results are written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+    trec = "trec"
+
+
+class Policy(StrEnum):
+    """What a query that cannot be measured counts as."""
+
+    zero = "zero"
+    skip = "skip"
+
+
+class OnDuplicate(StrEnum):
+    """What to do with a document that stands twice in one query."""
+
+    error = "error"
+    first = "first"
+    max = "max"
+
+
+class Kind(StrEnum):
+    """What a file holds."""
+
+    run = "run"
+    truth = "truth"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from steelyard import __version__
+
+        print(f"steelyard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def steelyard(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Steelyard (秤) weighs retrieval and RAG systems."""
+
+
+@app.command()
+def evaluate(
+    truth: Annotated[str, typer.Argument(help="Judged documents: TREC qrels, BEIR folder, JSON(L), CSV, Parquet, or -.")],
+    runs: Annotated[list[str], typer.Argument(help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, or -.")],
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", "-m", help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated."),
+    ] = None,
+    min_gain: Annotated[float | None, typer.Option(help="Smallest gain that counts as relevant (1).")] = None,
+    missing: Annotated[Policy, typer.Option(help="A judged query that is absent from a run.")] = Policy.zero,
+    no_relevant: Annotated[Policy, typer.Option(help="A query without relevant documents.")] = Policy.zero,
+    on_duplicate: Annotated[
+        OnDuplicate, typer.Option(help="A document twice in one query: refuse, keep the first, or the highest.")
+    ] = OnDuplicate.error,
+    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show the value of every query too.")] = False,
+    format: Annotated[Format, typer.Option("--format", "-f", help="How to write the result.")] = Format.table,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap behind the intervals.")] = 0,
+) -> None:
+    """Weigh runs against a truth."""
+    from steelyard.cli.evaluate import run
+
+    run(
+        truth, runs, measure or [], min_gain=min_gain, missing=missing.value, no_relevant=no_relevant.value,
+        on_duplicate=on_duplicate.value, per_query=per_query, format=format.value, output=output, seed=seed,
+    )  # fmt: skip
+
+
+@app.command()
+def measures(
+    name: Annotated[str | None, typer.Argument(help="Show all about one measure, e.g. ndcg.")] = None,
+) -> None:
+    """List every measure: definition, range, source, aliases."""
+    from steelyard.cli.measures import run
+
+    run(name)
+
+
+@app.command(
+    "trec-eval",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["--help"]},
+)
+def trec_eval(
+    arguments: Annotated[list[str] | None, typer.Argument(help="As of trec_eval: -q -c -n -J -l -M -N -m QRELS RUN")] = None,
+) -> None:
+    """Print what the trec_eval program prints, from the same arguments."""
+    from steelyard.cli.trec_eval import run
+
+    run(arguments or [])
+
+
+@app.command()
+def convert(
+    source: Annotated[str, typer.Argument(help="A run or a truth in any format that can be read.")],
+    target: Annotated[Path, typer.Argument(help="The file to write; its suffix tells the format (.gz, .zst too).")],
+    kind: Annotated[Kind | None, typer.Option(help="What the source holds, where its columns do not tell.")] = None,
+    on_duplicate: Annotated[OnDuplicate, typer.Option(help="A document twice in one query.")] = OnDuplicate.error,
+) -> None:
+    """Convert a run or a truth to another format."""
+    from steelyard.cli.convert import run
+
+    run(source, target, kind.value if kind else None, on_duplicate.value)
+
+
+@app.command()
+def demo() -> None:
+    """Weigh the two bundled example systems, end to end."""
+    from steelyard.cli.demo import run
+
+    run()

@@ -1,0 +1,26 @@
+"""`steelyard evaluate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from steelyard.cli.terminal import terminal_width
+from steelyard.evaluate import DEFAULT_MEASURES, Policy, evaluate
+from steelyard.io.write import write_text
+from steelyard.report.formats import FORMATS
+from steelyard.truth import OnDuplicate
+
+
+def run(
+    truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
+    on_duplicate: OnDuplicate, per_query: bool, format: str, output: Path | None, seed: int,
+) -> None:  # fmt: skip
+    """Weigh the runs and write the result."""
+    scores = evaluate(
+        truth, runs, measures or DEFAULT_MEASURES, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
+        on_duplicate=on_duplicate, seed=seed,
+    )  # fmt: skip
+    on_screen = format == "table" and output is None
+    view = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
+    write_text(output or "-", FORMATS[format](scores, per_query=per_query, **view))

@@ -1,0 +1,143 @@
+"""Writers: whole files or none, in the format that the suffix tells."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from steelyard.errors import InputError, OutputError
+from steelyard.io.formats import BY_SUFFIX
+from steelyard.io.source import strip_compression
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file whole, or not at all; "-" is standard output."""
+    if str(path) == "-":
+        sys.stdout.write(text)
+        return
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write beside the target and rename, so that nobody ever sees half a file.
+
+    Raises   OutputError naming the path and the reason.
+    """
+    target = Path(path)
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # mkstemp makes files that only their owner can read; a result is as public as any new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise OutputError(f"{target}: cannot be written ({error.strerror or error}); choose another place") from error
+
+
+def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | None = None) -> None:
+    """Write a run (query_id, doc_id, score) in canonical order, in the format of the suffix or the one named."""
+    ordered = frame.sort("query_id", "score", "doc_id", descending=[False, True, True])
+    _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
+
+
+def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> None:
+    """Write a truth (query_id, doc_id, gain), in the format of the suffix or the one named."""
+    _write(frame.sort("query_id", "doc_id"), path, format, _trec_qrels, "rel_map")
+
+
+def _write(
+    frame: pl.DataFrame, path: str | Path, format: str | None, as_trec: Callable[[pl.DataFrame], str], key: str
+) -> None:  # fmt: skip
+    bare, compression = strip_compression(Path(path).name)
+    chosen = format or BY_SUFFIX.get(Path(bare).suffix.lower(), "trec")
+    writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
+        "trec": lambda f: as_trec(_plain_ids(f.drop_nulls(), path)).encode(),
+        "json": lambda f: json.dumps(_nested(f), ensure_ascii=False).encode() + b"\n",
+        "jsonl": lambda f: _json_lines(f, key).encode(),
+        "csv": lambda f: f.drop_nulls().write_csv().encode(),
+        "tsv": lambda f: f.drop_nulls().write_csv(separator="\t").encode(),
+        "parquet": lambda f: _binary(f.drop_nulls().write_parquet),
+        "arrow": lambda f: _binary(f.drop_nulls().write_ipc),
+    }
+    if chosen not in writers:
+        raise OutputError(f"{path}: {chosen} cannot be written; choose one of {', '.join(writers)}")
+    write_bytes(path, _compressed(writers[chosen](frame), compression))
+
+
+def _binary(write: Callable[[io.BytesIO], object]) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+def _compressed(data: bytes, compression: str | None) -> bytes:
+    if compression == "gzip":
+        return gzip.compress(data, mtime=0)
+    if compression == "zstd":
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+        return bytes(zstd.compress(data))
+    return data
+
+
+def _plain_ids(frame: pl.DataFrame, path: str | Path) -> pl.DataFrame:
+    for column in ("query_id", "doc_id"):
+        spaced = frame.filter(pl.col(column).str.contains(r"\s") | (pl.col(column) == ""))
+        if len(spaced):
+            raise InputError(
+                f"{path}: {column} {spaced[column][0]!r} holds white space, which TREC files cannot; write JSON or Parquet"
+            )
+    return frame
+
+
+def _trec_run(frame: pl.DataFrame, name: str) -> str:
+    tag = "_".join(name.split()) or "run"
+    rank = pl.int_range(1, pl.len() + 1).over("query_id")
+    columns = ["query_id", pl.lit("Q0").alias("Q0"), "doc_id", rank.alias("rank"), "score", pl.lit(tag).alias("tag")]
+    return frame.select(columns).write_csv(separator=" ", include_header=False, quote_style="never")
+
+
+def _trec_qrels(frame: pl.DataFrame) -> str:
+    rows = frame.with_columns(
+        pl.lit("0").alias("iteration"),
+        pl.when(pl.col("gain") == pl.col("gain").round())
+        .then(pl.col("gain").cast(pl.Int64).cast(pl.String))
+        .otherwise(pl.col("gain").cast(pl.String)),
+    )
+    order = ["query_id", "iteration", "doc_id", "gain"]
+    return rows.select(order).write_csv(separator=" ", include_header=False, quote_style="never")
+
+
+def _nested(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
+    nested: dict[str, dict[str, float]] = {}
+    for query, doc, number in frame.iter_rows():
+        ranking = nested.setdefault(query, {})
+        if doc is not None:
+            ranking[doc] = number
+    return nested
+
+
+def _json_lines(frame: pl.DataFrame, key: str) -> str:
+    lines = []
+    for query, ranking in _nested(frame).items():
+        items: object = ranking
+        if key == "retrieved":
+            items = [{"id": doc, "score": score} for doc, score in ranking.items()]
+        lines.append(json.dumps({"qid": query, key: items}, ensure_ascii=False) + "\n")
+    return "".join(lines)

@@ -1,0 +1,173 @@
+"""Scores as text: terminal table, Markdown, LaTeX, CSV, JSON and trec_eval's lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
+from steelyard.scores import Scores
+
+_LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+          "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}  # fmt: skip
+
+
+def table(scores: Scores, *, per_query: bool, width: int | None = None, colour: bool = False) -> str:
+    """Aligned columns for a terminal.
+
+    width   columns of the terminal, None for as many as it takes: a wide table is then cut into several
+    """
+    sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
+    return "\n".join(_terminal(each, width, colour) for each in sheets)
+
+
+def _terminal(sheet: Sheet, width: int | None, colour: bool) -> str:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    out = StringIO()
+    console = Console(file=out, width=width or 10_000, force_terminal=colour, no_color=not colour, highlight=False)
+    for columns in _fitting(sheet, width):
+        drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for c in columns:
+            drawn.add_column(Text(sheet.header[c]), justify="left" if c == 0 else "right", no_wrap=c > 0, overflow="fold")
+        for r, row in enumerate(sheet.rows):
+            drawn.add_row(*(Text(row[c], style="bold" if (r, c) in sheet.best else "") for c in columns))
+        console.print(drawn)
+    for note in sheet.notes:
+        console.print(Text(note, style="dim"))
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _fitting(sheet: Sheet, width: int | None) -> Iterator[list[int]]:
+    """Columns in groups that fit the width, each beginning with the first column."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, [head, *(row[c] for row in sheet.rows)])) + 2 for c, head in enumerate(sheet.header)]
+    group, used = [0], widths[0]
+    for c in range(1, len(widths)):
+        if width and used + widths[c] > width and len(group) > 1:
+            yield group
+            group, used = [0], widths[0]
+        group.append(c)
+        used += widths[c]
+    yield group
+
+
+def markdown(scores: Scores, *, per_query: bool) -> str:
+    """Tables for a README or an issue; the best value of each column is bold."""
+    sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
+    return "\n".join(_markdown(each) for each in sheets)
+
+
+def _markdown(sheet: Sheet) -> str:
+    def cell(text: str) -> str:
+        return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+    lines = [sheet.header, ["---", *["---:"] * (len(sheet.header) - 1)]]
+    for r, row in enumerate(sheet.rows):
+        lines.append([f"**{cell(t)}**" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row)])
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return text + "".join(f"\n{cell(note)}\n" for note in sheet.notes)
+
+
+def latex(scores: Scores, *, per_query: bool) -> str:
+    """A booktabs table; the best value of each column is bold, the notes are the caption."""
+    sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
+    return "\n".join(_latex(each) for each in sheets)
+
+
+def _latex(sheet: Sheet) -> str:
+    def cell(text: str) -> str:
+        return "".join(_LATEX.get(character, character) for character in text)
+
+    rows = [
+        " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
+        for r, row in enumerate(sheet.rows)
+    ]
+    caption = " ".join([*sheet.notes, "Best value of each column in bold."] if sheet.best else sheet.notes)
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            rf"\caption{{{cell(caption)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
+            r"\toprule",
+            " & ".join(map(cell, sheet.header)) + r" \\",
+            r"\midrule",
+            *(row + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def csv(scores: Scores, *, per_query: bool) -> str:
+    """One row a value: of every query when asked, of every mean otherwise."""
+    return (scores.per_query if per_query else scores.mean()).write_csv()
+
+
+def as_json(scores: Scores, *, per_query: bool) -> str:
+    """Everything, with the recipe; numbers in full precision, null where there is none."""
+    systems = {name: _system(scores, i, per_query) for i, name in enumerate(scores.systems)}
+    made = {"systems": systems, "recipe": scores.recipe}
+    return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _system(scores: Scores, i: int, per_query: bool) -> dict[str, Any]:
+    names = [str(measure) for measure in scores.measures]
+    rows = scores.mean().filter(system=scores.systems[i]).to_dicts()
+    made: dict[str, Any] = {
+        "metrics": {row["measure"]: row["mean"] for row in rows},
+        "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
+        "counts": {
+            "queries": len(scores.query_ids),
+            "missing": int(scores.missing[i].sum()),
+            "unjudged_queries": int(scores.unjudged_queries[i]),
+            "no_relevant": {row["measure"]: row["no_relevant"] for row in rows},
+            "n": {row["measure"]: row["n"] for row in rows},
+            "judged": {row["measure"]: row["judged"] for row in rows},
+        },
+    }
+    if per_query:
+        made["per_query"] = {
+            query: {name: None if np.isnan(v := scores.values[i, j, q]) else float(v) for j, name in enumerate(names)}
+            for q, query in enumerate(scores.query_ids)
+        }
+    return made
+
+
+def trec(scores: Scores, *, per_query: bool) -> str:
+    """Lines of `measure query value` as trec_eval prints them, system after system."""
+    lines = []
+    for i, system in enumerate(scores.systems):
+        labels = [str(measure) for measure in scores.measures]
+        if per_query:
+            lines += [
+                f"{label:<22}\t{query}\t{number(scores.values[i, j, q])}"
+                for q, query in enumerate(scores.query_ids)
+                for j, label in enumerate(labels)
+                if not np.isnan(scores.values[i, j, q])
+            ]
+        lines.append(f"{'runid':<22}\tall\t{system}")
+        lines += [f"{label:<22}\tall\t{number(scores.means[i, j])}" for j, label in enumerate(labels)]
+    return "\n".join(lines) + "\n"
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "table": table,
+    "json": as_json,
+    "csv": csv,
+    "markdown": markdown,
+    "latex": latex,
+    "trec": trec,
+}
+"""Every way to write Scores; all take `per_query`."""

@@ -1,0 +1,245 @@
+"""The output of the trec_eval program: its measure groups, names, order and number formats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import MeasureError
+from steelyard.measures import Alignment, Measure, make, parse
+from steelyard.measures.alignment import Bools
+from steelyard.measures.registry import GEOMETRIC_FLOOR, ParameterValue
+
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_LEVELS = tuple(i / 10 for i in range(11))
+_RELSTRING = 10
+_LABEL_WIDTH = 22
+
+Params = Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One name behind -m: what it prints without parameters, and what its parameters mean.
+
+    spec      makes the measure of a cut-off or of parsed parameters
+    cutoffs   default cut-offs; empty for a single value
+    label     how a cut-off is printed behind the name
+    read      reads the text behind the dot into parameters, where these are no cut-offs
+    """
+
+    spec: Callable[..., Measure]
+    cutoffs: tuple[float, ...] = ()
+    label: str = "{:d}"
+    read: Callable[[str], Params] | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One printed measure."""
+
+    label: str
+    spec: Measure | None
+    length: int = 0
+
+
+def _single(name: str) -> Group:
+    return Group(lambda: parse(name))
+
+
+def _ranked(name: str, cutoffs: tuple[float, ...] = _CUTOFFS) -> Group:
+    return Group(lambda k: make(name, k), cutoffs)
+
+
+def _graded(name: str) -> Group:
+    return Group(lambda **params: make(name, None, params), read=_gain_map)
+
+
+def _gain_map(text: str) -> Params:
+    pairs = [piece.partition("=") for piece in text.split(",")]
+    return {"gain": tuple(sorted((_number(level), _number(gain)) for level, _, gain in pairs))}
+
+
+def _persistence(text: str) -> Params:
+    key, _, value = text.partition("=")
+    if key != "p":
+        raise MeasureError(f"rbp takes p=0.9, not {text!r}")
+    return {"p": _number(value)}
+
+
+def _utility(text: str) -> Params:
+    values = [_number(piece) for piece in text.split(",")]
+    if len(values) != 4:
+        raise MeasureError(f"utility takes four coefficients, e.g. utility.1,-1,0,0, not {text!r}")
+    return dict(zip(("tp", "fp", "fn", "tn"), values, strict=True))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise MeasureError(f"{text!r} is not a number") from None
+
+
+# In the order in which trec_eval computes and prints.
+GROUPS: dict[str, Group | None] = {
+    "runid": None,
+    "num_q": None,
+    "num_ret": _single("n_retrieved"),
+    "num_rel": _single("n_relevant"),
+    "num_rel_ret": _single("n_relevant_retrieved"),
+    "map": _single("map"),
+    "gm_map": _single("gm_map"),
+    "Rprec": _single("r_precision"),
+    "bpref": _single("bpref"),
+    "recip_rank": _single("mrr"),
+    "iprec_at_recall": Group(lambda level: make("iprec", level), _LEVELS, "{:.2f}"),
+    "P": _ranked("precision"),
+    "relstring": None,
+    "recall": _ranked("recall"),
+    "infAP": _single("infap"),
+    "gm_bpref": _single("gm_bpref"),
+    "Rprec_mult": Group(
+        lambda multiple: make("r_precision", None, {"multiple": multiple}),
+        tuple(i / 5 for i in range(1, 11)),
+        "{:.2f}",
+    ),
+    "utility": Group(lambda **params: make("utility", None, params), read=_utility),
+    "11pt_avg": _single("11pt_avg"),
+    "binG": _single("bin_g"),
+    "G": _graded("g"),
+    "dcg": _graded("dcg"),
+    "ndcg": _graded("ndcg"),
+    "ndcg_rel": _graded("ndcg_rel"),
+    "Rndcg": _graded("rndcg"),
+    "ndcg_cut": _ranked("ndcg"),
+    "map_cut": _ranked("map"),
+    "relative_P": _ranked("recall_cap"),
+    "success": _ranked("hit_rate", (1, 5, 10)),
+    "set_P": _single("precision"),
+    "set_relative_P": _single("recall_cap"),
+    "set_recall": _single("recall"),
+    "set_map": _single("set_map"),
+    # trec_eval's coefficient is the square of van Rijsbergen's beta.
+    "set_F": Group(lambda x=1.0: make("f", None, {"beta": math.sqrt(x)}), read=lambda text: {"x": _number(text)}),
+    "num_nonrel_judged_ret": _single("n_nonrelevant_retrieved"),
+    "rbp": Group(lambda p=0.9: make("rbp", None, {"p": p}), read=_persistence),
+    "rbp_resid": Group(lambda: make("rbp_residual", None, {"p": 0.9})),
+    "unj": _ranked("unjudged", (5, 10, 20)),
+}
+_OFFICIAL = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
+             "iprec_at_recall", "P")  # fmt: skip
+_SET = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall", "set_relative_P",
+        "set_map", "set_F")  # fmt: skip
+NICKNAMES = {"official": _OFFICIAL, "set": _SET, "all_trec": tuple(name for name in GROUPS if name != "dcg")}
+_REFUSED = ("all_prefs", "prefs", "qrels_jg")
+
+
+def columns(wanted: Sequence[str], *, min_gain: float, n_docs: float) -> list[Column]:
+    """What `-m` arguments ask for, in trec_eval's order; of one name asked for twice, the first parameters hold.
+
+    Raises   MeasureError naming the argument.
+    """
+    chosen: dict[str, str | None] = {}
+    for argument in wanted or ["official"]:
+        name, dot, text = argument.partition(".")
+        if dot and not text:
+            raise MeasureError(f"-m {argument}: parameters are missing behind the dot")
+        if name in _REFUSED:
+            raise MeasureError(f"-m {name}: preference and multi-judge measures are not supported")
+        for member in NICKNAMES.get(name, (name,)):
+            if member not in GROUPS:
+                raise MeasureError(f"-m {argument}: trec_eval has no measure {member!r}; e.g. map, P.5,10, all_trec")
+            chosen[member] = chosen.get(member) or text or None
+    defaults = {"min_gain": min_gain, "n_docs": n_docs}
+    return [
+        Column(c.label, c.spec.with_default(**defaults) if c.spec else None, c.length)
+        for name in GROUPS
+        if name in chosen
+        for c in _columns_of(name, chosen[name])
+    ]
+
+
+def _columns_of(name: str, text: str | None) -> Iterator[Column]:
+    group = GROUPS[name]
+    label = name if text is None else f"{name}_{text}"
+    if group is None:
+        length = int(_number(text)) if text and name == "relstring" else _RELSTRING
+        yield Column(label if name == "relstring" else name, None, length)
+    elif group.cutoffs:
+        cutoffs = group.cutoffs if text is None else tuple(sorted(_number(piece) for piece in text.split(",")))
+        if len(set(cutoffs)) < len(cutoffs):
+            raise MeasureError(f"-m {name}.{text}: a cut-off stands there twice")
+        for cutoff in cutoffs:
+            whole = int(cutoff) if group.label == "{:d}" else cutoff
+            yield Column(f"{name}_{group.label.format(whole)}", group.spec(cutoff))
+    elif text is None:
+        yield Column(name, group.spec())
+    elif group.read is None:
+        raise MeasureError(f"-m {name}.{text}: {name} takes no parameters")
+    else:
+        yield Column(label, group.spec(**group.read(text)))
+
+
+def lines(
+    alignment: Alignment, wanted: Sequence[Column], *, runid: str, per_query: bool, summary: bool, complete: bool
+) -> Iterator[str]:
+    """The lines that trec_eval prints.
+
+    per_query   -q;   summary   not -n;   complete   -c: queries that are missing from the run count
+    """
+    kept: Bools = np.ones(alignment.n_queries, bool) if complete else ~alignment.missing
+    places = np.flatnonzero(kept)
+    values = [None if column.spec is None else column.spec(alignment) for column in wanted]
+    if per_query:
+        for i in places:
+            for column, value in zip(wanted, values, strict=True):
+                query = alignment.query_id[i]
+                if value is not None and column.spec is not None:
+                    if column.spec.definition.aggregate != "geometric":
+                        yield _line(column.label, query, _text(column.spec, float(value[i])))
+                elif column.label.startswith("relstring"):
+                    yield _line(column.label, query, f"'{_relstring(alignment, int(i), column.length)}'")
+    if summary:
+        for column, value in zip(wanted, values, strict=True):
+            if column.label == "runid":
+                yield _line(column.label, "all", runid)
+            elif column.label == "num_q":
+                yield _line(column.label, "all", str(len(places)))
+            elif value is not None and column.spec is not None:
+                yield _line(column.label, "all", _text(column.spec, _summary(column.spec, value[kept].tolist())))
+
+
+def _summary(spec: Measure, values: list[float]) -> float:
+    """Total or mean, added one by one from the first query to the last, as trec_eval adds."""
+    aggregate = spec.definition.aggregate
+    if aggregate == "geometric":
+        values = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values]
+    total = 0.0
+    for value in values:
+        total += value
+    if aggregate == "total":
+        return total
+    mean = total / len(values)
+    return math.exp(mean) if aggregate == "geometric" else mean
+
+
+def _text(spec: Measure, value: float) -> str:
+    return f"{value:.0f}" if spec.definition.aggregate == "total" else f"{value:6.4f}"
+
+
+def _line(label: str, query: str, text: str) -> str:
+    return f"{label:<{_LABEL_WIDTH}}\t{query}\t{text}"
+
+
+def _relstring(alignment: Alignment, query: int, length: int) -> str:
+    """One character for each of the first documents: its label, > above 9, - without one, . below 0."""
+    characters = ["-"] * min(length, int(alignment.n_retrieved[query]))
+    for hit in range(alignment.starts[query], alignment.starts[query + 1]):
+        rank, gain = int(alignment.hit_rank[hit]), float(alignment.hit_gain[hit])
+        if rank <= len(characters):
+            characters[rank - 1] = "." if gain < 0 else ">" if gain > 9 else str(int(gain))
+    return "".join(characters)
