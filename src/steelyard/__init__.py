@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from steelyard._version import __version__
+
 if TYPE_CHECKING:
     from steelyard.errors import (
         DuplicateError,
@@ -39,10 +41,9 @@ if TYPE_CHECKING:
     from steelyard.scores import Scores
     from steelyard.truth import Truth
 
-__version__ = "0.1.0"
-
 _HOMES = {
-    "errors": "DuplicateError InputError MeasureError NoCommonQueryError OutputError SteelyardError UnknownMeasureError",
+    "errors": "DuplicateError InputError MeasureError NoCommonQueryError OutputError SteelyardError "
+    "UnknownMeasureError",
     "evaluate": "evaluate",
     "measures": "Alignment Measure definitions measure parse",
     "plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall recall_cap score",
@@ -53,6 +54,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "__version__",
     "Alignment", "DuplicateError", "InputError", "Measure", "MeasureError", "NoCommonQueryError", "OutputError", "Run",
     "Scores", "SteelyardError", "Truth", "UnknownMeasureError", "bpref", "dcg", "definitions", "err", "evaluate", "f",
     "f1", "hit_rate", "judged", "map", "measure", "mrr", "ndcg", "parse", "precision", "r_precision", "rbp", "recall",

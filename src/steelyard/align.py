@@ -5,15 +5,16 @@ Order, duplicates, disorder, missing and unjudged queries are all settled here; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
+from steelyard.arrays import Bools, Floats, Ints
 from steelyard.errors import DuplicateError, InputError, NoCommonQueryError
 from steelyard.hashing import find_duplicate, hash_ids
-from steelyard.measures.alignment import Alignment, Bools, Floats, Ints
+from steelyard.measures.alignment import Alignment
 from steelyard.schema import RunReader
 from steelyard.truth import OnDuplicate, Truth
 
@@ -204,8 +205,11 @@ def align_rankings(truth: Truth, rankings: Mapping[str, Mapping[str, float] | li
         if ranking is None:
             continue
         seen[i], n_retrieved[i] = True, len(ranking)
-        ranks = _listed_ranks if isinstance(ranking, list) else _scored_ranks
-        found, places = ranks(ranking, labels, f"{name}, query {query_id!r}")  # type: ignore[operator]
+        where = f"{name}, query {query_id!r}"
+        if isinstance(ranking, list):
+            found, places = _listed_ranks(ranking, labels, where)
+        else:
+            found, places = _scored_ranks(ranking, labels, where)
         query += [i] * len(found)
         rank += places
         gain += [labels[doc] for doc in found]
@@ -264,7 +268,7 @@ def _inverse(order: Ints) -> Ints:
 
 
 def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
-    """Rows by score descending, then doc_id descending by bytes, within each block; None if they stand so already."""
+    """Rows by score, then doc_id, both descending, within each block; None if they stand so already."""
     score = frame["score"].to_numpy()
     follows = np.ones(len(score), bool)
     follows[np.cumsum(counts) - counts] = False
@@ -312,7 +316,7 @@ def _no_common_query(truth: Truth, run_name: str, run_ids: list[str]) -> NoCommo
 
 def _slip(truth: Truth, run_ids: list[str]) -> str:
     """Why ids that should be equal are not, where one simple change would make them so."""
-    slips = {
+    slips: dict[str, Callable[[str], str]] = {
         "upper and lower case differ": str.casefold,
         "white space around the ids differs": str.strip,
         "leading zeros or a decimal point differ; ids are text": _as_number,

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard import __version__
+from steelyard._version import __version__
+from steelyard.arrays import Bools
 from steelyard.errors import InputError
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.measures import Measure, make, parse_all
-from steelyard.measures.alignment import Bools
 from steelyard.run import Run, StreamedRun, is_path
 from steelyard.scores import Scores
 from steelyard.truth import OnDuplicate, Truth

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from steelyard.measures.alignment import Ints
-
-Hashes = npt.NDArray[np.uint64]
+from steelyard.arrays import Hashes, Ints
 
 _CELLS_PER_ROW = 4
 # Cells are chosen by other bits of the hash than those that other tables look at.

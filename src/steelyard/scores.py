@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from steelyard.arrays import Bools, Floats
 from steelyard.measures import Measure
-from steelyard.measures.alignment import Bools, Floats
 from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.schema import SCORES
 from steelyard.stats.intervals import Intervals, mean_intervals
@@ -115,7 +115,7 @@ class Scores:
         for row in range(s * m):
             together.setdefault(np.isnan(series[row]).tobytes(), []).append(row)
         for rows in together.values():
-            values = series[np.ix_(rows, np.flatnonzero(~np.isnan(series[rows[0]])))].T
+            values = series[rows][:, ~np.isnan(series[rows[0]])].T
             found = mean_intervals(values, seed=self.seed, level=LEVEL)
             low[rows], high[rows] = found.low, found.high
             method = found.method if found.method != "none" else method

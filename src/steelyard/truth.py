@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
+from steelyard.arrays import Bools, Floats, Hashes, Ints
 from steelyard.errors import DuplicateError, InputError
-from steelyard.hashing import Hashes, find_duplicate, hash_ids, table_sizes
+from steelyard.hashing import find_duplicate, hash_ids, table_sizes
 from steelyard.io import formats, objects
-from steelyard.measures.alignment import Bools, Floats, Ints, owners
+from steelyard.measures.alignment import owners
 from steelyard.schema import TRUTH
 
 OnDuplicate = Literal["error", "first", "max"]
@@ -105,7 +107,7 @@ class Truth:
     def labels(self) -> list[dict[str, float]]:
         """doc_id -> gain of each query, in the order of query_ids."""
         docs, gains, starts = self.doc_ids.to_list(), self.gain.tolist(), self.starts.tolist()
-        return [dict(zip(docs[a:b], gains[a:b], strict=True)) for a, b in zip(starts, starts[1:], strict=False)]
+        return [dict(zip(docs[a:b], gains[a:b], strict=True)) for a, b in pairwise(starts)]
 
     @cached_property
     def index(self) -> LabelIndex:
@@ -114,7 +116,7 @@ class Truth:
 
 
 def _positions(ids: pl.Series) -> tuple[list[str], Ints]:
-    """Distinct ids, ascending by bytes, and the place of each row among them; rows of one query mostly stand together."""
+    """Distinct ids, ascending by bytes, and the place of each row among them; equal ids mostly stand together."""
     firsts = np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
     blocks = ids.gather(firsts).to_list()
     distinct = sorted(set(blocks))
@@ -149,6 +151,7 @@ class LabelIndex:
 
     @classmethod
     def build(cls, truth: Truth) -> LabelIndex:
+        """The index of a truth's labels."""
         counts = np.diff(truth.starts)
         cells = table_sizes(counts, _CELLS_PER_LABEL)
         first = np.cumsum(cells) - cells

@@ -53,7 +53,7 @@ class Kind(StrEnum):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from steelyard import __version__
+        from steelyard._version import __version__
 
         print(f"steelyard {__version__}")
         raise typer.Exit
@@ -70,8 +70,12 @@ def steelyard(
 
 @app.command()
 def evaluate(
-    truth: Annotated[str, typer.Argument(help="Judged documents: TREC qrels, BEIR folder, JSON(L), CSV, Parquet, or -.")],
-    runs: Annotated[list[str], typer.Argument(help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, or -.")],
+    truth: Annotated[
+        str, typer.Argument(help="Judged documents: TREC qrels, BEIR folder, JSON(L), CSV, Parquet, or -.")
+    ],
+    runs: Annotated[
+        list[str], typer.Argument(help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, or -.")
+    ],
     measure: Annotated[
         list[str] | None,
         typer.Option("--measure", "-m", help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated."),
@@ -111,7 +115,9 @@ def measures(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["--help"]},
 )
 def trec_eval(
-    arguments: Annotated[list[str] | None, typer.Argument(help="As of trec_eval: -q -c -n -J -l -M -N -m QRELS RUN")] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="As of trec_eval: -q -c -n -J -l -M -N -m QRELS RUN")
+    ] = None,
 ) -> None:
     """Print what the trec_eval program prints, from the same arguments."""
     from steelyard.cli.trec_eval import run

@@ -53,7 +53,9 @@ def _about(each: Definition) -> str:
         "range": _range(each),
         "parameters": parameters,
         "aliases": ", ".join(aliases) or "none",
-        "over queries": {"mean": "mean", "geometric": "geometric mean", "total": "mean (total in trec-eval)"}[each.aggregate],
+        "over queries": {"mean": "mean", "geometric": "geometric mean", "total": "mean (total in trec-eval)"}[
+            each.aggregate
+        ],
         "source": each.source or "not given",
     }
     return f"{usage(each)}\n\n{each.doc}\n\n" + "\n".join(f"{key + ':':<14}{value}" for key, value in facts.items())

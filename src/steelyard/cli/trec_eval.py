@@ -33,7 +33,7 @@ def run(arguments: list[str]) -> None:
     if given.get("-R", "qrels") != "qrels" or given.get("-T", "trec_results") != "trec_results":
         raise InputError("only -R qrels and -T trec_results are supported")
     if "-h" in given or "-v" in given:
-        from steelyard import __version__
+        from steelyard._version import __version__
 
         print(_USAGE if "-h" in given else f"steelyard {__version__}, output of trec_eval 10.0")
         return

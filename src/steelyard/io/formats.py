@@ -153,7 +153,10 @@ def tell_kind(path: str | Path) -> tables.Kind:
     if format == "json":
         return "run"
     if format in ("csv", "tsv"):
-        names = [name.strip('" \r').lower() for name in first.decode(errors="replace").split("," if format == "csv" else "\t")]
+        names = [
+            name.strip('" \r').lower()
+            for name in first.decode(errors="replace").split("," if format == "csv" else "\t")
+        ]
     else:
         scan = pl.scan_parquet if format == "parquet" else pl.scan_ipc
         names = [name.lower() for name in scan(source.path).collect_schema().names()]

@@ -31,7 +31,9 @@ def read_json(source: Source) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: byte {data[error.start]:#04x} at {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{source.name}, line {error.lineno}: is not JSON ({error.msg}, column {error.colno})") from None
+        raise InputError(
+            f"{source.name}, line {error.lineno}: is not JSON ({error.msg}, column {error.colno})"
+        ) from None
     except _RepeatedKeyError as error:
         raise InputError(f"{source.name}: the key {error.key!r} stands twice in one object; remove one") from None
     if not isinstance(value, dict):
@@ -60,9 +62,8 @@ class JsonLines:
     source: Source
     kind: Kind
 
-    @property
-    def name(self) -> str:
-        return self.source.stem
+    def __post_init__(self) -> None:
+        self.name = self.source.stem
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.

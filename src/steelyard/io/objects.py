@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from steelyard.errors import InputError
 from steelyard.io.tables import Kind, Table, in_memory
 from steelyard.schema import COLUMN_NAMES, TRUTH
 
-ByQuery = Mapping[object, object]
+ByQuery = Mapping[Any, Any]
 
 
 def is_frame(data: object) -> bool:
@@ -142,7 +143,9 @@ class RunDict:
             docs += ranking
             queries += [query] * len(ranking)
             if isinstance(ranking, Mapping):
-                scores += [finite(s, f"{self.name}, query {query!r}, document {d!r}: score") for d, s in ranking.items()]
+                scores += [
+                    finite(s, f"{self.name}, query {query!r}, document {d!r}: score") for d, s in ranking.items()
+                ]
             else:
                 scores += range(0, -len(ranking), -1)
         frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "score": pl.Series(scores, dtype=pl.Float64)})

@@ -136,7 +136,7 @@ class Source:
     def digest(self) -> str:
         """SHA-256 of the file as it lies there."""
         with self._open_raw() as raw:
-            return "sha256:" + hashlib.file_digest(raw, "sha256").hexdigest()
+            return "sha256:" + hashlib.file_digest(cast("io.BufferedReader", raw), "sha256").hexdigest()
 
 
 def strip_compression(name: str) -> tuple[str, str | None]:

@@ -30,6 +30,7 @@ class Layout:
 
     @property
     def schema(self) -> pl.Schema:
+        """Types of all columns."""
         return pl.Schema({name: pl.Float64 if name == self.number else pl.String for name in self.names})
 
 

@@ -101,7 +101,7 @@ def _plain_ids(frame: pl.DataFrame, path: str | Path) -> pl.DataFrame:
         spaced = frame.filter(pl.col(column).str.contains(r"\s") | (pl.col(column) == ""))
         if len(spaced):
             raise InputError(
-                f"{path}: {column} {spaced[column][0]!r} holds white space, which TREC files cannot; write JSON or Parquet"
+                f"{path}: {column} {spaced[column][0]!r} holds white space; TREC files cannot: write JSON or Parquet"
             )
     return frame
 

@@ -9,9 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from steelyard.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +37,7 @@ class Alignment:
 
     @property
     def n_queries(self) -> int:
+        """Queries of the truth."""
         return len(self.query_id)
 
     @cached_property
@@ -58,11 +57,11 @@ class Alignment:
 
     def per_query(self, weights: npt.NDArray[np.generic]) -> Floats:
         """(q,) sum of one weight per hit, added in rank order, as trec_eval adds."""
-        return np.bincount(self.hit_query, weights=weights, minlength=self.n_queries)
+        return segment_sums(self.hit_query, weights, self.n_queries)
 
     def per_ideal(self, weights: npt.NDArray[np.generic]) -> Floats:
         """(q,) sum of one weight per judged document, best first."""
-        return np.bincount(self.ideal_query, weights=weights, minlength=self.n_queries)
+        return segment_sums(self.ideal_query, weights, self.n_queries)
 
     def so_far(self, mask: Bools) -> Ints:
         """(h,) how many hits of the mask stand at or above each hit, within its query."""
@@ -100,6 +99,11 @@ def owners(starts: Ints) -> Ints:
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
+def segment_sums(owner: Ints, weights: npt.ArrayLike, n: int) -> Floats:
+    """(n,) sum of the weights of each owner, added one by one in their order."""
+    return np.bincount(owner, weights=np.asarray(weights, float), minlength=n).astype(float, copy=False)
+
+
 def ordinals(starts: Ints) -> Ints:
     """(n,) position from 1 of each element within its segment, from (s + 1,) offsets."""
     return np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], np.diff(starts))
@@ -108,4 +112,4 @@ def ordinals(starts: Ints) -> Ints:
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
     """part / whole, and 0 where there is nothing to divide by."""
     part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    return np.asarray(np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.arrays import Bools, Floats, Ints
 from steelyard.errors import MeasureError
-from steelyard.measures.alignment import Alignment, Bools, Floats, Ints, ordinals, owners, ratio
+from steelyard.measures.alignment import Alignment, ordinals, owners, ratio, segment_sums
 from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top
 
@@ -19,9 +20,9 @@ def gains_of(labels: Floats, gain: str | GainMap) -> Floats:
 
     labels   (n,) labels of the truth;   gain   "linear", "exp" or ((label, gain), ...)
     """
-    positive = np.maximum(labels, 0.0)
+    positive: Floats = np.maximum(labels, 0.0)
     if gain == "exp":
-        return np.exp2(positive) - 1.0
+        return np.asarray(np.exp2(positive) - 1.0, float)
     if isinstance(gain, tuple):
         for level, value in gain:
             positive[labels == level] = value
@@ -50,7 +51,7 @@ def ideal_dcg(a: Alignment, k: int | None, gain: str | GainMap) -> Floats:
     starts, gains = ideal_gains(a, gain)
     rank = ordinals(starts)
     inside = np.where(rank <= k, gains, 0.0) if k is not None else gains
-    return np.bincount(owners(starts), weights=discounted(inside, rank), minlength=a.n_queries)
+    return segment_sums(owners(starts), discounted(inside, rank), a.n_queries)
 
 
 @measure(range=(0, np.inf), source=_JARVELIN, variants={"dcg_burges": {"gain": "exp"}})
@@ -68,14 +69,14 @@ def dcg(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -
 def ndcg(
     a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear", ideal: str = "judged"
 ) -> Floats:  # fmt: skip
-    """dcg@k divided by that of the ideal ranking: all judged documents (or the retrieved ones), best first, cut at k."""
+    """dcg@k divided by that of the ideal ranking: all judged (or all retrieved) documents, best first, cut at k."""
     best = a.retrieved_only() if ideal == "retrieved" else a
     return ratio(dcg(a, k=k, gain=gain), ideal_dcg(best, k, gain))
 
 
 @measure(source="Chapelle et al., CIKM 2009; gdeval")
 def err(a: Alignment, *, k: int | None = None, max_gain: float = 4.0) -> Floats:
-    """Expected reciprocal rank of the document where a reader stops, who stops at a label g with (2^g - 1) / 2^max_gain."""
+    """Expected reciprocal rank of where a reader stops, who stops at a label g with (2^g - 1) / 2^max_gain."""
     highest = max(a.ideal_gain.max(initial=0.0), a.hit_gain.max(initial=0.0))
     if highest > max_gain:
         raise MeasureError(f"err: a label of {highest:g} exceeds max_gain={max_gain:g}; try err(max_gain={highest:g})")
@@ -119,7 +120,7 @@ def ndcg_rel(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
     reached = _running(discounted(got, a.hit_rank), a.starts)
     good = got > 0
     here = ratio(reached[good], _at_depth(ideal, starts, a.hit_query[good], a.hit_rank[good]))
-    found = np.bincount(a.hit_query[good], weights=here, minlength=a.n_queries)
+    found = segment_sums(a.hit_query[good], here, a.n_queries)
     n_good, n_found = np.diff(starts), np.bincount(a.hit_query[good], minlength=a.n_queries)
     at_end = ratio(dcg(a, gain=gain), ideal_dcg(a, None, gain))
     return ratio(found + (n_good - n_found) * at_end, n_good)
@@ -134,7 +135,7 @@ def ndcg_at_levels(a: Alignment, *, gain: str | GainMap = "linear", min_gain: fl
     drops: Bools = np.append(gains[1:] != gains[:-1], True)
     drops[starts[1:][np.diff(starts) > 0] - 1] = True
     reached = _dcg_at(a, gain, query[drops], place[drops])
-    total = np.bincount(query[drops], weights=reached / ideal[drops], minlength=a.n_queries)
+    total = segment_sums(query[drops], reached / ideal[drops], a.n_queries)
     n_points = np.bincount(query[drops], minlength=a.n_queries).astype(float)
     # trec_eval adds the end of the list only where it goes on for more than one document after the last drop.
     has_end = (a.n_retrieved > np.diff(starts) + 1) & (n_points > 0)
@@ -163,4 +164,4 @@ def g(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
     got = gains_of(a.hit_gain, gain)
     spread = 2.0 + paid - _running(got, a.starts)
     useful = np.where(got != 0, got / np.log2(np.where(got != 0, spread, 2.0)), 0.0)
-    return ratio(a.per_query(useful), np.bincount(owners(starts), weights=gains, minlength=a.n_queries))
+    return ratio(a.per_query(useful), segment_sums(owners(starts), gains, a.n_queries))

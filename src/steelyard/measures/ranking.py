@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.measures.alignment import Alignment, Bools, Floats, ratio
+from steelyard.arrays import Bools, Floats
+from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top, n_relevant_judged
 
@@ -26,7 +27,9 @@ def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     return a.per_query(first / a.hit_rank)
 
 
-@measure("map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut")
+@measure(
+    "map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut"
+)
 def average_precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Precision at the rank of each relevant document among the first k, added up and divided by all relevant ones."""
     relevant = relevant_hits(a, k, min_gain)
@@ -54,7 +57,7 @@ def _nonrelevant_above(a: Alignment, min_gain: float) -> Floats:
 
 @measure(source="Buckley & Voorhees, SIGIR 2004; trec_eval bpref")
 def bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
-    """Share of judged non-relevant documents that each relevant one outranks; documents without a label do not count."""
+    """Share of judged non-relevant documents that each relevant one outranks; unlabelled ones do not count."""
     relevant = a.hit_gain >= min_gain
     r = n_relevant_judged(a, min_gain)
     nonrelevant = a.per_ideal((a.ideal_gain >= 0) & (a.ideal_gain < min_gain))
@@ -121,4 +124,3 @@ def binary_g(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     relevant = a.hit_gain >= min_gain
     others_above = a.hit_rank - a.so_far(relevant)
     return ratio(a.per_query(relevant / np.log2(2.0 + others_above)), n_relevant_judged(a, min_gain))
-

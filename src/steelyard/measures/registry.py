@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from steelyard.arrays import Floats
 from steelyard.errors import MeasureError, UnknownMeasureError
-from steelyard.measures.alignment import Floats
 
 Kernel = Callable[..., Floats]
 Aggregate = Literal["mean", "geometric", "total"]
@@ -144,7 +144,7 @@ def resolve(spelling: str) -> tuple[str, Mapping[str, ParameterValue]] | None:
 
 def unknown(name: str) -> UnknownMeasureError:
     """The error for a name that nothing bears, with the nearest ones."""
-    near = difflib.get_close_matches(name.lower(), _aliases, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), _aliases, n=3, cutoff=0.6)
     nearest = list(dict.fromkeys(_aliases[alias][0] for alias in near))
     hint = f"did you mean {' or '.join(nearest)}?" if nearest else "`steelyard measures` lists them all"
     return UnknownMeasureError(f"no measure is called {name!r}; {hint}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.measures.alignment import Alignment, Bools, Floats, ratio
+from steelyard.arrays import Bools, Floats
+from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure
 
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from steelyard.arrays import Floats
 from steelyard.errors import MeasureError
 from steelyard.measures import registry
-from steelyard.measures.alignment import Alignment, Floats
+from steelyard.measures.alignment import Alignment
 from steelyard.measures.registry import Definition, ParameterValue
 
 _CANONICAL = re.compile(r"([A-Za-z0-9_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?")
@@ -54,6 +55,7 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
+        """What the registry knows of this measure."""
         return registry.definition(self.name)
 
     def param(self, key: str) -> ParameterValue:
@@ -67,7 +69,7 @@ class Measure:
 
     def __call__(self, alignment: Alignment) -> Floats:
         """(q,) value of each query of the alignment."""
-        options: dict[str, ParameterValue | None] = dict(self.definition.parameters) | dict(self.params)
+        options: dict[str, ParameterValue | None] = {**self.definition.parameters, **dict(self.params)}
         if options.pop("pool") == "judged":
             alignment = alignment.condensed()
         if options.pop("scope") == "retrieved":

@@ -36,7 +36,9 @@ def _terminal(sheet: Sheet, width: int | None, colour: bool) -> str:
     for columns in _fitting(sheet, width):
         drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for c in columns:
-            drawn.add_column(Text(sheet.header[c]), justify="left" if c == 0 else "right", no_wrap=c > 0, overflow="fold")
+            drawn.add_column(
+                Text(sheet.header[c]), justify="left" if c == 0 else "right", no_wrap=c > 0, overflow="fold"
+            )
         for r, row in enumerate(sheet.rows):
             drawn.add_row(*(Text(row[c], style="bold" if (r, c) in sheet.best else "") for c in columns))
         console.print(drawn)

@@ -79,12 +79,14 @@ def _leaderboard(scores: Scores) -> Sheet:
     judged = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
     rows = []
     for i in order:
-        cells = [f"{number(means[i, j])} {_interval(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))]
+        cells = [
+            f"{number(means[i, j])} {_interval(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))
+        ]
         rows.append([scores.systems[i], *cells, str(int(scores.missing[i].sum())), _share(judged[i])])
     best = {
         (order.index(i), j + 1)
         for j in range(len(names))
-        for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf))
+        for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf)).tolist()
     }
     depth = scores.measures[0].k if scores.measures[0].definition.cutoff == "k" else None
     return Sheet(["system", *names, "missing", f"judged@{depth}" if depth else "judged"], rows, best)

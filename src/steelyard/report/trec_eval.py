@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.arrays import Bools
 from steelyard.errors import MeasureError
 from steelyard.measures import Alignment, Measure, make, parse
-from steelyard.measures.alignment import Bools
 from steelyard.measures.registry import GEOMETRIC_FLOOR, ParameterValue
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -195,14 +195,14 @@ def lines(
     places = np.flatnonzero(kept)
     values = [None if column.spec is None else column.spec(alignment) for column in wanted]
     if per_query:
-        for i in places:
+        for i in places.tolist():
             for column, value in zip(wanted, values, strict=True):
                 query = alignment.query_id[i]
                 if value is not None and column.spec is not None:
                     if column.spec.definition.aggregate != "geometric":
                         yield _line(column.label, query, _text(column.spec, float(value[i])))
                 elif column.label.startswith("relstring"):
-                    yield _line(column.label, query, f"'{_relstring(alignment, int(i), column.length)}'")
+                    yield _line(column.label, query, f"'{_relstring(alignment, i, column.length)}'")
     if summary:
         for column, value in zip(wanted, values, strict=True):
             if column.label == "runid":

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from steelyard.measures.alignment import Floats
+from steelyard.arrays import Floats
 
 RESAMPLES = 2000
 MANY_QUERIES = 10_000

@@ -1,0 +1,235 @@
+"""Steelyard's speed and memory beside those of other tools, as ratios measured in one run.
+
+    python benchmarks/speed.py [--rounds 5] [--no-large] [--markdown FILE]
+
+Every row first checks that both sides find the same values; then both sides take turns, so that noise of the machine
+hits both, and the ratio of the medians is printed.  "Whole process" is the time from starting Python to its end,
+imports included.  Needs benchmarks/requirements.txt; inputs are made on the first run (about 3 GB with the large one).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import timeit
+from dataclasses import dataclass
+from pathlib import Path
+
+from inputs import DEEP, HUGE, WIDE, make
+
+HERE = Path(__file__).parent
+NAMES = ("pytrec_eval-terrier", "ranx", "polars", "numpy", "numba")
+
+
+@dataclass
+class Row:
+    """One line of the table: what was compared, the target, and what was measured."""
+
+    work: str
+    against: str
+    target: str
+    ours: str
+    theirs: str
+    ratio: str
+    holds: bool
+
+
+def run(name: str, shape: str, *more: str) -> tuple[float, dict]:
+    """Seconds of a whole process, and what it printed."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, str(HERE / "work.py"), name, shape, *more], capture_output=True, text=True, check=True
+    )
+    return time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
+
+
+def check(ours: str, theirs: str, shape: str, tolerance: float) -> None:
+    """Both sides must find the same value for every query."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("ours.json", "theirs.json")]
+        for name, file in zip((ours, theirs), files, strict=True):
+            run(name, shape, "--dump", str(file))
+        mine, other = (json.loads(file.read_text()) for file in files)
+    for measure, values in other.items():
+        for query, value in values.items():
+            if not math.isclose(mine[measure][query], value, abs_tol=tolerance):
+                raise SystemExit(
+                    f"{ours} and {theirs} differ: {measure}, query {query}: {mine[measure][query]} and {value}"
+                )
+
+
+def compare(ours: str, theirs: str, shape: str, rounds: int, *, inside: bool = False) -> tuple[float, float]:
+    """Median seconds of both sides, taking turns; `inside` takes the seconds that the work itself timed."""
+    seconds: dict[str, list[float]] = {ours: [], theirs: []}
+    for name in (ours, theirs):
+        run(name, shape)  # warms the page cache, and compiled code where there is any
+    for _ in range(rounds):
+        for name in (ours, theirs):
+            whole, told = run(name, shape)
+            seconds[name].append(told["seconds"] if inside else whole)
+    return statistics.median(seconds[ours]), statistics.median(seconds[theirs])
+
+
+def faster(work: str, against: str, least: float, ours: str, theirs: str, shape: str, rounds: int, **options) -> Row:
+    check(ours, theirs, shape, options.pop("tolerance", 1e-9))
+    mine, other = compare(ours, theirs, shape, rounds, **options)
+    ratio = other / mine
+    return Row(
+        work, against, f"≥ {least:g}× faster", f"{mine:.3f} s", f"{other:.3f} s", f"{ratio:.1f}× faster", ratio >= least
+    )
+
+
+def plain_functions() -> Row:
+    """Microseconds of one call of each plain function on one query of 100 documents."""
+    import steelyard as sy
+
+    retrieved = [f"d{i}" for i in range(100)]
+    relevant = {f"d{i}": i % 4 for i in range(0, 120, 4)}
+    calls = {
+        "precision": sy.precision,
+        "recall": sy.recall,
+        "mrr": sy.mrr,
+        "map": sy.map,
+        "ndcg": sy.ndcg,
+        "hit_rate": sy.hit_rate,
+        "f1": sy.f1,
+    }
+    micros = {}
+    for name, call in calls.items():
+        timer = timeit.Timer(lambda call=call: call(retrieved, relevant, k=10))
+        micros[name] = statistics.median(timer.repeat(7, 2_000)) / 2_000 * 1e6
+    slowest = max(micros, key=micros.__getitem__)
+    shown = f"{micros[slowest]:.0f} µs ({slowest}, the slowest of {len(micros)})"
+    return Row(
+        "one query of 100 documents, plain functions",
+        "the clock",
+        "< 50 µs a call",
+        shown,
+        "–",
+        shown,
+        micros[slowest] < 50,
+    )
+
+
+def command(arguments: list[str], rounds: int) -> float:
+    times = []
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def start_up(rounds: int) -> list[Row]:
+    help_seconds = command([sys.executable, "-m", "steelyard", "--help"], rounds)
+    ours = command([sys.executable, "-c", "import steelyard"], rounds)
+    theirs = command([sys.executable, "-c", "import polars"], rounds)
+    return [
+        Row("`steelyard --help`", "the clock", "< 0.4 s", f"{help_seconds:.3f} s", "–", f"{help_seconds:.2f} s", help_seconds < 0.4),
+        Row("`import steelyard`", "`import polars`", "≤ 1.3× its time", f"{ours:.3f} s", f"{theirs:.3f} s", f"{ours / theirs:.2f}× its time",
+            ours <= 1.3 * theirs),
+    ]  # fmt: skip
+
+
+def memory() -> Row:
+    make(HUGE)
+    small = run("steelyard_text", DEEP.name)[1]["peak_kib"] / 1024
+    large = run("steelyard_text", HUGE.name)[1]["peak_kib"] / 1024
+    ratio = large / small
+    return Row(
+        "peak memory, 70 M lines",
+        "peak memory, 7 M lines",
+        "≤ 1.3×",
+        f"{large:.0f} MiB",
+        f"{small:.0f} MiB",
+        f"{ratio:.2f}×",
+        ratio <= 1.3,
+    )
+
+
+def rows(rounds: int, large: bool):
+    deep, wide = DEEP.name, WIDE.name
+    for shape in (DEEP, WIDE):
+        make(shape)
+    yield faster("TREC text, end to end", "pytrec_eval", 6, "steelyard_text", "pytrec_text", deep, rounds)
+    # ranx has its own rounding of recall's denominators nowhere, but computes in its own order: 1e-9 holds.
+    yield faster("TREC text, end to end", "ranx, warm cache", 25, "steelyard_text", "ranx_text", deep, rounds)
+    mine, other = compare("steelyard_text", "polars_stream", deep, rounds)
+    yield Row("TREC text, end to end", "Polars streaming the three columns, nothing else", "≤ 2× its time", f"{mine:.3f} s", f"{other:.3f} s",
+              f"{mine / other:.2f}× its time", mine <= 2 * other)  # fmt: skip
+    yield faster("Parquet, end to end", "pytrec_eval on the text", 8, "steelyard_parquet", "pytrec_text", deep, rounds)
+    yield faster(
+        "dict of dicts in memory",
+        "pytrec_eval's evaluate on the same dicts",
+        3,
+        "steelyard_dicts",
+        "pytrec_dicts",
+        deep,
+        rounds,
+        inside=True,
+    )
+    yield faster(
+        "prepared Run and Truth, evaluated again",
+        "pytrec_eval's evaluate",
+        10,
+        "steelyard_prepared",
+        "pytrec_dicts",
+        deep,
+        rounds,
+        inside=True,
+    )
+    yield faster("prepared Run and Truth, evaluated for the first time", "pytrec_eval's evaluate", 1, "steelyard_prepared_first", "pytrec_dicts", deep,
+                 rounds, inside=True)  # fmt: skip
+    yield faster(
+        "100,000 queries × 10, TREC text, end to end", "pytrec_eval", 3, "steelyard_text", "pytrec_text", wide, rounds
+    )
+    yield plain_functions()
+    if large:
+        yield memory()
+    yield from start_up(max(rounds, 9))
+
+
+def machine() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    versions = []
+    for name in NAMES:
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    cpu = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
+               platform.processor()) if Path("/proc/cpuinfo").exists() else platform.processor()  # fmt: skip
+    return f"{os.cpu_count()} cores of {cpu}, {platform.system()}, Python {platform.python_version()}, {', '.join(versions)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--no-large", action="store_true", help="leave out the 70 M line run")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
+    options = parser.parse_args()
+    lines = ["| work | against | target | ours | theirs | measured | |", "|---|---|---|---:|---:|---:|---|"]
+    print(*lines, sep="\n", flush=True)
+    for row in rows(options.rounds, not options.no_large):
+        verdict = "holds" if row.holds else "**missed**"
+        lines.append(
+            f"| {row.work} | {row.against} | {row.target} | {row.ours} | {row.theirs} | {row.ratio} | {verdict} |"
+        )
+        print(lines[-1], flush=True)
+    lines.append(f"\nMedians of {options.rounds} rounds on {machine()}.")
+    print(lines[-1])
+    if options.markdown:
+        options.markdown.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
