@@ -61,13 +61,9 @@ def make(shape: Shape) -> None:
             ).write_csv(file, separator=" ", include_header=False, float_precision=4)
             judged.append(_judge(rng, run, chunk, per_query))
     if shape is not HUGE:
-        scores = pl.read_csv(shape.run, separator=" ", has_header=False)
-        named = scores.select(
-            pl.col("column_1").cast(pl.String).alias("query_id"),
-            pl.col("column_3").cast(pl.String).alias("doc_id"),
-            pl.col("column_5").alias("score"),
-        )
-        named.write_parquet(shape.parquet)
+        schema = dict.fromkeys(("query_id", "Q0", "doc_id", "rank", "score", "tag"), pl.String) | {"score": pl.Float64}
+        written = pl.scan_csv(shape.run, separator=" ", has_header=False, schema=schema)
+        written.select("query_id", "doc_id", "score").collect().write_parquet(shape.parquet)
     pl.concat(judged).write_csv(shape.qrels, separator=" ", include_header=False)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         SteelyardError,
         UnknownMeasureError,
     )
-    from steelyard.evaluate import evaluate
+    from steelyard.evaluation import evaluate
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.plain import (
         bpref,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "errors": "DuplicateError InputError MeasureError NoCommonQueryError OutputError SteelyardError "
     "UnknownMeasureError",
-    "evaluate": "evaluate",
+    "evaluation": "evaluate",
     "measures": "Alignment Measure definitions measure parse",
     "plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall recall_cap score",
     "run": "Run",
@@ -54,11 +54,39 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "Alignment",
+    "DuplicateError",
+    "InputError",
+    "Measure",
+    "MeasureError",
+    "NoCommonQueryError",
+    "OutputError",
+    "Run",
+    "Scores",
+    "SteelyardError",
+    "Truth",
+    "UnknownMeasureError",
     "__version__",
-    "Alignment", "DuplicateError", "InputError", "Measure", "MeasureError", "NoCommonQueryError", "OutputError", "Run",
-    "Scores", "SteelyardError", "Truth", "UnknownMeasureError", "bpref", "dcg", "definitions", "err", "evaluate", "f",
-    "f1", "hit_rate", "judged", "map", "measure", "mrr", "ndcg", "parse", "precision", "r_precision", "rbp", "recall",
-    "recall_cap", "score",
+    "bpref",
+    "dcg",
+    "definitions",
+    "err",
+    "evaluate",
+    "f",
+    "f1",
+    "hit_rate",
+    "judged",
+    "map",
+    "measure",
+    "mrr",
+    "ndcg",
+    "parse",
+    "precision",
+    "r_precision",
+    "rbp",
+    "recall",
+    "recall_cap",
+    "score",
 ]  # fmt: skip
 
 

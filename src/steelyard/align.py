@@ -5,15 +5,18 @@ Order, duplicates, disorder, missing and unjudged queries are all settled here; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from steelyard.arrays import Bools, Floats, Ints
-from steelyard.errors import DuplicateError, InputError, NoCommonQueryError
+from steelyard.errors import DuplicateError, NoCommonQueryError
 from steelyard.hashing import find_duplicate, hash_ids
+from steelyard.io.objects import finite
 from steelyard.measures.alignment import Alignment
 from steelyard.schema import RunReader
 from steelyard.truth import OnDuplicate, Truth
@@ -38,8 +41,9 @@ def align(truth: Truth, run: RunReader, *, on_duplicate: OnDuplicate = "error") 
     Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
     """
     hits = _Hits(truth, run, on_duplicate)
-    for blocks in _whole_queries(run.batches()):
-        hits.add(blocks)
+    with closing(run.batches()) as batches:
+        for blocks in _whole_queries(batches):
+            hits.add(blocks)
     if hits.scattered:
         hits.add_scattered()
     if not hits.seen.any():
@@ -188,7 +192,13 @@ def _in_order(
     )
 
 
-def align_rankings(truth: Truth, rankings: Mapping[str, Mapping[str, float] | list[str]], name: str) -> Aligned:
+def align_rankings(
+    truth: Truth,
+    rankings: Mapping[str, Mapping[str, float] | list[str]],
+    name: str,
+    *,
+    on_duplicate: OnDuplicate = "error",
+) -> Aligned:
     """The same for a run held as {query_id: {doc_id: score}} or {query_id: [doc_ids, best first]}.
 
     Only judged documents are looked up: their rank is one more than the number of scores above theirs.
@@ -204,12 +214,13 @@ def align_rankings(truth: Truth, rankings: Mapping[str, Mapping[str, float] | li
         ranking = rankings.get(query_id)
         if ranking is None:
             continue
-        seen[i], n_retrieved[i] = True, len(ranking)
         where = f"{name}, query {query_id!r}"
         if isinstance(ranking, list):
+            ranking = ranking if on_duplicate == "error" else list(dict.fromkeys(ranking))
             found, places = _listed_ranks(ranking, labels, where)
         else:
             found, places = _scored_ranks(ranking, labels, where)
+        seen[i], n_retrieved[i] = True, len(ranking)
         query += [i] * len(found)
         rank += places
         gain += [labels[doc] for doc in found]
@@ -223,7 +234,7 @@ def align_rankings(truth: Truth, rankings: Mapping[str, Mapping[str, float] | li
 def _listed_ranks(ranking: list[str], labels: Mapping[str, float], where: str) -> tuple[list[str], list[int]]:
     if len(set(ranking)) < len(ranking):
         twice = next(doc for doc in ranking if ranking.count(doc) > 1)
-        raise DuplicateError(f"{where}: document {twice!r} is retrieved twice; remove one")
+        raise DuplicateError(f"{where}: document {twice!r} is retrieved twice; remove one, or choose with on_duplicate")
     found = [(doc, place) for place, doc in enumerate(ranking, 1) if doc in labels]
     return [doc for doc, _ in found], [place for _, place in found]
 
@@ -231,14 +242,7 @@ def _listed_ranks(ranking: list[str], labels: Mapping[str, float], where: str) -
 def _scored_ranks(
     ranking: Mapping[str, float], labels: Mapping[str, float], where: str
 ) -> tuple[list[str], list[int]]:  # fmt: skip
-    try:
-        descending = -np.fromiter(ranking.values(), float, len(ranking))
-        finite = bool(np.isfinite(descending).all())
-    except (TypeError, ValueError):
-        finite = False
-    if not finite or (ranking and isinstance(next(iter(ranking.values())), str)):
-        doc, score = next((item for item in ranking.items() if not _is_finite(item[1])), ("?", "?"))
-        raise InputError(f"{where}, document {doc!r}: score {score!r} is not a finite number")
+    descending = -_scores(ranking, where)
     if (descending[1:] < descending[:-1]).any():
         descending.sort()
     found = [doc for doc in labels if doc in ranking]
@@ -256,8 +260,15 @@ def _scored_ranks(
     return found, ranks
 
 
-def _is_finite(score: object) -> bool:
-    return not isinstance(score, str) and bool(np.isfinite(score))  # type: ignore[call-overload]
+def _scores(ranking: Mapping[str, float], where: str) -> Floats:
+    """(n,) scores of a ranking; a sum tells quickly whether all of them are finite numbers."""
+    try:
+        sound = math.isfinite(sum(ranking.values()))
+    except (TypeError, ValueError, OverflowError):
+        sound = False
+    if not sound:
+        return np.array([finite(score, f"{where}, document {doc!r}: score") for doc, score in ranking.items()], float)
+    return np.fromiter(ranking.values(), float, len(ranking))
 
 
 def _inverse(order: Ints) -> Ints:

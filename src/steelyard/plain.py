@@ -7,13 +7,13 @@ All take `retrieved`, the ids in the order of the system, and `relevant`, a coll
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from steelyard.errors import DuplicateError, InputError
-from steelyard.measures import Alignment, Measure, graded, ranking, sets
-from steelyard.measures import spec as _spec
+from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.registry import ParameterValue
 
 Ids: TypeAlias = Sequence[Any]
@@ -46,14 +46,22 @@ def _align(retrieved: Ids, relevant: Relevant) -> Alignment:
     )
 
 
-def _gain(gain: str | Mapping[float, float]) -> ParameterValue:
-    return gain if isinstance(gain, str) else tuple(sorted(gain.items()))
+@lru_cache(maxsize=256)
+def _measure(name: str, k: int | None, params: tuple[tuple[str, ParameterValue], ...]) -> Measure:
+    return make(name, k, dict(params))
 
 
-def _k(k: int | None) -> int | None:
-    if k is not None and (k < 1 or k != int(k)):
-        raise InputError(f"k must be a whole number from 1, not {k!r}")
-    return k
+def _value(
+    name: str,
+    retrieved: Ids,
+    relevant: Relevant,
+    k: int | None = None,
+    **params: ParameterValue | Mapping[float, float],
+) -> float:
+    hashable = tuple(
+        (key, tuple(value.items()) if isinstance(value, Mapping) else value) for key, value in params.items()
+    )
+    return float(_measure(name, k, hashable)(_align(retrieved, relevant))[0])
 
 
 def score(measure: str | Measure, retrieved: Ids, relevant: Relevant) -> float:
@@ -62,7 +70,7 @@ def score(measure: str | Measure, retrieved: Ids, relevant: Relevant) -> float:
     >>> score("ndcg(gain=exp)@10", ["d2", "d1"], {"d1": 3, "d2": 1})
     0.7098...
     """
-    return float(_spec.parse(measure)(_align(retrieved, relevant))[0])
+    return float(parse(measure)(_align(retrieved, relevant))[0])
 
 
 def precision(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -71,7 +79,7 @@ def precision(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_g
     >>> precision(["d1", "d2", "d3"], {"d1", "d3"}, k=2)
     0.5
     """
-    return float(sets.precision(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("precision", retrieved, relevant, k, min_gain=min_gain)
 
 
 def recall(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -80,7 +88,7 @@ def recall(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain
     >>> recall(["d1", "d2", "d3"], {"d1", "d3"}, k=2)
     0.5
     """
-    return float(sets.recall(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("recall", retrieved, relevant, k, min_gain=min_gain)
 
 
 def f(
@@ -91,7 +99,7 @@ def f(
     >>> f(["d1", "d2"], {"d1", "d3", "d4"}, beta=2)
     0.3571...
     """
-    return float(sets.f(_align(retrieved, relevant), k=_k(k), beta=beta, min_gain=min_gain)[0])
+    return _value("f", retrieved, relevant, k, beta=beta, min_gain=min_gain)
 
 
 def f1(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -100,7 +108,7 @@ def f1(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: fl
     >>> f1(["d1", "d2"], {"d1", "d3"})
     0.5
     """
-    return float(sets.f1(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("f1", retrieved, relevant, k, min_gain=min_gain)
 
 
 def hit_rate(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -109,7 +117,7 @@ def hit_rate(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_ga
     >>> hit_rate(["d1", "d2"], {"d2"}, k=1)
     0.0
     """
-    return float(sets.hit_rate(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("hit_rate", retrieved, relevant, k, min_gain=min_gain)
 
 
 def recall_cap(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -118,7 +126,7 @@ def recall_cap(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_
     >>> recall_cap(["d1", "d2"], {"d1", "d2", "d3"}, k=2)
     1.0
     """
-    return float(sets.recall_cap(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("recall_cap", retrieved, relevant, k, min_gain=min_gain)
 
 
 def judged(retrieved: Ids, relevant: Relevant, *, k: int | None = None) -> float:
@@ -127,7 +135,7 @@ def judged(retrieved: Ids, relevant: Relevant, *, k: int | None = None) -> float
     >>> judged(["d1", "d2"], {"d1": 0})
     0.5
     """
-    return float(sets.judged(_align(retrieved, relevant), k=_k(k))[0])
+    return _value("judged", retrieved, relevant, k)
 
 
 def mrr(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -136,7 +144,7 @@ def mrr(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: f
     >>> mrr(["d1", "d2"], {"d2"})
     0.5
     """
-    return float(ranking.mrr(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("mrr", retrieved, relevant, k, min_gain=min_gain)
 
 
 def map(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
@@ -145,7 +153,7 @@ def map(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: f
     >>> map(["A", "X", "B", "Y", "C", "Z"], {"A", "B", "C"})
     0.7555...
     """
-    return float(ranking.average_precision(_align(retrieved, relevant), k=_k(k), min_gain=min_gain)[0])
+    return _value("map", retrieved, relevant, k, min_gain=min_gain)
 
 
 def r_precision(retrieved: Ids, relevant: Relevant, *, min_gain: float = 1.0) -> float:
@@ -154,7 +162,7 @@ def r_precision(retrieved: Ids, relevant: Relevant, *, min_gain: float = 1.0) ->
     >>> r_precision(["d1", "d2", "d3"], {"d1", "d3"})
     0.5
     """
-    return float(ranking.r_precision(_align(retrieved, relevant), min_gain=min_gain)[0])
+    return _value("r_precision", retrieved, relevant, min_gain=min_gain)
 
 
 def bpref(retrieved: Ids, relevant: Mapping[Any, float], *, min_gain: float = 1.0) -> float:
@@ -163,7 +171,7 @@ def bpref(retrieved: Ids, relevant: Mapping[Any, float], *, min_gain: float = 1.
     >>> bpref(["d1", "d2", "d3"], {"d1": 0, "d3": 1, "d4": 1})
     0.0
     """
-    return float(ranking.bpref(_align(retrieved, relevant), min_gain=min_gain)[0])
+    return _value("bpref", retrieved, relevant, min_gain=min_gain)
 
 
 def rbp(
@@ -174,7 +182,7 @@ def rbp(
     >>> rbp(["d1", "d2"], {"d2"}, p=0.5)
     0.25
     """
-    return float(ranking.rbp(_align(retrieved, relevant), k=_k(k), p=p, min_gain=min_gain)[0])
+    return _value("rbp", retrieved, relevant, k, p=p, min_gain=min_gain)
 
 
 def dcg(
@@ -185,7 +193,7 @@ def dcg(
     >>> dcg(["d1", "d2"], {"d1": 3, "d2": 1})
     3.6309...
     """
-    return float(graded.dcg(_align(retrieved, relevant), k=_k(k), gain=_gain(gain))[0])
+    return _value("dcg", retrieved, relevant, k, gain=gain)
 
 
 def ndcg(
@@ -197,7 +205,7 @@ def ndcg(
     >>> ndcg(["d1", "d2", "d3", "d4", "d5"], {"d1": 3, "d2": 1, "d3": 2, "d4": 0, "d5": 3}, k=3)
     0.7858...
     """
-    return float(graded.ndcg(_align(retrieved, relevant), k=_k(k), gain=_gain(gain), ideal=ideal)[0])
+    return _value("ndcg", retrieved, relevant, k, gain=gain, ideal=ideal)
 
 
 def err(retrieved: Ids, relevant: Relevant, *, k: int | None = None, max_gain: float = 4.0) -> float:
@@ -206,4 +214,4 @@ def err(retrieved: Ids, relevant: Relevant, *, k: int | None = None, max_gain: f
     >>> err(["d1"], {"d1": 4})
     0.9375
     """
-    return float(graded.err(_align(retrieved, relevant), k=_k(k), max_gain=max_gain)[0])
+    return _value("err", retrieved, relevant, k, max_gain=max_gain)

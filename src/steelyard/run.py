@@ -50,6 +50,7 @@ class Run:
             run = cls(file.reader.rankings, name=name or file.name)
         else:
             run = cls(pl.concat(file.reader.batches()), name=name or file.name)
+            run._content = in_memory(run.frame, run.name, "run", file.reader.locate)
         run._digest = file.digest
         return run
 
@@ -102,7 +103,7 @@ class StreamedRun:
 
 def _align(truth: Truth, content: RunReader | RunDict, on_duplicate: OnDuplicate) -> Aligned:
     if isinstance(content, RunDict):
-        return align_rankings(truth, content.rankings, content.name)
+        return align_rankings(truth, content.rankings, content.name, on_duplicate=on_duplicate)
     return align(truth, content, on_duplicate=on_duplicate)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Protocol
 
 import polars as pl
@@ -32,7 +32,7 @@ class RunReader(Protocol):
 
     name: str
 
-    def batches(self) -> Iterator[pl.DataFrame]:
+    def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN, in the order of the input; scores are finite, nothing is null."""
         ...
 

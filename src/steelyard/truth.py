@@ -94,9 +94,11 @@ class Truth:
     def frame(self) -> pl.DataFrame:
         """All labels: query_id, doc_id, gain; a query without any has one row that is null but for its id."""
         ids = pl.Series(self.query_ids, dtype=pl.String)
-        labels = pl.DataFrame([ids.gather(owners(self.starts)), self.doc_ids, self.gain], schema=TRUTH)
+        query_id = ids.gather(owners(self.starts))
+        labels = pl.DataFrame({"query_id": query_id, "doc_id": self.doc_ids, "gain": self.gain}, schema=TRUTH)
         unlabelled = ids.gather(np.flatnonzero(np.diff(self.starts) == 0))
-        return pl.concat([labels, pl.DataFrame({"query_id": unlabelled}, schema=TRUTH)])
+        nothing = {"doc_id": [None] * len(unlabelled), "gain": [None] * len(unlabelled)}
+        return pl.concat([labels, pl.DataFrame({"query_id": unlabelled, **nothing}, schema=TRUTH)])
 
     @cached_property
     def position(self) -> Mapping[str, int]:

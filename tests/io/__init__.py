@@ -1,0 +1,1 @@
+# ruff: noqa: A005 - this folder mirrors src/steelyard/io

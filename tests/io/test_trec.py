@@ -21,7 +21,22 @@ Row = tuple[str, str, float]
 Words = list[list[str]]
 
 # Ids that a splitter of text, rather than of ASCII bytes, would tear apart: U+2028, no-break and ideographic blanks.
-ODD_IDS = ["文档一", "d\u2028x", "d\u00a0y", "d\u3000z", "d\u0085w", "é", "😀", "-1", "007", "a#b", '"q"', "a,b", "NaN", "null"]
+ODD_IDS = [
+    "文档一",
+    "d\u2028x",
+    "d\u00a0y",
+    "d\u3000z",
+    "d\u0085w",
+    "é",
+    "😀",
+    "-1",
+    "007",
+    "a#b",
+    '"q"',
+    "a,b",
+    "NaN",
+    "null",
+]
 DOCS = [*ODD_IDS, *(f"d{i}" for i in range(26))]
 NUMBERS = [str(40 - i) if i % 3 else f"{40 - i}.125" for i in range(40)]
 QUERIES = [("q1", "查询", "q\u20283", "0042")[i // 10] for i in range(40)]
@@ -118,8 +133,9 @@ def test_qrels_are_read_in_any_shape(shape: str, tmp_path: Path) -> None:
 
 
 NUMBERS_READ = [
-    "0", "-0", "7", "+7", "-7", "007", "1.5", "+1.5", ".5", "-.5", "5.", "1e3", "1E3", "1e+3", "1e-3", "-2.5E-7", "1e-400",
-    "0.1", "0.30000000000000004", "123456789012345678", "0.1234567890123456789", "10.000000002", "2.2250738585072011e-308",
+    "0", "-0", "7", "+7", "-7", "007", "1.5", "+1.5", ".5", "-.5", "5.", "1e3", "1E3", "1e+3", "1e-3", "-2.5E-7",
+    "1e-400", "0.1", "0.30000000000000004", "123456789012345678", "0.1234567890123456789", "10.000000002",
+    "2.2250738585072011e-308",
     "1.7976931348623157e308", "5e-324", "9007199254740993", "1e23", "8.41e21", "4.35", "100000000000000000000000.5",
 ]  # fmt: skip
 
@@ -134,8 +150,8 @@ def test_numbers_are_rounded_as_python_rounds_them(number: str, oddity: str, tmp
 
 
 # (label, what stands on the line, what the message says besides file and line)
-BAD_NUMBERS = ["abc", "nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "1,5", "1_0", "0x1A", "--1", "1.2.3",
-               "1e", "e5", ".", "+", "null", "None", "true", "1f", "½"]  # fmt: skip
+BAD_NUMBERS = ["abc", "nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "1,5", "1_0", "0x1A", "--1",
+               "1.2.3",               "1e", "e5", ".", "+", "null", "None", "true", "1f", "½"]  # fmt: skip
 NOT_A_NUMBER = "is not a finite number"
 NOT_UTF8 = "is not UTF-8"
 BAD_RUN_LINES: list[tuple[str, bytes, list[str]]] = [
@@ -154,7 +170,11 @@ BAD_RUN_LINES: list[tuple[str, bytes, list[str]]] = [
     *((f"score {n}", f"q1 Q0 x 1 {n} t".encode(), [f"score {n!r}", NOT_A_NUMBER]) for n in BAD_NUMBERS),
 ]
 BAD_QRELS_LINES: list[tuple[str, bytes, list[str]]] = [
-    ("three columns", b"q1 0 x", ["3 columns", "(q1 0 x)", "expected the 4 of a qrels: query_id iteration doc_id gain"]),
+    (
+        "three columns",
+        b"q1 0 x",
+        ["3 columns", "(q1 0 x)", "expected the 4 of a qrels: query_id iteration doc_id gain"],
+    ),
     ("five columns", b"q1 0 x 1 2", ["5 columns", "expected the 4"]),
     ("a run line", b"q1 Q0 x 1 3 t", ["6 columns", "is it a run file?", "The truth comes first, then the runs"]),
     ("latin-1 document", b"q1 0 d\xe9 1", ["byte 0xe9", NOT_UTF8]),
@@ -231,11 +251,17 @@ def test_swapped_files_are_recognised(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_block_bytes")
 def test_duplicates_are_named_by_their_lines(tmp_path: Path) -> None:
-    run = write(tmp_path / "a.run", "# c\nq1 Q0 文 1 9 t\n\nq2 Q0 文 1 9 t\nq1 Q0 x 2 8 t\nq1 Q0 文 3 7 t\nq1 Q0 文2 3 7 t\n")
-    with pytest.raises(sy.DuplicateError, match=r"a\.run, lines 2 and 6: document '文' is retrieved twice for query 'q1'"):
+    run = write(
+        tmp_path / "a.run", "# c\nq1 Q0 文 1 9 t\n\nq2 Q0 文 1 9 t\nq1 Q0 x 2 8 t\nq1 Q0 文 3 7 t\nq1 Q0 文2 3 7 t\n"
+    )
+    with pytest.raises(
+        sy.DuplicateError, match=r"a\.run, lines 2 and 6: document '文' is retrieved twice for query 'q1'"
+    ):
         sy.evaluate({"q1": ["文"]}, run)
     qrels = write(tmp_path / "a.qrels", "\n# c\nq1 0 文 1\nq2 0 文 1\nq1 0 文 2\n")
-    with pytest.raises(sy.DuplicateError, match=r"a\.qrels, lines 3 and 5: document '文' is judged twice for query 'q1'"):
+    with pytest.raises(
+        sy.DuplicateError, match=r"a\.qrels, lines 3 and 5: document '文' is judged twice for query 'q1'"
+    ):
         sy.Truth.read(qrels)
 
 
@@ -261,7 +287,12 @@ EMPTY = {
 @pytest.mark.parametrize("label", EMPTY)
 def test_a_file_without_rows_is_refused(label: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", EMPTY[label])
-    for read in (sy.Run.read, sy.Truth.read, lambda p: sy.evaluate({"q": ["d"]}, p), lambda p: sy.evaluate(p, {"q": ["d"]})):
+    for read in (
+        sy.Run.read,
+        sy.Truth.read,
+        lambda p: sy.evaluate({"q": ["d"]}, p),
+        lambda p: sy.evaluate(p, {"q": ["d"]}),
+    ):
         with pytest.raises(sy.InputError, match=r"a\.txt: is empty; expected"):
             read(path)
 

@@ -158,7 +158,7 @@ def bpref(ranked: Ranked, gains: Gains, *, min_gain: float = 1.0) -> float:
 
 
 def infap(ranked: Ranked, gains: Gains, *, min_gain: float = 1.0) -> float:
-    """E[precision at k] = 1/k + (k-1)/k * |pool above|/(k-1) * (rel + e)/(rel + nonrel + 2e), summed over relevant / R."""
+    """Mean over relevant of 1/k + (k-1)/k * |pool above|/(k-1) * (rel + e)/(rel + nonrel + 2e), k being their ranks."""
     good, bad, epsilon = relevant(gains, min_gain), nonrelevant(gains, min_gain), 1e-5
     total = 0.0
     for k, doc in enumerate(ranked, 1):
@@ -187,7 +187,7 @@ def rbp_residual(ranked: Ranked, gains: Gains, *, p: float = 0.8) -> float:
 
 
 def iprec(ranked: Ranked, gains: Gains, *, recall: float, min_gain: float = 1.0) -> float:
-    """Highest precision from the rank on where the level is reached; a level is a count, rounded half up (trec_eval 10)."""
+    """Best precision from where the level is reached; a level is a count, rounded half up (trec_eval 10)."""
     count = math.floor(recall * len(relevant(gains, min_gain)) + 0.5)
     best = 0.0
     for rank in range(1, len(ranked) + 1):
@@ -278,7 +278,7 @@ def rndcg(ranked: Ranked, gains: Gains, *, gain: Gain = "linear", min_gain: floa
 
 
 def g(ranked: Ranked, gains: Gains, *, gain: Gain = "linear") -> float:
-    """Sum of gain / log2(2 + ideal so far - gained so far), each place of the ideal costing at least 1; / ideal total."""
+    """Sum of gain / log2(2 + ideal so far - gained so far), a place costing at least 1; divided by the ideal total."""
     got, best = gain_list(ranked, gains, gain), ideal_list(gains, gain)
     if not best:
         return 0.0

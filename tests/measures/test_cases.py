@@ -9,7 +9,7 @@ import pytest
 
 import steelyard as sy
 from tests.measures import naive
-from tests.measures.collections import builtin, frame
+from tests.measures.random_collections import builtin, frame
 
 TABLES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 CLOSE = {"abs": 5.1e-7, "rel": 0}

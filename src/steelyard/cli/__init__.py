@@ -12,7 +12,7 @@ def main() -> None:
     from steelyard.errors import SteelyardError
 
     try:
-        app()
+        app(prog_name="steelyard")
     except SteelyardError as error:
         print(f"steelyard: {error}", file=sys.stderr)
         sys.exit(2)

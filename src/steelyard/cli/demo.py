@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.terminal import terminal_width
-from steelyard.evaluate import evaluate
+from steelyard.evaluation import evaluate
 from steelyard.report.formats import table
 
 FOLDER = Path(__file__).parents[1] / "demo_data"

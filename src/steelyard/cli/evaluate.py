@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.terminal import terminal_width
-from steelyard.evaluate import DEFAULT_MEASURES, Policy, evaluate
+from steelyard.evaluation import DEFAULT_MEASURES, Policy, evaluate
 from steelyard.io.write import write_text
 from steelyard.report.formats import FORMATS
 from steelyard.truth import OnDuplicate

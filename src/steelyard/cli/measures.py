@@ -10,21 +10,22 @@ from steelyard.measures.registry import COMMON_PARAMETERS, Definition
 def run(name: str | None) -> None:
     """List all measures, or tell all about one."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(width=terminal_width() or 120, highlight=False)
+    console = Console(width=terminal_width() or 100, highlight=False)
     if name:
         console.print(Text(_about(definition(parse_name(name)))))
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("measure", "definition", "range"):
-        table.add_column(column, overflow="fold", no_wrap=column != "definition")
     for each in definitions():
-        table.add_row(Text(usage(each), style="bold"), each.summary, _range(each))
-    console.print(table)
-    console.print("\nAll take pool=judged (condensed list) and scope=retrieved (denominators from the list).")
-    console.print("`steelyard measures NAME` tells aliases, parameters and source.")
+        console.print(Text(usage(each), style="bold"))
+        facts = [f"{each.summary}", f"range {_range(each)}; source: {each.source or 'not given'}"]
+        if each.aliases:
+            facts.append(f"also: {', '.join(each.aliases)}")
+        console.print(Padding(Text("\n".join(facts)), (0, 0, 1, 4)))
+    console.print("min_gain=1 is the smallest gain that counts as relevant, for measures of binary relevance.")
+    console.print("pool=judged removes unlabelled documents; scope=retrieved takes denominators from the list itself.")
+    console.print("`steelyard measures NAME` tells all parameters of one measure.")
 
 
 def parse_name(name: str) -> str:

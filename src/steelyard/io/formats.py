@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,14 @@ BY_SUFFIX = {
     ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
     ".pq": "parquet", ".arrow": "arrow", ".ipc": "arrow", ".feather": "arrow",
 }  # fmt: skip
+_JSONL_KEY = rb'\{(\s*"\w+"\s*:\s*"[^"]*"\s*,)*\s*"(qid|query_id)"\s*:\s*("[^"]*"|\d+)\s*[,}]'
 _BEIR_SPLITS = ("test", "dev", "train")
 
 
 class _Batches(Protocol):
     name: str
 
-    def batches(self) -> Iterator[pl.DataFrame]: ...
+    def batches(self) -> Generator[pl.DataFrame]: ...
     def locate(self, query_id: str, doc_id: str) -> str: ...
 
 
@@ -66,7 +67,7 @@ def sniff(source: Source) -> str:
         return BY_SUFFIX[source.suffix]
     text = head.lstrip()
     if text.startswith(b"{"):
-        return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or b'"retrieved"' in text[:4096] else "json"
+        return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or re.match(_JSONL_KEY, text) else "json"
     first_line = text.split(b"\n")[0].decode(errors="replace").strip().lower()
     names = {name for spellings in COLUMN_NAMES.values() for name in spellings}
     for separator, name in (("\t", "tsv"), (",", "csv")):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import polars as pl
 
@@ -64,8 +65,9 @@ class JsonLines:
 
     def __post_init__(self) -> None:
         self.name = self.source.stem
+        self._n_unscored: dict[str, int] = {}
 
-    def batches(self) -> Iterator[pl.DataFrame]:
+    def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.
 
         Raises   InputError naming the line.
@@ -73,6 +75,7 @@ class JsonLines:
         rows_of = self._run_rows if self.kind == "run" else self._truth_rows
         schema = RUN if self.kind == "run" else TRUTH
         lines = self._lines()
+        self._n_unscored = {}
         read = False
         while batch := list(islice(lines, _LINES_PER_BATCH)):
             read = True
@@ -119,8 +122,15 @@ class JsonLines:
         for place, item in enumerate(retrieved):
             doc = item.get("id", item.get("doc_id")) if isinstance(item, dict) else item
             doc_id = text_id(doc, where, f"the id of item {place + 1} of `retrieved`")
-            score = finite(item["score"], f"{where}, item {place + 1}: score") if scored[place] else float(-place)
-            yield query_id, doc_id, score
+            yield query_id, doc_id, self._score(query_id, item, scored[place], f"{where}, item {place + 1}")
+
+    def _score(self, query_id: str, item: Any, scored: bool, where: str) -> float:
+        """The score that is given, or one below all before: a list without scores keeps its order, over lines too."""
+        if scored:
+            return finite(item["score"], f"{where}: score")
+        before = self._n_unscored.get(query_id, 0)
+        self._n_unscored[query_id] = before + 1
+        return float(-before)
 
     def _truth_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:
         query_id, where = self._query_id(number, line), f"{self.source.name}, line {number}"

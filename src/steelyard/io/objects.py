@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.errors import InputError
+from steelyard.errors import DuplicateError, InputError
 from steelyard.io.tables import Kind, Table, in_memory
-from steelyard.schema import COLUMN_NAMES, TRUTH
+from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
 
 ByQuery = Mapping[Any, Any]
 
@@ -35,8 +35,15 @@ def to_polars(data: object) -> pl.DataFrame:
     if _is_pandas(data):
         known = {name for spellings in COLUMN_NAMES.values() for name in spellings}
         columns = [c for c in data.columns if str(c).lower() in known]  # type: ignore[attr-defined]
-        return pl.DataFrame({str(c): data[c].tolist() for c in columns or data.columns}, strict=False)  # type: ignore[index,attr-defined]
+        return pl.DataFrame({str(c): _pandas_values(data[c]) for c in columns or data.columns}, strict=False)  # type: ignore[index,attr-defined]
     return pl.DataFrame(data)  # type: ignore[arg-type]
+
+
+def _pandas_values(column: Any) -> list[Any]:
+    """The values of a pandas column, with None for all that pandas takes for missing."""
+    if column.dtype.kind in "fiu":
+        return list(column.tolist())
+    return [None if absent else value for value, absent in zip(column.tolist(), column.isna().tolist(), strict=True)]
 
 
 def ranx_dict(data: object) -> ByQuery | None:
@@ -83,23 +90,32 @@ def truth_from_dict(data: ByQuery, name: str) -> pl.DataFrame:
             docs.append(None)
             gains.append(None)
         queries += [query_id] * (len(docs) - len(queries))
-    return pl.DataFrame([queries, docs, gains], schema=TRUTH)
+    return pl.DataFrame({"query_id": queries, "doc_id": docs, "gain": gains}, schema=TRUTH)
 
 
 def text_id(value: object, name: str, what: str) -> str:
     """An id as text; whole numbers are converted."""
     if isinstance(value, str):
+        if not value.isascii():
+            _refuse_half_characters(value, f"{name}: {what}")
         return value
     if hasattr(value, "__index__") and not isinstance(value, bool):
         return str(value.__index__())
     raise InputError(f"{name}: {what} is {value!r} ({type(value).__name__}); ids are text or whole numbers")
 
 
+def _refuse_half_characters(text: str, where: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{where} is {text!r}, which holds half a character (a lone surrogate); repair it") from None
+
+
 def finite(value: object, where: str) -> float:
     """A finite float, from any number but not from text."""
     try:
         number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise InputError(f"{where} {value!r} is not a finite number")
@@ -121,10 +137,15 @@ class RunDict:
         """
         rankings: dict[str, Mapping[str, float] | list[str]] = {}
         for query, ranking in data.items():
-            query_id = query if type(query) is str else text_id(query, name, "a query id")
+            query_id = text_id(query, name, "a query id")
+            if query_id in rankings:
+                raise DuplicateError(f"{name}: query {query_id!r} stands there twice, as text and as a number")
             if isinstance(ranking, Mapping):
                 if set(map(type, ranking)) - {str}:
-                    ranking = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
+                    named = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
+                    if len(named) < len(ranking):
+                        raise DuplicateError(f"{name}, query {query_id!r}: an id stands there as text and as a number")
+                    ranking = named
                 rankings[query_id] = ranking
             elif isinstance(ranking, Iterable) and not isinstance(ranking, str):
                 rankings[query_id] = [text_id(d, name, f"a document id of query {query_id!r}") for d in ranking]
@@ -148,7 +169,7 @@ class RunDict:
                 ]
             else:
                 scores += range(0, -len(ranking), -1)
-        frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "score": pl.Series(scores, dtype=pl.Float64)})
+        frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "score": map(float, scores)}, schema=RUN)
         return in_memory(frame, self.name, "run")
 
 

@@ -7,11 +7,11 @@ import hashlib
 import io
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from steelyard.errors import InputError
 
@@ -26,7 +26,7 @@ R = TypeVar("R")
 class Source:
     """A named stream of bytes that can be read again.
 
-    path   a file, or "-" for standard input, which is kept in memory once read
+    path   a file, or a pipe, or "-" for standard input; the latter two are kept in memory
     name   what messages call it
     """
 
@@ -34,6 +34,7 @@ class Source:
         self.path = Path(path)
         self.is_stdin = str(path) == "-"
         self.name = "standard input" if self.is_stdin else str(path)
+        self._once = self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
         if not self.is_stdin and not self.path.exists():
             raise InputError(f"{self.name}: there is no such file; check the path")
         if not self.is_stdin and self.path.is_dir():
@@ -52,13 +53,19 @@ class Source:
         """The format's suffix, below a .gz or .zst."""
         return Path(strip_compression(self.path.name)[0]).suffix.lower()
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the bytes lie in a plain file, as they are read."""
+        return not self._once and not self.compression
+
     @cached_property
-    def _stdin(self) -> bytes:
-        return sys.stdin.buffer.read()
+    def _held(self) -> bytes:
+        """All that standard input or a pipe gives, since it gives it once."""
+        return sys.stdin.buffer.read() if self.is_stdin else self.path.read_bytes()
 
     def _open_raw(self) -> IO[bytes]:
-        if self.is_stdin:
-            return io.BytesIO(self._stdin)
+        if self._once:
+            return io.BytesIO(self._held)
         try:
             return self.path.open("rb")
         except OSError as error:
@@ -73,12 +80,12 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """The decompressed bytes."""
-        raw = self._open_raw()
+        compressed = io.BytesIO(self._held) if self._once else self.path
         if self.compression == "gzip":
-            return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+            return cast("IO[bytes]", gzip.open(compressed))
         if self.compression == "zstd":
-            return cast("IO[bytes]", _zstd_open(raw))
-        return raw
+            return cast("IO[bytes]", _zstd_open(compressed))
+        return self._open_raw()
 
     def read(self) -> bytes:
         """All decompressed bytes, without a byte order mark."""
@@ -101,11 +108,11 @@ class Source:
                 raise InputError(f"{self.name}: is damaged ({error}); compress or copy it again") from error
             raise
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Generator[bytes]:
         """The content in pieces of about BLOCK_BYTES that end at line ends, without a byte order mark."""
-        return self._streamed_blocks() if self.is_stdin or self.compression else self._sought_blocks()
+        return self._sought_blocks() if self.is_file else self._streamed_blocks()
 
-    def _sought_blocks(self) -> Iterator[bytes]:
+    def _sought_blocks(self) -> Generator[bytes]:
         """Of a plain file: look for the line end first, so that every byte is copied once."""
         with self._open_raw() as raw:
             start = len(_BOM) if raw.read(len(_BOM)) == _BOM else 0
@@ -120,7 +127,7 @@ class Source:
                 yield content
                 start += len(content)
 
-    def _streamed_blocks(self) -> Iterator[bytes]:
+    def _streamed_blocks(self) -> Generator[bytes]:
         with self.open() as stream:
             rest = self._guard(lambda: stream.read(len(_BOM))).removeprefix(_BOM)
             while piece := self._guard(lambda: stream.read(BLOCK_BYTES)):
@@ -147,12 +154,12 @@ def strip_compression(name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def _zstd_open(raw: IO[bytes]) -> object:
+def _zstd_open(file: Any) -> object:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
-    return zstd.ZstdFile(raw)
+    return zstd.open(file)
 
 
 def ahead(function: Callable[[T], R], items: Iterable[T], *, workers: int = 3) -> Iterator[R]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,14 +24,16 @@ class Table:
 
     name      what the system is called;   origin   what messages call the table
     pieces    gives the raw frames, anew on every call
+    place     tells where a document of a query stands in the file that the frame came from
     """
 
     name: str
     origin: str
     kind: Kind
     pieces: Callable[[], Iterable[pl.DataFrame]]
+    place: Callable[[str, str], str] | None = None
 
-    def batches(self) -> Iterator[pl.DataFrame]:
+    def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.
 
         Raises   InputError naming the row, what was found, and what to try.
@@ -69,6 +71,8 @@ class Table:
         if column.null_count():
             raise InputError(f"{self.origin}, row {_first(column.is_null(), row)}: {role} is empty")
         if column.dtype == pl.String:
+            if (column == "").any():
+                raise InputError(f"{self.origin}, row {_first(column == '', row)}: {role} is empty")
             return column
         if column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum):
             return column.cast(pl.String)
@@ -89,6 +93,8 @@ class Table:
 
     def locate(self, query_id: str, doc_id: str) -> str:
         """Rows in which a document of a query stands, from 1, without a header."""
+        if self.place:
+            return self.place(query_id, doc_id)
         rows, row = [], 0
         for frame in self.batches():
             same = (frame["query_id"] == query_id) & (frame["doc_id"] == doc_id)
@@ -101,19 +107,22 @@ def _first(mask: pl.Series, row: int) -> int:
     return row + int(mask.arg_true()[0]) + 1
 
 
-def in_memory(frame: pl.DataFrame, name: str, kind: Kind) -> Table:
+def in_memory(
+    frame: pl.DataFrame, name: str, kind: Kind, place: Callable[[str, str], str] | None = None
+) -> Table:  # fmt: skip
     """A frame that is there already."""
-    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS))
+    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS), place)
 
 
 def delimited(source: Source, separator: str, kind: Kind) -> Table:
     """A CSV or TSV file with a header; every column is read as text, so that leading zeros stay."""
 
     def pieces() -> Iterator[pl.DataFrame]:
-        where: object = io.BytesIO(source.read()) if source.is_stdin or source.compression else source.path
+        where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
             lazy = pl.scan_csv(where, separator=separator, infer_schema=False)  # type: ignore[arg-type]
-            yield from lazy.collect_batches(maintain_order=True)
+            for piece in lazy.collect_batches(maintain_order=True):
+                yield piece.filter(~pl.all_horizontal(pl.all().is_null()))
         except pl.exceptions.NoDataError:
             raise InputError(f"{source.name}: is empty; expected a header and one row a document") from None
         except pl.exceptions.PolarsError as error:
@@ -148,12 +157,12 @@ def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> T
     """A Parquet or Arrow file."""
 
     def pieces() -> Iterator[pl.DataFrame]:
-        where: object = io.BytesIO(source.read()) if source.is_stdin or source.compression else source.path
+        where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
             lazy = scan(where)
             names = [name for name in lazy.collect_schema().names() if _is_known(name)]
             yield from (lazy.select(names) if len(names) > 1 else lazy).collect_batches(maintain_order=True)
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{source.name}: cannot be read ({str(error).splitlines()[0]})") from None
 
     return Table(source.stem, source.name, kind, pieces)

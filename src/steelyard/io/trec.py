@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
@@ -44,15 +45,16 @@ class TrecFile:
     def __init__(self, source: Source, layout: Layout) -> None:
         self.source, self.layout, self.name = source, layout, source.stem
 
-    def batches(self) -> Iterator[pl.DataFrame]:
+    def batches(self) -> Generator[pl.DataFrame]:
         """Frames in the order of the file.
 
         Raises   InputError naming file, line, what was found and what to try.
         """
         empty = True
-        for frame in ahead(self._parse, enumerate(self.source.blocks())):
-            empty = empty and frame.is_empty()
-            yield frame
+        with closing(self.source.blocks()) as blocks:
+            for frame in ahead(self._parse, enumerate(blocks)):
+                empty = empty and frame.is_empty()
+                yield frame
         if empty:
             raise InputError(f"{self.source.name}: is empty; expected lines of `{' '.join(self.layout.names)}`")
 
@@ -66,7 +68,8 @@ class TrecFile:
 
     def _parse_by_line(self, number: int, content: bytes) -> pl.DataFrame:
         """The slow way, which knows the line of everything: it raises what is wrong, or reads what is merely odd."""
-        lines_before = sum(before.count(b"\n") for before in islice(self.source.blocks(), number))
+        with closing(self.source.blocks()) as blocks:
+            lines_before = sum(before.count(b"\n") for before in islice(blocks, number))
         rows = [
             self._parse_line(words, raw, line)
             for line, raw in enumerate(content.split(b"\n"), lines_before + 1)
@@ -129,39 +132,33 @@ def _tidy(content: bytes) -> bytes:
 
 
 def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The frame of a block whose every line has exactly the columns of the layout, or None.
+    """The frame of a block whose lines have exactly the columns of the layout, or None.
 
-    Polars forgives lines that are too short or too long; so the separators are counted here first.
+    Polars forgives lines that are too short or too long.  So white space is counted here too: with the last column
+    present on every line, the right number of single separators in all is the right number on each.
     """
     if not content:
         return pl.DataFrame(schema={name: layout.schema[name] for name in layout.kept})
-    separator = "\t" if b"\t" in content[:4096] else " "
-    n_lines = _count_lines(content, separator, len(layout.names) - 1)
-    if n_lines is None:
+    n_ends = _count_ends(content, len(layout.names))
+    if n_ends is None:
         return None
-    kept = list(dict.fromkeys([*layout.kept, layout.names[-1]]))
+    separator = "\t" if b"\t" in content[:_CHUNK] else " "
     try:
         frame = (
             pl.scan_csv(content, separator=separator, has_header=False, quote_char=None, schema=layout.schema)
-            .select(kept)
+            .select(*dict.fromkeys([*layout.kept, layout.names[-1]]))
             .collect(engine="streaming")
         )
     except pl.exceptions.PolarsError:
         return None
-    if frame.height != n_lines or any(column.null_count() for column in frame):
-        return None
-    if not frame[layout.number].is_finite().all():
-        return None
-    return frame.select(layout.kept)
+    complete = frame.height == n_ends and not any(column.null_count() for column in frame)
+    return frame.select(layout.kept) if complete and frame[layout.number].is_finite().all() else None
 
 
-def _count_lines(content: bytes, separator: str, per_line: int) -> int | None:
-    """How many lines there are, if single separators and line ends are the only white space, in the right number.
-
-    With the last column present on every line, the right number in all is the right number on each.
-    """
+def _count_ends(content: bytes, n_columns: int) -> int | None:
+    """How many lines there are, if there is one white octet for each column, never two together; else None."""
     octets = np.frombuffer(content, np.uint8)
-    n_white = n_ends = n_separators = 0
+    n_white = n_ends = 0
     before = True
     for start in range(0, len(octets), _CHUNK):
         chunk = octets[start : start + _CHUNK]
@@ -171,7 +168,11 @@ def _count_lines(content: bytes, separator: str, per_line: int) -> int | None:
         before = bool(white[-1])
         n_white += int(np.count_nonzero(white))
         n_ends += int(np.count_nonzero(chunk == ord("\n")))
-        n_separators += int(np.count_nonzero(chunk == ord(separator)))
+    n_separators = n_white - n_ends
     n_lines = n_ends + (octets[-1] != ord("\n"))
-    regular = n_white == n_ends + n_separators and n_separators == per_line * n_lines
+    # Tabs throughout, or none; other control characters are caught by Polars finding too few columns.
+    one_kind = content.count(b"\t") in (0, n_separators)
+    ends_well = octets[-1] == ord("\n") or not before
+    commented = b"#" in content and (content.startswith(b"#") or b"\n#" in content)
+    regular = n_separators == (n_columns - 1) * n_lines and one_kind and ends_well and not commented
     return int(n_lines) if regular else None

@@ -7,21 +7,24 @@ import numpy as np
 from steelyard.arrays import Bools, Floats, Ints
 from steelyard.errors import MeasureError
 from steelyard.measures.alignment import Alignment, ordinals, owners, ratio, segment_sums
-from steelyard.measures.registry import measure
+from steelyard.measures.registry import ParameterValue, measure
 from steelyard.measures.sets import in_top
 
 GainMap = tuple[tuple[float, float], ...]
 _JARVELIN = "Järvelin & Kekäläinen, TOIS 2002"
+_LARGEST_EXPONENT = 1000
 _BURGES = "Burges et al., ICML 2005"
 
 
-def gains_of(labels: Floats, gain: str | GainMap) -> Floats:
+def gains_of(labels: Floats, gain: ParameterValue) -> Floats:
     """Gain of each label: itself, 2^label - 1, or what a map says; labels below 0 gain nothing unless mapped.
 
     labels   (n,) labels of the truth;   gain   "linear", "exp" or ((label, gain), ...)
     """
     positive: Floats = np.maximum(labels, 0.0)
     if gain == "exp":
+        if positive.max(initial=0.0) > _LARGEST_EXPONENT:
+            raise MeasureError(f"gain=exp: 2^{positive.max():g} is too large; try gain=linear or a gain map")
         return np.asarray(np.exp2(positive) - 1.0, float)
     if isinstance(gain, tuple):
         for level, value in gain:
@@ -31,7 +34,7 @@ def gains_of(labels: Floats, gain: str | GainMap) -> Floats:
 
 def discounted(gains: Floats, rank: Ints) -> Floats:
     """(n,) each gain divided by log2(rank + 1)."""
-    return gains / np.log2(rank + 1.0)
+    return np.asarray(gains / np.log2(rank + 1.0))
 
 
 def ideal_gains(a: Alignment, gain: str | GainMap) -> tuple[Ints, Floats]:
@@ -79,7 +82,10 @@ def err(a: Alignment, *, k: int | None = None, max_gain: float = 4.0) -> Floats:
     """Expected reciprocal rank of where a reader stops, who stops at a label g with (2^g - 1) / 2^max_gain."""
     highest = max(a.ideal_gain.max(initial=0.0), a.hit_gain.max(initial=0.0))
     if highest > max_gain:
-        raise MeasureError(f"err: a label of {highest:g} exceeds max_gain={max_gain:g}; try err(max_gain={highest:g})")
+        hint = (
+            f"try err(max_gain={highest:g})" if highest <= _LARGEST_EXPONENT else "its labels are small whole numbers"
+        )
+        raise MeasureError(f"err: a label of {highest:g} exceeds max_gain={max_gain:g}; {hint}")
     stop = (np.exp2(np.maximum(a.hit_gain, 0.0)) - 1.0) / np.exp2(max_gain)
     useful = in_top(a, k) & (stop > 0)
     query, rank, stop = a.hit_query[useful], a.hit_rank[useful], stop[useful]
@@ -132,7 +138,8 @@ def ndcg_at_levels(a: Alignment, *, gain: str | GainMap = "linear", min_gain: fl
     starts, gains = ideal_gains(a, gain)
     query, place = owners(starts), ordinals(starts)
     ideal = _running(discounted(gains, place), starts)
-    drops: Bools = np.append(gains[1:] != gains[:-1], True)
+    drops: Bools = np.zeros(len(gains), bool)
+    drops[:-1] = gains[1:] != gains[:-1]
     drops[starts[1:][np.diff(starts) > 0] - 1] = True
     reached = _dcg_at(a, gain, query[drops], place[drops])
     total = segment_sums(query[drops], reached / ideal[drops], a.n_queries)

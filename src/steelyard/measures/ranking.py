@@ -37,7 +37,7 @@ def average_precision(a: Alignment, *, k: int | None = None, min_gain: float = 1
     return ratio(a.per_query(precisions), n_relevant_judged(a, min_gain))
 
 
-@measure(source="Robertson, SIGIR Forum 2006; trec_eval gm_map", aggregate="geometric")
+@measure(source="Robertson, On GMAP, CIKM 2006; trec_eval gm_map", aggregate="geometric")
 def gm_map(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """Average precision, combined over queries by the geometric mean with a floor of 0.00001."""
     return average_precision(a, min_gain=min_gain)
@@ -45,7 +45,7 @@ def gm_map(a: Alignment, *, min_gain: float = 1.0) -> Floats:
 
 @measure(aliases=("Rprec", "Rprec_mult"), source="Buckley & Voorhees 2005; trec_eval Rprec, Rprec_mult")
 def r_precision(a: Alignment, *, multiple: float = 1.0, min_gain: float = 1.0) -> Floats:
-    """Precision at rank R, the number of relevant documents (or at a multiple of R, rounded up)."""
+    """Precision at rank R, the number of relevant documents (or a multiple of R; add 0.9, round down)."""
     cutoff = np.floor(multiple * n_relevant_judged(a, min_gain) + 0.9)
     inside = (a.hit_gain >= min_gain) & (a.hit_rank <= cutoff[a.hit_query])
     return ratio(a.per_query(inside), cutoff)
@@ -100,7 +100,7 @@ def rbp_residual(a: Alignment, *, p: float = 0.8) -> Floats:
 
 @measure(aliases=("iprec_at_recall",), source="Salton & McGill 1983; trec_eval 10 iprec_at_recall")
 def iprec(a: Alignment, *, recall: float, min_gain: float = 1.0) -> Floats:
-    """Interpolated precision: the best precision at any rank where recall is at least the level behind the @."""
+    """Interpolated precision: the best at any rank whose recall reaches the level, rounded to whole documents."""
     relevant = a.hit_gain >= min_gain
     found = a.so_far(relevant)
     # Half a document rounds up, as in trec_eval 10; version 9 added 0.9 and truncated.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +47,7 @@ class Definition:
     doc: str = field(default="", repr=False)
 
 
+_NAME = re.compile(r"[A-Za-z0-9_]+")
 _definitions: dict[str, Definition] = {}
 _aliases: dict[str, tuple[str, Mapping[str, ParameterValue]]] = {}
 
@@ -100,6 +102,9 @@ def measure(
 
 def _add(definition: Definition) -> None:
     names = {definition.name: {}, **definition.aliases}
+    odd = next((spelling for spelling in names if not _NAME.fullmatch(spelling)), None)
+    if odd is not None:
+        raise MeasureError(f"measure name {odd!r} cannot be written in a spec; use letters, digits and _")
     folded = [spelling.lower() for spelling in names]
     taken = next((spelling for spelling in folded if spelling in _aliases or folded.count(spelling) > 1), None)
     if taken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.arrays import Floats
@@ -13,7 +13,7 @@ from steelyard.measures import registry
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.registry import Definition, ParameterValue
 
-_CANONICAL = re.compile(r"([A-Za-z0-9_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?")
+_CANONICAL = re.compile(r"([A-Za-z0-9_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
 _TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
 _RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 _RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
@@ -27,12 +27,12 @@ _CHOICES = {
     "pool": ("all", "judged"),
     "scope": ("truth", "retrieved"),
 }
-_LIMITS: dict[str, tuple[float, float]] = {
-    "min_gain": (0, math.inf),
-    "beta": (1e-6, 1e6),
-    "p": (1e-9, 1 - 1e-9),
-    "max_gain": (1e-9, 1000),
-    "multiple": (1e-9, math.inf),
+_LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "min_gain": (lambda value: value >= 0, "a number of at least 0"),
+    "beta": (lambda value: value > 0, "a number above 0"),
+    "p": (lambda value: 0 < value < 1, "a number between 0 and 1, both excluded"),
+    "max_gain": (lambda value: 0 < value <= 1000, "a number above 0, at most 1000"),
+    "multiple": (lambda value: value > 0, "a number above 0"),
 }
 
 
@@ -79,13 +79,15 @@ class Measure:
         return self.definition.kernel(alignment, **options)
 
 
-def make(name: str, k: float | None = None, params: Mapping[str, ParameterValue] | None = None) -> Measure:
-    """A checked spec from its parts.
+def make(
+    name: str, k: float | None = None, params: Mapping[str, ParameterValue | Mapping[float, float]] | None = None
+) -> Measure:
+    """A checked spec from its parts; a gain map may be a dict.
 
     Raises   MeasureError for a parameter the measure does not take, a value it cannot have, or an impossible cut-off.
     """
     definition = registry.definition(name)
-    given = dict(params or {})
+    given = {key: _as_pairs(value) for key, value in (params or {}).items()}
     for key in given:
         if key not in definition.parameters:
             raise MeasureError(
@@ -97,38 +99,58 @@ def make(name: str, k: float | None = None, params: Mapping[str, ParameterValue]
     return Measure(name, _check_cutoff(definition, k), ordered)
 
 
-def parse(text: str | Measure) -> Measure:
+def parse(text: str | Measure, **defaults: ParameterValue) -> Measure:
     """Read a measure in our spelling or in that of trec_eval, ir_measures or ranx.
 
-    Raises   UnknownMeasureError with the nearest names; MeasureError for an impossible parameter.
+    defaults   values of parameters that the text does not name, for measures that take them
+    Raises     UnknownMeasureError with the nearest names; MeasureError for an impossible parameter.
 
     >>> str(parse("P_5")), str(parse("nDCG(dcg='exp-log2')@10")), str(parse("recall@10-l2"))
     ('precision@5', 'ndcg(gain=exp)@10', 'recall(min_gain=2)@10')
     """
     if isinstance(text, Measure):
-        return text
-    plain = text.strip()
-    if level := _RANX_LEVEL.fullmatch(plain):
-        return parse(level[1]).with_default(min_gain=float(level[2]))
-    if persistence := _RANX_PERSISTENCE.fullmatch(plain):
-        return make("rbp", None, {"p": float(f"0.{persistence[1]}")})
-    if (found := _CANONICAL.fullmatch(plain)) and (known := registry.resolve(found[1])):
-        name, implied = known
-        params = dict(implied) | dict(_arguments(found[2] or "", text))
-        k = params.pop("k", None) if found[3] is None else _number(found[3], text)
-        return make(name, k if isinstance(k, float) else None, params)
-    if (found := _TREC_EVAL.fullmatch(plain)) and (known := registry.resolve(found[1])):
-        name, implied = known
-        return _with_trailing_number(name, implied, found[2])
-    raise registry.unknown(found[1] if (found := _CANONICAL.fullmatch(plain)) else plain)
+        return text.with_default(**defaults) if defaults else text
+    name, k, params = _parts(text.strip())
+    taken = {key: value for key, value in defaults.items() if key in registry.definition(name).parameters}
+    return make(name, k, {**taken, **params})
 
 
-def parse_all(texts: Iterable[str | Measure] | str | Measure) -> list[Measure]:
+def _parts(text: str) -> tuple[str, float | None, dict[str, ParameterValue]]:
+    """Name, cut-off and parameters, as they are written."""
+    if level := _RANX_LEVEL.fullmatch(text):
+        name, k, params = _parts(level[1])
+        return name, k, {**params, "min_gain": float(level[2])}
+    if persistence := _RANX_PERSISTENCE.fullmatch(text):
+        return "rbp", None, {"p": float(f"0.{persistence[1]}")}
+    if (found := _CANONICAL.fullmatch(text)) and (known := registry.resolve(found[1])):
+        name, implied = known
+        params = {**implied, **_arguments(found[2] or "", text)}
+        inner = params.pop("k", None)
+        if inner is not None and (found[3] is not None or not isinstance(inner, float)):
+            raise MeasureError(f"{text!r}: write the cut-off once, as a number behind the @")
+        return name, inner if isinstance(inner, float) else _cutoff(found[3], text), params
+    if (found := _TREC_EVAL.fullmatch(text)) and (known := registry.resolve(found[1])):
+        name, implied = known
+        number = _number(found[2], text)
+        if found[1].lower() == "set_f":
+            # trec_eval's coefficient is the square of van Rijsbergen's beta.
+            return name, None, {**implied, "beta": math.sqrt(number)}
+        if "multiple" in registry.definition(name).parameters:
+            return name, None, {**implied, "multiple": number}
+        return name, number, dict(implied)
+    raise registry.unknown(found[1] if (found := _CANONICAL.fullmatch(text)) else text)
+
+
+def _cutoff(digits: str | None, whole: str) -> float | None:
+    return None if digits is None else _number(digits, whole)
+
+
+def parse_all(texts: Iterable[str | Measure] | str | Measure, **defaults: ParameterValue) -> list[Measure]:
     """Read several measures, each once, in the order given; commas between measures are understood."""
     if isinstance(texts, str | Measure):
         texts = [texts]
     pieces = [piece for text in texts for piece in ([text] if isinstance(text, Measure) else split(text))]
-    parsed = list(dict.fromkeys(parse(piece) for piece in pieces))
+    parsed = list(dict.fromkeys(parse(piece, **defaults) for piece in pieces))
     if not parsed:
         raise MeasureError("no measure is given; try ndcg@10 or `steelyard measures`")
     return parsed
@@ -145,20 +167,17 @@ def split(text: str) -> list[str]:
     return [piece.strip() for piece in [*pieces, text[start:]] if piece.strip()]
 
 
-def _with_trailing_number(name: str, implied: Mapping[str, ParameterValue], digits: str) -> Measure:
-    """`P_5`, `map_cut.10`, `iprec_at_recall_0.10` and `Rprec_mult_0.20`."""
-    if "multiple" in registry.definition(name).parameters:
-        return make(name, None, {**implied, "multiple": float(digits)})
-    return make(name, float(digits), implied)
-
-
-def _arguments(text: str, whole: str) -> Iterator[tuple[str, ParameterValue]]:
+def _arguments(text: str, whole: str) -> dict[str, ParameterValue]:
+    found: dict[str, ParameterValue] = {}
     for piece in split(text):
         key, equals, value = (part.strip() for part in piece.partition("="))
         if not equals or not value:
             raise MeasureError(f"{whole!r}: {piece!r} is not parameter=value")
         key = _PARAMETER_NAMES.get(key, key)
-        yield key, _gain_map(value, whole) if value.startswith("{") else _scalar(key, value)
+        if key in found:
+            raise MeasureError(f"{whole!r}: {key} is given twice")
+        found[key] = _gain_map(value, whole) if value.startswith("{") else _scalar(key, value)
+    return found
 
 
 def _scalar(key: str, text: str) -> ParameterValue:
@@ -185,24 +204,31 @@ def _number(text: str, whole: str) -> float:
     return value
 
 
+def _as_pairs(value: ParameterValue | Mapping[float, float]) -> ParameterValue:
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
 def _check(name: str, key: str, value: ParameterValue) -> ParameterValue:
-    if isinstance(value, Mapping):
-        value = tuple(sorted((float(level), float(gain)) for level, gain in value.items()))
     if isinstance(value, tuple) and key == "gain":
-        return value
+        return _check_map(name, value)
     if key in _CHOICES:
         if value not in _CHOICES[key]:
             more = " or a map such as {1:1,2:3}" if key == "gain" else ""
             raise MeasureError(f"{name}: {key} must be {' or '.join(_CHOICES[key])}{more}, not {_show(value)}")
         return value
-    default = registry.definition(name).parameters[key]
-    if isinstance(default, str):
+    if isinstance(registry.definition(name).parameters[key], str):
         return value
-    low, high = _LIMITS.get(key, (-math.inf, math.inf))
-    if isinstance(value, str | tuple) or not math.isfinite(value) or not low <= value <= high:
-        span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"a number of at least {low:g}"
-        raise MeasureError(f"{name}: {key} must be {span if math.isfinite(low) else 'a number'}, not {_show(value)}")
+    holds, wanted = _LIMITS.get(key, (lambda _: True, "a number"))
+    if isinstance(value, str | tuple) or not math.isfinite(value) or not holds(value):
+        raise MeasureError(f"{name}: {key} must be {wanted}, not {_show(value)}")
     return float(value)
+
+
+def _check_map(name: str, pairs: tuple[tuple[float, float], ...]) -> ParameterValue:
+    levels = [level for level, _ in pairs]
+    if not pairs or len(set(levels)) < len(levels) or not all(math.isfinite(n) for pair in pairs for n in pair):
+        raise MeasureError(f"{name}: a gain map needs finite numbers, each label once, not {_show(pairs)}")
+    return tuple(sorted((float(level), float(gain)) for level, gain in pairs))
 
 
 def _check_cutoff(definition: Definition, k: float | None) -> float | None:
@@ -216,7 +242,7 @@ def _check_cutoff(definition: Definition, k: float | None) -> float | None:
         if not 0 <= k <= 1:
             raise MeasureError(f"{definition.name}: a recall level lies between 0 and 1, not {_show(k)}")
         return float(k)
-    if k < 1 or k != int(k):
+    if not math.isfinite(k) or k < 1 or k != int(k):
         raise MeasureError(f"{definition.name}: k must be a whole number from 1, not {_show(k)}")
     return int(k)
 
@@ -224,6 +250,6 @@ def _check_cutoff(definition: Definition, k: float | None) -> float | None:
 def _show(value: ParameterValue | None) -> str:
     if isinstance(value, tuple):
         return "{" + ",".join(f"{_show(level)}:{_show(gain)}" for level, gain in value) + "}"
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

@@ -47,11 +47,15 @@ def _terminal(sheet: Sheet, width: int | None, colour: bool) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
+_GAP = 3
+"""Blanks between columns."""
+
+
 def _fitting(sheet: Sheet, width: int | None) -> Iterator[list[int]]:
     """Columns in groups that fit the width, each beginning with the first column."""
     from rich.cells import cell_len
 
-    widths = [max(map(cell_len, [head, *(row[c] for row in sheet.rows)])) + 2 for c, head in enumerate(sheet.header)]
+    widths = [max(map(cell_len, [head, *(row[c] for row in sheet.rows)])) + _GAP for c, head in enumerate(sheet.header)]
     group, used = [0], widths[0]
     for c in range(1, len(widths)):
         if width and used + widths[c] > width and len(group) > 1:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 
 from steelyard.scores import Scores
 
@@ -99,20 +98,21 @@ def _share(value: float | None) -> str:
 def _notes(scores: Scores) -> Iterator[str]:
     n = len(scores.query_ids)
     yield _METHODS[scores.intervals.method].format(n=n, seed=scores.seed)
-    counts = "count 0" if scores.recipe_parts["missing"] == "zero" else "are left out"
+    counts = scores.recipe_parts["missing"] == "zero"
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:
-            yield f"{system}: {absent} of {n} queries are missing from the run and {counts}."
-    counts = "count 0" if scores.recipe_parts["no_relevant"] == "zero" else "are left out"
+            yield f"{system}: {absent} of {n} queries {_verb(absent, 'missing from the run', counts)}."
+    counts = scores.recipe_parts["no_relevant"] == "zero"
     for without in sorted(set(scores.no_relevant.sum(axis=1).tolist()) - {0}):
         names = [str(m) for m, row in zip(scores.measures, scores.no_relevant, strict=True) if row.sum() == without]
         all_of_them = "" if len(names) == len(scores.measures) else f" for {', '.join(names)}"
-        yield f"{without} of {n} queries have no relevant document{all_of_them} and {counts}."
+        yield f"{without} of {n} queries {_verb(without, f'without relevant document{all_of_them}', counts)}."
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
-            yield f"{system}: {ignored} queries of the run are not judged; they are ignored."
+            yield f"{system}: {ignored} of the run's queries {'is' if ignored == 1 else 'are'} not judged, and ignored."
 
 
-def means_frame(scores: Scores) -> pl.DataFrame:
-    """The means as a long frame, for CSV."""
-    return scores.mean()
+def _verb(number: int, what: str, counts: bool) -> str:
+    if number == 1:
+        return f"is {what} and {'counts 0' if counts else 'is left out'}"
+    return f"are {what} and {'count 0' if counts else 'are left out'}"

@@ -15,6 +15,8 @@ MANY_QUERIES = 10_000
 
 _NUMBERS_AT_ONCE = 1 << 22
 _NORMAL = NormalDist()
+_ROUNDING = 1e-12
+"""Relative to the largest value: differences below it are rounding."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ def _resampled_means(values: Floats, seed: int) -> Floats:
         size = min(step, RESAMPLES - start)
         drawn = rng.integers(0, n, (size, n), dtype=np.int32) + (np.arange(size) * n)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        # einsum, not a matrix product: the sums must not depend on how many threads a BLAS has.
-        means.append(np.einsum("rn,cn->rc", counts.astype(float), columns) / n)
+        # One einsum a column, not a matrix product: no sum may depend on a BLAS's threads, or on the other columns.
+        weights = counts.astype(float)
+        means.append(np.stack([np.einsum("rn,n->r", weights, column) for column in columns], axis=1) / n)
     return np.concatenate(means)
 
 
@@ -68,9 +71,12 @@ def _bca(values: Floats, resampled: Floats, level: float) -> tuple[Floats, Float
     away = values - mean
     spread = (away**2).sum(axis=0)
     ends = np.tile(mean, (2, 1))
-    for c in np.flatnonzero(spread > 1e-24):
+    for c in np.flatnonzero(np.ptp(values, axis=0) > _ROUNDING * np.abs(values).max(axis=0)):
         acceleration = (away[:, c] ** 3).sum() / (6 * spread[c] ** 1.5)
-        below = ((resampled[:, c] < mean[c]).sum() + 0.5 * (resampled[:, c] == mean[c]).sum()) / len(resampled)
+        # Means of a few discrete values often coincide; rounding must not decide on which side they fall.
+        side = resampled[:, c] - mean[c]
+        equal = np.abs(side) <= _ROUNDING * np.abs(values[:, c]).max()
+        below = (((side < 0) & ~equal).sum() + 0.5 * equal.sum()) / len(resampled)
         bias = _NORMAL.inv_cdf(min(max(below, 1 / (len(resampled) + 1)), 1 - 1 / (len(resampled) + 1)))
         shares = []
         for tail in ((1 - level) / 2, (1 + level) / 2):

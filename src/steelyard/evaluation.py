@@ -13,6 +13,7 @@ from steelyard.arrays import Bools
 from steelyard.errors import InputError
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.measures import Measure, make, parse_all
+from steelyard.measures.graded import gains_of
 from steelyard.run import Run, StreamedRun, is_path
 from steelyard.scores import Scores
 from steelyard.truth import OnDuplicate, Truth
@@ -49,9 +50,12 @@ def evaluate(
     >>> scores.mean()["mean"].to_list()
     [1.0, 0.5]
     """
-    specs = parse_all(measures)
-    if min_gain is not None:
-        specs = [spec.with_default(min_gain=min_gain) for spec in specs]
+    _check_choice("missing", missing, ("zero", "skip"))
+    _check_choice("no_relevant", no_relevant, ("zero", "skip"))
+    _check_choice("on_duplicate", on_duplicate, ("error", "first", "max"))
+    if seed < 0 or seed != int(seed):
+        raise InputError(f"seed must be a whole number from 0, not {seed!r}")
+    specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
     known_truth = _truth(truth, on_duplicate)
     systems = _systems(runs)
     aligned = [run.align(known_truth, on_duplicate=on_duplicate) for run in systems.values()]
@@ -85,6 +89,11 @@ def evaluate(
     )
 
 
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+
 def _depth(spec: Measure) -> float | None:
     return spec.k if spec.definition.cutoff == "k" else None
 
@@ -94,7 +103,11 @@ def _no_relevant(spec: Measure, truth: Truth) -> Bools:
     if not spec.definition.relevant:
         return np.zeros(len(truth), bool)
     least = spec.param("min_gain") if "min_gain" in spec.definition.parameters else None
-    good = truth.gain >= least if isinstance(least, float) else truth.gain > 0
+    if isinstance(least, float):
+        good = truth.gain >= least
+    else:
+        gain = spec.param("gain") if "gain" in spec.definition.parameters else "linear"
+        good = gains_of(truth.gain, gain) > 0
     found = np.concatenate(([0], np.cumsum(good)))
     return np.asarray(found[truth.starts[1:]] == found[truth.starts[:-1]])
 

@@ -1,0 +1,35 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test bench clean
+
+demo: .venv/demo-installed
+	$(BIN)/steelyard demo
+
+test: .venv/dev-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q
+
+bench: .venv-bench/installed
+	.venv-bench/bin/python benchmarks/speed.py --markdown benchmarks/RESULTS.md
+
+clean:
+	rm -rf .venv .venv-bench
+
+.venv/demo-installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/dev-installed: .venv/demo-installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+.venv-bench/installed: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable . -r benchmarks/requirements.txt
+	touch $@

@@ -1,0 +1,123 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import complaint, printed
+from tests.shared_data import shared
+
+# trec_eval 10.0 reads uninitialised memory for rbp and rbp_resid; ours are what the definitions say.
+NOT_COMPARED = re.compile(r"^(runid|rbp|rbp_resid) ")
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines(keepends=True) if not NOT_COMPARED.match(line)]
+
+
+def fuzz(*arguments: str) -> str:
+    folder = shared("ir-fuzz")
+    return printed("trec-eval", *arguments, folder / "fuzz.qrels", folder / "fuzz.run")
+
+
+def expected(name: str) -> list[str]:
+    return lines(shared("ir-fuzz", name).read_text())
+
+
+def test_all_trec_byte_for_byte() -> None:
+    text = fuzz("-q", "-c", "-m", "all_trec")
+    assert lines(text) == expected("trec_eval-v10.0.q.c.all_trec.txt")
+    assert "runid                 \tall\tfuzz\n" in text
+
+
+def test_judged_only_but_for_empty_lists() -> None:
+    """trec_eval 10 divides by zero where the condensed list is empty and prints -nan; the value is 0."""
+    ours, theirs = lines(fuzz("-q", "-c", "-J")), expected("trec_eval-v10.0.q.c.J.official.txt")
+    assert len(ours) == len(theirs)
+    different = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    assert all(a.startswith("iprec_at_recall") and b.endswith("-nan\n") for a, b in different)
+    assert all(a.endswith("0.0000\n") for a, _ in different if "\tall\t" not in a)
+    assert different
+
+
+def test_level_two_but_for_one_sum() -> None:
+    """With -c, trec_eval sums num_rel over labels from 1 whatever -l says; here the sum is that of the lines above."""
+    ours, theirs = lines(fuzz("-q", "-c", "-l2")), expected("trec_eval-v10.0.q.c.l2.official.txt")
+    different = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    assert different == [("num_rel               \tall\t578\n", "num_rel               \tall\t1012\n")]
+    assert sum(int(line.split()[2]) for line in ours if line.startswith("num_rel ") and "\tall\t" not in line) == 578
+
+
+def test_without_c_missing_queries_are_left_out() -> None:
+    """Version 9 did so too (10 stops there); its interpolated precision is rounded in another way."""
+    ours, theirs = lines(fuzz("-q")), expected("trec_eval-v9.0.8.q.official.txt")
+    different = [a for a, b in zip(ours, theirs, strict=True) if a != b]
+    assert all(line.startswith("iprec_at_recall") for line in different)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> list[Path]:
+    qrels, run = tmp_path / "t.qrels", tmp_path / "t.run"
+    qrels.write_text("q1 0 a 3\nq1 0 b 0\nq1 0 c 1\nq2 0 d 12\nq3 0 e 1\nq1 0 f -1\n")
+    run.write_text("q1 Q0 a 1 5 mine\nq1 Q0 x 2 4 mine\nq1 Q0 f 3 3 mine\nq1 Q0 c 4 2 mine\nq2 Q0 d 1 1 mine\n")
+    return [qrels, run]
+
+
+# Worked by hand: q1 is a x f c, q2 is d, q3 is missing.
+TINY = {
+    "-m P.1,2": {"P_1": "1.0000", "P_2": "0.5000"},
+    "-c -m P.1,2": {"P_1": "0.6667", "P_2": "0.3333"},
+    "-m num_q -m runid": {"num_q": "2", "runid": "mine"},
+    "-c -m num_q": {"num_q": "3"},
+    "-m utility.2,-1,0,0": {"utility_2,-1,0,0": "2.0000"},
+    "-N 10 -mutility.0,0,0,1": {"utility_0,0,0,1": "7.5000"},
+    "-l2 -m num_rel": {"num_rel": "2"},
+    "-M1 -m num_ret": {"num_ret": "2"},
+    "-J -m num_ret": {"num_ret": "3"},
+    "-m set_F.4": {"set_F_4": "0.9167"},
+    "-mndcg.1=3,3=9": {"ndcg_1=3,3=9": "0.9724"},
+    "-m rbp.p=0.5": {"rbp_p=0.5": "0.5312"},
+    "-m map -m P.2 -m P.1": {"map": "0.8750", "P_2": "0.5000"},
+}
+
+
+@pytest.mark.parametrize(("arguments", "want"), TINY.items())
+def test_arguments(arguments: str, want: dict[str, str], tiny: list[Path]) -> None:
+    rows = [line.split("\t") for line in printed("trec-eval", *arguments.split(), *tiny).splitlines()]
+    assert {label.strip(): value for label, _, value in rows} == want
+    assert all(query == "all" for _, query, _ in rows)
+
+
+def test_relstring_shows_one_character_a_document(tiny: list[Path]) -> None:
+    text = printed("trec-eval", "-q", "-n", "-c", "-m", "relstring", *tiny)
+    assert [line.split("\t")[2] for line in text.splitlines()] == ["'3-.1'", "'>'", "''"]
+
+
+def test_long_options_and_order_of_arguments(tiny: list[Path]) -> None:
+    short = printed("trec-eval", "-q", "-c", "-l", "2", "-m", "map", *tiny)
+    assert printed("trec-eval", *tiny, "--query_eval_wanted", "--complete_rel_info_wanted", "--level_for_rel=2",
+                   "--measure", "map") == short  # fmt: skip
+
+
+REFUSED = {
+    "-Z means.txt": "-Z: z-scores are not supported",
+    "-R prefs": "only -R qrels",
+    "-D 1": "-D: debug",
+    "-m prefs": "-m prefs: preference",
+    "-m nonsense": "trec_eval has no measure 'nonsense'",
+    "-m P.": "parameters are missing",
+    "-m P.5,5": "stands there twice",
+    "-m P.0": "k must be a whole number from 1",
+    "-m map.5": "map takes no parameters",
+    "-m utility.1,2": "four coefficients",
+    "-l two": "-l two: expected a whole number",
+    "-Y": "usage: steelyard trec-eval",
+}
+
+
+@pytest.mark.parametrize(("arguments", "reason"), REFUSED.items())
+def test_what_it_does_not_take_is_refused_by_name(arguments: str, reason: str, tiny: list[Path]) -> None:
+    assert reason in complaint("trec-eval", *arguments.split(), *tiny)
+
+
+def test_two_files_are_needed(tiny: list[Path]) -> None:
+    assert "1 files are named" in complaint("trec-eval", tiny[0])

@@ -1,0 +1,230 @@
+"""Every example of the documentation is run, and nothing public is left out of it.
+
+A page is walked from top to bottom in a copy of the bundled example's folder, so that its examples may build on each
+other:
+
+- a ```python block with `>>>` is a doctest;
+- in a ```console block, lines that start with `$ steelyard` are run, and what they print is compared; a line `...`
+  stands for any lines;
+- `<!-- file: NAME -->` before a block writes the block into that file first;
+- `<!-- not run -->` before a block leaves it out.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import steelyard as sy
+from steelyard.measures import registry
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DEMO = Path(sy.__file__).parent / "demo_data"
+
+_FENCE = re.compile(r"(?:<!-- (?P<note>[^>]*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+_OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, the line where the text begins, and the comment before it."""
+
+    language: str
+    text: str
+    line: int
+    note: str
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(m["language"], m["text"], text.count("\n", 0, m.start("text")) + 1, m["note"] or "")
+        for m in _FENCE.finditer(text)
+    ]
+
+
+def steps(block: Block) -> Iterator[tuple[str, str]]:
+    """Commands of a console block and what the block says they print."""
+    command, output = None, list[str]()
+    for line in [*block.text.splitlines(), "$ "]:
+        if not line.startswith("$ "):
+            output.append(line)
+            continue
+        if command is not None and command.startswith("steelyard"):
+            yield command, "\n".join(output)
+        command, output = line.removeprefix("$ "), []
+
+
+def run(command: str, folder: Path) -> tuple[int, str]:
+    """Exit status and output of a `steelyard` command; `< FILE` is understood."""
+    words = shlex.split(command)
+    source = None
+    if "<" in words:
+        at = words.index("<")
+        source, words = folder / words[at + 1], words[:at] + words[at + 2 :]
+    environment = os.environ | {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", *words[1:]],
+        cwd=folder, env=environment, input=source.read_bytes() if source else b"", capture_output=True, check=False,
+    )  # fmt: skip
+    text = (done.stdout + done.stderr).decode()
+    return done.returncode, "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether the lines agree, where a line `...` in the page stands for any lines."""
+    pieces = [re.escape(line.rstrip() + "\n") if line.strip() != "..." else r"(?:.*\n)*?" for line in shown.split("\n")]
+    return re.fullmatch("".join(pieces), printed.rstrip("\n") + "\n") is not None
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the bundled example, as the working folder; measures that a page registers are forgotten afterwards."""
+    copy = tmp_path / "demo"
+    shutil.copytree(DEMO, copy)
+    monkeypatch.chdir(copy)
+    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
+    monkeypatch.setattr(registry, "_aliases", dict(registry._aliases))
+    return copy
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page: Path, folder: Path) -> None:
+    names: dict[str, object] = {}
+    complaints = []
+    for block in blocks(page):
+        if block.note.startswith("file: "):
+            (folder / block.note.removeprefix("file: ")).write_text(block.text, "utf-8")
+        elif block.note == "not run":
+            continue
+        elif block.language == "python" and ">>>" in block.text:
+            complaints += check_python(block, page, names)
+        elif block.language == "console":
+            complaints += check_console(block, page, folder)
+    assert not complaints, "\n\n".join(complaints)
+
+
+def check_python(block: Block, page: Path, names: dict[str, object]) -> list[str]:
+    test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line - 1)
+    said: list[str] = []
+    doctest.DocTestRunner(optionflags=_OPTIONS).run(test, out=said.append, clear_globs=False)
+    names.update(test.globs)
+    return said
+
+
+def check_console(block: Block, page: Path, folder: Path) -> list[str]:
+    complaints = []
+    for command, shown in steps(block):
+        status, printed = run(command, folder)
+        expected = 2 if any(line.startswith("steelyard: ") for line in shown.split("\n")) else 0
+        if status != expected or not matches(shown, printed):
+            complaints.append(
+                f"{page.name}, block at line {block.line}: $ {command}\n"
+                f"exit status {status}, expected {expected}; printed:\n{printed}\nbut the page shows:\n{shown}"
+            )
+    return complaints
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\n...\nd", "a\nb\nc\nd", True),
+        ("a\n...", "a\nb", True),
+        ("a\nb", "a\nb\nc", False),
+        ("a\n...\nd", "a\nb", False),
+        ("1.0", "1x0", False),
+    ],
+)
+def test_three_dots_stand_for_any_lines(shown: str, printed: str, same: bool) -> None:
+    assert matches(shown, printed) is same
+
+
+def make_measures() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_measures", ROOT / "docs" / "make_measures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_reference_is_fresh() -> None:
+    written = (ROOT / "docs" / "measures.md").read_text("utf-8")
+    assert written == make_measures().page(), "run `python docs/make_measures.py`"
+
+
+def everything() -> str:
+    return "\n".join(page.read_text("utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("name", sy.__all__)
+def test_public_name_is_documented(name: str) -> None:
+    assert re.search(rf"sy\.{name}\b|`{name}`", everything()), f"{name} occurs in no page"
+
+
+def test_every_command_is_documented() -> None:
+    from steelyard.cli.app import app
+
+    names = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+    assert len(names) >= 5
+    text = everything()
+    assert [name for name in names if f"steelyard {name}" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_stands_alone(page: Path) -> None:
+    """No path of somebody's machine, and no link that leads nowhere."""
+    text = page.read_text("utf-8")
+    assert re.findall(r"(?<![\w.])(?:/(?:work|tmp|home|root|Users|opt|var|mnt)\b|\.\./shared|[A-Z]:\\)", text) == []
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    others = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert {name for name in others if f"({name})" not in index} == set()
+
+
+def test_both_readmes_show_the_same_examples() -> None:
+    """A translation translates words; commands, code and numbers stay."""
+
+    def code(page: Path) -> list[list[str]]:
+        bare = [re.sub(r"\s+#.*", "", block.text) for block in blocks(page) if block.language]
+        return [text.split() for text in bare]
+
+    assert code(ROOT / "README.md") == code(ROOT / "README.zh-CN.md")
+
+
+def test_plugin_of_the_page(tmp_path: Path) -> None:
+    """What the page about custom measures shows as a package of its own, installed by hand."""
+    page = blocks(ROOT / "docs" / "custom-measures.md")
+    module = next(block.text for block in page if block.note == "file: my_measures.py")
+    project = next(block.text for block in page if block.language == "toml")
+    entry = re.search(r'\[project\.entry-points\."(.+)"\]\n(.+) = "(.+)"', project)
+    assert entry is not None
+    info = tmp_path / "my_measures-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-measures\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{entry[1]}]\n{entry[2]} = {entry[3]}\n")
+    (tmp_path / "my_measures.py").write_text(module, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", "measures", "deepest_relevant"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": "utf-8"}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().startswith("deepest_relevant[@k]")
