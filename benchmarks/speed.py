@@ -171,7 +171,7 @@ def rows(rounds: int, large: bool):
         "pytrec_eval's evaluate on the same dicts",
         3,
         "steelyard_dicts",
-        "pytrec_dicts",
+        "pytrec_text",
         deep,
         rounds,
         inside=True,
@@ -181,12 +181,12 @@ def rows(rounds: int, large: bool):
         "pytrec_eval's evaluate",
         10,
         "steelyard_prepared",
-        "pytrec_dicts",
+        "pytrec_text",
         deep,
         rounds,
         inside=True,
     )
-    yield faster("prepared Run and Truth, evaluated for the first time", "pytrec_eval's evaluate", 1, "steelyard_prepared_first", "pytrec_dicts", deep,
+    yield faster("prepared Run and Truth, evaluated for the first time", "pytrec_eval's evaluate", 1, "steelyard_prepared_first", "pytrec_text", deep,
                  rounds, inside=True)  # fmt: skip
     yield faster(
         "100,000 queries × 10, TREC text, end to end", "pytrec_eval", 3, "steelyard_text", "pytrec_text", wide, rounds

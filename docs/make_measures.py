@@ -44,7 +44,8 @@ Every measure takes two parameters more:
 | `pool` | `all` | `judged`: documents without a label, or with one below 0, are taken out of the list first |
 | `scope` | `truth` | `retrieved`: as if only the retrieved documents had been judged |
 
-Why a rule is as it is: [semantics](semantics.md). Names that mean different things elsewhere: [glossary](glossary.md).
+Why a rule is as it is: [semantics](semantics.md). Names that mean different things elsewhere:
+[glossary](glossary.md).
 """
 
 

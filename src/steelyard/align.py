@@ -15,7 +15,7 @@ import polars as pl
 
 from steelyard.arrays import Bools, Floats, Ints
 from steelyard.errors import DuplicateError, NoCommonQueryError
-from steelyard.hashing import find_duplicate, hash_ids
+from steelyard.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.io.objects import finite
 from steelyard.measures.alignment import Alignment
 from steelyard.schema import RunReader
@@ -61,10 +61,10 @@ def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:
         if held and blocks.ids[0] == held[0]["query_id"][0]:
             held.append(batch[: blocks.starts[1]] if len(blocks.ids) > 1 else batch)
             blocks = blocks.slice(1, len(blocks.ids))
-        if held and blocks.ids:
+        if held and len(blocks.ids):
             yield _blocks(pl.concat(held, rechunk=True))
             held = []
-        if blocks.ids:
+        if len(blocks.ids):
             held.append(blocks.frame[blocks.starts[-2] :])
             if len(blocks.ids) > 1:
                 yield blocks.slice(0, len(blocks.ids) - 1)
@@ -77,7 +77,7 @@ class _Blocks:
     """Rows of a run in blocks of one query each: starts has one offset more than there are blocks."""
 
     frame: pl.DataFrame
-    ids: list[str]
+    ids: pl.Series
     starts: Ints
 
     def slice(self, first: int, last: int) -> _Blocks:
@@ -87,9 +87,8 @@ class _Blocks:
 
 
 def _blocks(frame: pl.DataFrame) -> _Blocks:
-    queries = frame["query_id"]
-    firsts = np.flatnonzero(queries.ne_missing(queries.shift(1)).to_numpy())
-    return _Blocks(frame, queries.gather(firsts).to_list(), np.append(firsts, frame.height))
+    firsts = block_starts(frame["query_id"])
+    return _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
 
 
 @dataclass
@@ -111,10 +110,9 @@ class _Hits:
 
     def add(self, blocks: _Blocks) -> None:
         """Take whole blocks; a query met for the second time is put aside."""
-        position = self.truth.position
-        query = np.fromiter((position.get(id, -1) for id in blocks.ids), np.int64, len(blocks.ids))
+        query = self.truth.places(blocks.ids)
         if (query < 0).any():
-            self.unjudged.update(id for id, q in zip(blocks.ids, query, strict=True) if q < 0)
+            self.unjudged.update(blocks.ids.gather(np.flatnonzero(query < 0)).to_list())
         first_of_its_kind = np.zeros(len(query), bool)
         first_of_its_kind[np.unique(query, return_index=True)[1]] = True
         taken = (query >= 0) & first_of_its_kind & ~self.seen[query]
@@ -224,7 +222,7 @@ def align_rankings(
         query += [i] * len(found)
         rank += places
         gain += [labels[doc] for doc in found]
-    unjudged = rankings.keys() - truth.position.keys()
+    unjudged = rankings.keys() - set(truth.query_ids)
     if not seen.any():
         raise _no_common_query(truth, name, sorted(unjudged))
     found_query, found_rank = np.array(query, np.int64), np.array(rank, np.int64)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,18 +11,15 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from steelyard.arrays import Bools, Floats, Hashes, Ints
+from steelyard.arrays import Floats, Ints
 from steelyard.errors import DuplicateError, InputError
-from steelyard.hashing import find_duplicate, hash_ids, table_sizes
+from steelyard.hashing import IdIndex, block_starts, find_duplicate, hash_ids
 from steelyard.io import formats, objects
 from steelyard.measures.alignment import owners
 from steelyard.schema import TRUTH
 
 OnDuplicate = Literal["error", "first", "max"]
 Locate = Callable[[str, str], str]
-
-_CELLS_PER_LABEL = 16
-_HASH_BITS = 40
 
 
 class Truth:
@@ -56,17 +52,21 @@ class Truth:
 
     def _fill(self, frame: pl.DataFrame, name: str, on_duplicate: OnDuplicate, locate: Locate) -> None:
         self.name = name
-        query_ids, query = _positions(frame["query_id"])
-        if not query_ids:
+        if frame.is_empty():
             raise InputError(f"{name}: holds no query; expected at least one judged query")
+        ids, firsts = frame["query_id"], block_starts(frame["query_id"])
+        blocks = ids.gather(firsts)
+        self._queries = blocks.unique().sort()
+        self.query_ids: Sequence[str] = self._queries.to_list()
+        query = np.repeat(self.places(blocks), np.diff(firsts, append=len(ids)))
         judged = frame["doc_id"].is_not_null().to_numpy()
         frame, query = frame.filter(judged), query[judged]
         gain = frame["gain"].to_numpy()
         order = np.lexsort((-gain, query))
-        doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query, minlength=len(query_ids))
+        doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query, minlength=len(self))
         twice = find_duplicate(doc_ids, hash_ids(doc_ids), counts)
         if twice is not None:
-            query_id, doc_id = query_ids[query[order[twice]]], doc_ids[twice]
+            query_id, doc_id = self.query_ids[query[order[twice]]], doc_ids[twice]
             if on_duplicate == "error":
                 raise DuplicateError(
                     f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
@@ -74,8 +74,7 @@ class Truth:
                 )
             kept = _first_or_best(query, frame["doc_id"], gain, on_duplicate)
             order = order[np.isin(order, kept)]
-            doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query[order], minlength=len(query_ids))
-        self.query_ids: Sequence[str] = query_ids
+            doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query[order], minlength=len(self))
         self.starts: Ints = np.concatenate(([0], np.cumsum(counts)))
         self.doc_ids = doc_ids
         self.gain: Floats = gain[order]
@@ -101,9 +100,16 @@ class Truth:
         return pl.concat([labels, pl.DataFrame({"query_id": unlabelled, **nothing}, schema=TRUTH)])
 
     @cached_property
-    def position(self) -> Mapping[str, int]:
-        """Query id -> its place in query_ids."""
-        return {query: i for i, query in enumerate(self.query_ids)}
+    def _query_index(self) -> IdIndex:
+        return IdIndex.build(self._queries, hash_ids(self._queries), np.array([len(self._queries)]))
+
+    def places(self, query_ids: pl.Series) -> Ints:
+        """(n,) place of each of n ids among query_ids, or -1 for a query that is not judged."""
+        places = np.full(len(query_ids), -1)
+        segment, count = np.zeros(1, np.int64), np.array([len(query_ids)])
+        rows, found = self._query_index.find(segment, count, hash_ids(query_ids), query_ids)
+        places[rows] = found
+        return places
 
     @cached_property
     def labels(self) -> list[dict[str, float]]:
@@ -112,19 +118,9 @@ class Truth:
         return [dict(zip(docs[a:b], gains[a:b], strict=True)) for a, b in pairwise(starts)]
 
     @cached_property
-    def index(self) -> LabelIndex:
-        """Finds judged documents among many others."""
-        return LabelIndex.build(self)
-
-
-def _positions(ids: pl.Series) -> tuple[list[str], Ints]:
-    """Distinct ids, ascending by bytes, and the place of each row among them; equal ids mostly stand together."""
-    firsts = np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
-    blocks = ids.gather(firsts).to_list()
-    distinct = sorted(set(blocks))
-    place = {id: i for i, id in enumerate(distinct)}
-    of_block = np.fromiter((place[id] for id in blocks), np.int64, len(blocks))
-    return distinct, np.repeat(of_block, np.diff(firsts, append=len(ids)))
+    def index(self) -> IdIndex:
+        """Finds judged documents among many others; a segment a query."""
+        return IdIndex.build(self.doc_ids, hash_ids(self.doc_ids), np.diff(self.starts))
 
 
 def _first_or_best(query: Ints, doc_ids: pl.Series, gain: Floats, on_duplicate: OnDuplicate) -> Ints:
@@ -133,67 +129,3 @@ def _first_or_best(query: Ints, doc_ids: pl.Series, gain: Floats, on_duplicate: 
     if on_duplicate == "max":
         rows = rows.sort("gain", descending=True, maintain_order=True)
     return rows.unique(["query", "doc_id"], keep="first", maintain_order=True)["row"].to_numpy()
-
-
-@dataclass(frozen=True)
-class LabelIndex:
-    """A hash table a query, laid side by side, so that looking up the documents of one query touches little memory.
-
-    first, mask   (q,) where a query's cells begin, and how to wrap a hash into them
-    occupied      (cells,) whether any label fell into the cell
-    keys          (j,) ascending: query position and hash of every label;   label   (j,) its place in the truth
-    """
-
-    first: Ints
-    mask: Hashes
-    occupied: Bools
-    keys: Hashes
-    label: Ints
-    doc_ids: pl.Series
-
-    @classmethod
-    def build(cls, truth: Truth) -> LabelIndex:
-        """The index of a truth's labels."""
-        counts = np.diff(truth.starts)
-        cells = table_sizes(counts, _CELLS_PER_LABEL)
-        first = np.cumsum(cells) - cells
-        mask = (cells - 1).astype(np.uint64)
-        hashes, query = hash_ids(truth.doc_ids), owners(truth.starts)
-        occupied = np.zeros(int(cells.sum()), bool)
-        occupied[first[query] + (hashes & mask[query]).astype(np.int64)] = True
-        keys = _key(query, hashes)
-        order = np.argsort(keys, kind="stable")
-        return cls(first, mask, occupied, keys[order], order, truth.doc_ids)
-
-    def find(self, query: Ints, counts: Ints, hashes: Hashes, doc_ids: pl.Series) -> tuple[Ints, Ints]:
-        """Rows that are judged, and the label of each.
-
-        query, counts     (b,) position of each block's query, and how many rows the block has
-        hashes, doc_ids   (n,) of the rows
-        Returns           (h,) rows, ascending, and (h,) places in the truth
-        """
-        cell = np.repeat(self.first[query], counts)
-        cell += (hashes & np.repeat(self.mask[query], counts)).view(np.int64)
-        rows = np.flatnonzero(self.occupied[cell])
-        keys = _key(np.repeat(query, counts)[rows], hashes[rows])
-        place = np.searchsorted(self.keys, keys)
-        found_rows, found_labels = [], []
-        # Nearly always one step: a second one is due only where two labels of a query share forty bits of hash.
-        while len(rows):
-            alike = place < len(self.keys)
-            alike[alike] = self.keys[place[alike]] == keys[alike]
-            rows, keys, place = rows[alike], keys[alike], place[alike]
-            label = self.label[place]
-            same = (doc_ids.gather(rows) == self.doc_ids.gather(label)).to_numpy()
-            found_rows.append(rows[same])
-            found_labels.append(label[same])
-            rows, keys, place = rows[~same], keys[~same], place[~same] + 1
-        if len(found_rows) <= 1:
-            return (found_rows[0], found_labels[0]) if found_rows else (rows, rows)
-        all_rows, all_labels = np.concatenate(found_rows), np.concatenate(found_labels)
-        order = np.argsort(all_rows)
-        return all_rows[order], all_labels[order]
-
-
-def _key(query: Ints, hashes: Hashes) -> Hashes:
-    return (query.astype(np.uint64) << np.uint64(_HASH_BITS)) | (hashes >> np.uint64(64 - _HASH_BITS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -134,6 +133,8 @@ def _beir(folder: Path) -> TruthFile:
     parts = [chosen, *(path for name in ("queries.jsonl", "corpus.jsonl") if (path := folder / name).exists())]
 
     def digest() -> str:
+        import hashlib
+
         each = "".join(Source(part).digest() for part in parts)
         return "sha256:" + hashlib.sha256(each.encode()).hexdigest()
 

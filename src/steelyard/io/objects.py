@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -55,6 +54,8 @@ def ranx_dict(data: object) -> ByQuery | None:
 
 def frame_digest(frame: pl.DataFrame) -> str:
     """A fingerprint of the rows of a frame, whatever their order."""
+    import hashlib
+
     ordered = frame.sort(frame.columns[:2])
     return "sha256:" + hashlib.sha256(ordered.write_csv(include_header=False).encode()).hexdigest()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import sys
 from collections import deque
@@ -142,6 +141,8 @@ class Source:
 
     def digest(self) -> str:
         """SHA-256 of the file as it lies there."""
+        import hashlib
+
         with self._open_raw() as raw:
             return "sha256:" + hashlib.file_digest(cast("io.BufferedReader", raw), "sha256").hexdigest()
 

@@ -171,7 +171,7 @@ def _count_ends(content: bytes, n_columns: int) -> int | None:
     n_separators = n_white - n_ends
     n_lines = n_ends + (octets[-1] != ord("\n"))
     # Tabs throughout, or none; other control characters are caught by Polars finding too few columns.
-    one_kind = content.count(b"\t") in (0, n_separators)
+    one_kind = b"\t" not in content or content.count(b"\t") == n_separators
     ends_well = octets[-1] == ord("\n") or not before
     commented = b"#" in content and (content.startswith(b"#") or b"\n#" in content)
     regular = n_separators == (n_columns - 1) * n_lines and one_kind and ends_well and not commented
