@@ -20,7 +20,9 @@ import sys
 import tempfile
 import time
 import timeit
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from inputs import DEEP, HUGE, WIDE, make
@@ -51,7 +53,7 @@ def run(name: str, shape: str, *more: str) -> tuple[float, dict]:
     return time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
 
 
-def check(ours: str, theirs: str, shape: str, tolerance: float) -> None:
+def check(ours: str, theirs: str, shape: str, tolerance: float = 1e-9) -> None:
     """Both sides must find the same value for every query."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("ours.json", "theirs.json")]
@@ -78,13 +80,27 @@ def compare(ours: str, theirs: str, shape: str, rounds: int, *, inside: bool = F
     return statistics.median(seconds[ours]), statistics.median(seconds[theirs])
 
 
-def faster(work: str, against: str, least: float, ours: str, theirs: str, shape: str, rounds: int, **options) -> Row:
-    check(ours, theirs, shape, options.pop("tolerance", 1e-9))
-    mine, other = compare(ours, theirs, shape, rounds, **options)
+def faster(
+    work: str, against: str, least: float, sides: tuple[str, str], shape: str, rounds: int, *, inside: bool = False
+) -> Row:
+    """A row whose ratio must reach a limit; the values are compared first."""
+    check(*sides, shape)
+    mine, other = compare(*sides, shape, rounds, inside=inside)
     ratio = other / mine
-    return Row(
-        work, against, f"≥ {least:g}× faster", f"{mine:.3f} s", f"{other:.3f} s", f"{ratio:.1f}× faster", ratio >= least
-    )
+    measured = f"{ratio:.1f}× faster"
+    return Row(work, against, f"≥ {least:g}× faster", f"{mine:.3f} s", f"{other:.3f} s", measured, ratio >= least)
+
+
+def within(work: str, against: str, most: float, mine: float, other: float, unit: str = "s") -> Row:
+    """A row whose ratio must not exceed a limit."""
+    ratio, show = mine / other, (lambda x: f"{x:.3f} s") if unit == "s" else (lambda x: f"{x:.0f} {unit}")
+    measured = f"{ratio:.2f}×"
+    return Row(work, against, f"≤ {most:g}×", show(mine), show(other), measured, ratio <= most)
+
+
+def below(work: str, most: str, shown: str, holds: bool) -> Row:
+    """A row that is held against the clock alone."""
+    return Row(work, "the clock", f"< {most}", shown, "–", shown, holds)
 
 
 def plain_functions() -> Row:
@@ -93,33 +109,18 @@ def plain_functions() -> Row:
 
     retrieved = [f"d{i}" for i in range(100)]
     relevant = {f"d{i}": i % 4 for i in range(0, 120, 4)}
-    calls = {
-        "precision": sy.precision,
-        "recall": sy.recall,
-        "mrr": sy.mrr,
-        "map": sy.map,
-        "ndcg": sy.ndcg,
-        "hit_rate": sy.hit_rate,
-        "f1": sy.f1,
-    }
+    calls = [sy.precision, sy.recall, sy.mrr, sy.map, sy.ndcg, sy.hit_rate, sy.f1]
     micros = {}
-    for name, call in calls.items():
+    for call in calls:
         timer = timeit.Timer(lambda call=call: call(retrieved, relevant, k=10))
-        micros[name] = statistics.median(timer.repeat(7, 2_000)) / 2_000 * 1e6
+        micros[call.__name__] = statistics.median(timer.repeat(7, 2_000)) / 2_000 * 1e6
     slowest = max(micros, key=micros.__getitem__)
     shown = f"{micros[slowest]:.0f} µs ({slowest}, the slowest of {len(micros)})"
-    return Row(
-        "one query of 100 documents, plain functions",
-        "the clock",
-        "< 50 µs a call",
-        shown,
-        "–",
-        shown,
-        micros[slowest] < 50,
-    )
+    return below("one query of 100 documents, plain functions", "50 µs a call", shown, micros[slowest] < 50)
 
 
 def command(arguments: list[str], rounds: int) -> float:
+    """Median seconds of a whole process, after one to warm up."""
     times = []
     for _ in range(rounds + 1):
         start = time.perf_counter()
@@ -128,69 +129,41 @@ def command(arguments: list[str], rounds: int) -> float:
     return statistics.median(times[1:])
 
 
-def start_up(rounds: int) -> list[Row]:
-    help_seconds = command([sys.executable, "-m", "steelyard", "--help"], rounds)
+def start_up(rounds: int) -> Iterator[Row]:
+    """What it costs to begin."""
+    seconds = command([sys.executable, "-m", "steelyard", "--help"], rounds)
+    yield below("`steelyard --help`", "0.4 s", f"{seconds:.2f} s", seconds < 0.4)
     ours = command([sys.executable, "-c", "import steelyard"], rounds)
     theirs = command([sys.executable, "-c", "import polars"], rounds)
-    return [
-        Row("`steelyard --help`", "the clock", "< 0.4 s", f"{help_seconds:.3f} s", "–", f"{help_seconds:.2f} s", help_seconds < 0.4),
-        Row("`import steelyard`", "`import polars`", "≤ 1.3× its time", f"{ours:.3f} s", f"{theirs:.3f} s", f"{ours / theirs:.2f}× its time",
-            ours <= 1.3 * theirs),
-    ]  # fmt: skip
+    yield within("`import steelyard`", "`import polars`", 1.3, ours, theirs)
 
 
 def memory() -> Row:
+    """Peak memory of a run ten times as long."""
     make(HUGE)
-    small = run("steelyard_text", DEEP.name)[1]["peak_kib"] / 1024
-    large = run("steelyard_text", HUGE.name)[1]["peak_kib"] / 1024
-    ratio = large / small
-    return Row(
-        "peak memory, 70 M lines",
-        "peak memory, 7 M lines",
-        "≤ 1.3×",
-        f"{large:.0f} MiB",
-        f"{small:.0f} MiB",
-        f"{ratio:.2f}×",
-        ratio <= 1.3,
-    )
+    small, large = (run("steelyard_text", shape.name)[1]["peak_kib"] / 1024 for shape in (DEEP, HUGE))
+    return within("peak memory, 70 M lines", "peak memory, 7 M lines", 1.3, large, small, "MiB")
 
 
-def rows(rounds: int, large: bool):
-    deep, wide = DEEP.name, WIDE.name
+def rows(rounds: int, large: bool) -> Iterator[Row]:
+    """Every row of the table, in its order."""
+    deep, wide, text, evaluate = DEEP.name, WIDE.name, "TREC text, end to end", "pytrec_eval's evaluate"
     for shape in (DEEP, WIDE):
         make(shape)
-    yield faster("TREC text, end to end", "pytrec_eval", 6, "steelyard_text", "pytrec_text", deep, rounds)
-    # ranx has its own rounding of recall's denominators nowhere, but computes in its own order: 1e-9 holds.
-    yield faster("TREC text, end to end", "ranx, warm cache", 25, "steelyard_text", "ranx_text", deep, rounds)
+    yield faster(text, "pytrec_eval", 6, ("steelyard_text", "pytrec_text"), deep, rounds)
+    yield faster(text, "ranx, warm cache", 25, ("steelyard_text", "ranx_text"), deep, rounds)
     mine, other = compare("steelyard_text", "polars_stream", deep, rounds)
-    yield Row("TREC text, end to end", "Polars streaming the three columns, nothing else", "≤ 2× its time", f"{mine:.3f} s", f"{other:.3f} s",
-              f"{mine / other:.2f}× its time", mine <= 2 * other)  # fmt: skip
-    yield faster("Parquet, end to end", "pytrec_eval on the text", 8, "steelyard_parquet", "pytrec_text", deep, rounds)
+    yield within(text, "Polars streaming the three columns, nothing else", 2, mine, other)
     yield faster(
-        "dict of dicts in memory",
-        "pytrec_eval's evaluate on the same dicts",
-        3,
-        "steelyard_dicts",
-        "pytrec_text",
-        deep,
-        rounds,
-        inside=True,
+        "Parquet, end to end", "pytrec_eval on the text", 8, ("steelyard_parquet", "pytrec_text"), deep, rounds
     )
-    yield faster(
-        "prepared Run and Truth, evaluated again",
-        "pytrec_eval's evaluate",
-        10,
-        "steelyard_prepared",
-        "pytrec_text",
-        deep,
-        rounds,
-        inside=True,
-    )
-    yield faster("prepared Run and Truth, evaluated for the first time", "pytrec_eval's evaluate", 1, "steelyard_prepared_first", "pytrec_text", deep,
-                 rounds, inside=True)  # fmt: skip
-    yield faster(
-        "100,000 queries × 10, TREC text, end to end", "pytrec_eval", 3, "steelyard_text", "pytrec_text", wide, rounds
-    )
+    for work, ours, least in (
+        ("dict of dicts in memory", "steelyard_dicts", 3),
+        ("prepared Run and Truth, evaluated again", "steelyard_prepared", 10),
+        ("the same, for the first time", "steelyard_prepared_first", 1),
+    ):
+        yield faster(work, evaluate, least, (ours, "pytrec_text"), deep, rounds, inside=True)
+    yield faster(f"100,000 queries × 10, {text}", "pytrec_eval", 3, ("steelyard_text", "pytrec_text"), wide, rounds)
     yield plain_functions()
     if large:
         yield memory()
@@ -198,17 +171,17 @@ def rows(rounds: int, large: bool):
 
 
 def machine() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
+    """What it was measured on."""
     versions = []
     for name in NAMES:
         try:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    cpu = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
-               platform.processor()) if Path("/proc/cpuinfo").exists() else platform.processor()  # fmt: skip
-    return f"{os.cpu_count()} cores of {cpu}, {platform.system()}, Python {platform.python_version()}, {', '.join(versions)}"
+    told = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    cpu = next((line.partition(":")[2].strip() for line in told if line.startswith("model name")), platform.processor())
+    where = f"{os.cpu_count()} cores of {cpu}, {platform.system()}, Python {platform.python_version()}"
+    return ", ".join([where, *versions])
 
 
 def main() -> None:

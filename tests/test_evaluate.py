@@ -230,7 +230,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     other = write_run(tmp_path / "third.run", RUN)
     assert list(sy.evaluate(TRUTH, [*paths, other], "map").systems) == ["bm25/out", "dense/out", "third"]
     for twice in ([paths[0], paths[0]], [RUN, RUN], [sy.Run(RUN, name="x"), sy.Run(WEAK, name="x")]):
-        with pytest.raises(sy.InputError, match=r"two runs are called '.*'; pass a dict"):
+        with pytest.raises(sy.InputError, match=r"two runs are called '.*'; name each file once"):
             sy.evaluate(TRUTH, twice, "map")
     assert list(sy.evaluate(TRUTH, {"a": paths[0], "b": paths[0]}, "map").systems) == ["a", "b"]
 

@@ -158,10 +158,10 @@ def _distinct(names: list[str], runs: list[Any] | tuple[Any, ...]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     longer = [
-        f"{Path(run).parent.name}/{name}" if is_path(run) and names.count(name) > 1 else name
+        f"{Path(run).resolve().parent.name}/{name}" if is_path(run) and names.count(name) > 1 else name
         for name, run in zip(names, runs, strict=True)
     ]
     if len(set(longer)) == len(longer):
         return longer
     twice = next(name for name in longer if longer.count(name) > 1)
-    raise InputError(f"two runs are called {twice!r}; pass a dict {{name: run}} or rename a file")
+    raise InputError(f"two runs are called {twice!r}; name each file once, or rename one (in Python: {{name: run}})")

@@ -72,7 +72,11 @@ class Run:
         unique = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
         if on_duplicate == "error" and unique.height < frame.height:
             query, doc, _ = frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).row(0)
-            raise DuplicateError(f"{self.name}: document {doc!r} is retrieved twice for query {query!r}; remove one")
+            where = self.name if isinstance(self._content, RunDict) else self._content.locate(query, doc)
+            raise DuplicateError(
+                f"{where}: document {doc!r} is retrieved twice for query {query!r}; "
+                "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+            )
         return unique
 
     def digest(self) -> str:

@@ -120,4 +120,4 @@ def test_what_it_does_not_take_is_refused_by_name(arguments: str, reason: str, t
 
 
 def test_two_files_are_needed(tiny: list[Path]) -> None:
-    assert "1 files are named" in complaint("trec-eval", tiny[0])
+    assert "expected two files" in complaint("trec-eval", tiny[0])

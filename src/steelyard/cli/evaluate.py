@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.terminal import terminal_width
+from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, Policy, evaluate
 from steelyard.io.write import write_text
 from steelyard.report.formats import FORMATS
@@ -17,6 +18,8 @@ def run(
     on_duplicate: OnDuplicate, per_query: bool, format: str, output: Path | None, seed: int,
 ) -> None:  # fmt: skip
     """Weigh the runs and write the result."""
+    if [truth, *runs].count("-") > 1:
+        raise InputError("standard input (-) can be given once only")
     scores = evaluate(
         truth, runs, measures or DEFAULT_MEASURES, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
         on_duplicate=on_duplicate, seed=seed,

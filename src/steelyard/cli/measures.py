@@ -22,7 +22,8 @@ def run(name: str | None) -> None:
         facts = [f"{each.summary}", f"range {_range(each)}; source: {each.source or 'not given'}"]
         if each.aliases:
             facts.append(f"also: {', '.join(each.aliases)}")
-        console.print(Padding(Text("\n".join(facts)), (0, 0, 1, 4)))
+        console.print(Padding(Text("\n".join(facts)), (0, 0, 0, 4), expand=False))
+        console.print()
     console.print("min_gain=1 is the smallest gain that counts as relevant, for measures of binary relevance.")
     console.print("pool=judged removes unlabelled documents; scope=retrieved takes denominators from the list itself.")
     console.print("`steelyard measures NAME` tells all parameters of one measure.")

@@ -38,7 +38,7 @@ def run(arguments: list[str]) -> None:
         print(_USAGE if "-h" in given else f"steelyard {__version__}, output of trec_eval 10.0")
         return
     if len(files) != 2:
-        raise InputError(f"{len(files)} files are named, expected QRELS and RUN; {_USAGE}")
+        raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
     _print(files[0], files[1], given, [value for name, value in options if name == "-m"])
 
 
@@ -53,7 +53,7 @@ def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[s
     run = StreamedRun(run_path)
     alignment = run.align(Truth.read(truth_path)).alignment
     if "-M" in given:
-        alignment = alignment.top(_whole(given, "-M", 0))
+        alignment = alignment.top(max(_whole(given, "-M", 0), 0))
     if "-J" in given:
         alignment = alignment.condensed()
     lines = trec_eval.lines(

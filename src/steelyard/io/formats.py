@@ -141,8 +141,11 @@ def _beir(folder: Path) -> TruthFile:
     return TruthFile(folder.name, truth.frame, truth.locate, digest)
 
 
-def tell_kind(path: str | Path) -> tables.Kind:
-    """Whether a file holds a truth or a run, from its columns or keys; a plain JSON dict counts as a run."""
+def tell_kind(path: str | Path, target: str | Path = "") -> tables.Kind:
+    """Whether a file holds a truth or a run, from its columns or keys.
+
+    Of a JSON dict alone nobody can tell: it counts as a run, unless the target ends in .qrels.
+    """
     if str(path) != "-" and Path(path).is_dir():
         return "truth"
     source = Source(path)
@@ -153,7 +156,7 @@ def tell_kind(path: str | Path) -> tables.Kind:
     if format == "jsonl":
         return "run" if b'"retrieved"' in first else "truth"
     if format == "json":
-        return "run"
+        return "truth" if ".qrels" in Path(target).suffixes else "run"
     if format in ("csv", "tsv"):
         names = [
             name.strip('" \r').lower()

@@ -50,12 +50,25 @@ class Table:
         wanted = RUN if self.kind == "run" else TRUTH
         query_id = self._ids(piece, "query_id", row)
         doc_id = self._ids(piece, "doc_id", row)
-        if number == "score" and not any(name in COLUMN_NAMES["score"] for name in map(str.lower, piece.columns)):
+        if number == "score" and not self._has_scores(piece):
             # A list without scores keeps its order: later rows score lower, over all batches.
             value = -pl.Series(range(row, row + piece.height), dtype=pl.Float64)
         else:
             value = self._numbers(piece, number, row)
         return pl.DataFrame([query_id, doc_id, value.rename(number)], schema=wanted)
+
+    def _has_scores(self, piece: pl.DataFrame) -> bool:
+        """Whether there is a score column; a column of fractions that might be one under another name is refused."""
+        if any(name.lower() in COLUMN_NAMES["score"] for name in piece.columns):
+            return True
+        known = {name for role in ("query_id", "doc_id") for name in COLUMN_NAMES[role]} | {"rank"}
+        for name in piece.columns:
+            if name.lower() not in known and _are_fractions(piece[name]):
+                raise InputError(
+                    f"{self.origin}: has no column 'score', but {name!r} holds numbers; rename it to 'score', "
+                    "or remove it if the order of the rows is the ranking"
+                )
+        return False
 
     def _column(self, piece: pl.DataFrame, role: str) -> pl.Series:
         lowered = {name.lower(): name for name in piece.columns}
@@ -101,6 +114,11 @@ class Table:
             rows += [row + i + 1 for i in same.arg_true().to_list()]
             row += frame.height
         return f"{self.origin}, rows {' and '.join(map(str, rows[:2]))}"
+
+
+def _are_fractions(column: pl.Series) -> bool:
+    numbers = column.cast(pl.Float64, strict=False) if column.dtype == pl.String else column
+    return numbers.dtype.is_float() and bool((numbers != numbers.round()).any())
 
 
 def _first(mask: pl.Series, row: int) -> int:
@@ -160,8 +178,11 @@ def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> T
         where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
             lazy = scan(where)
-            names = [name for name in lazy.collect_schema().names() if _is_known(name)]
-            yield from (lazy.select(names) if len(names) > 1 else lazy).collect_batches(maintain_order=True)
+            names = lazy.collect_schema().names()
+            known = [name for name in names if _is_known(name)]
+            # Without a known score column all are read, to tell a list without scores from an odd name.
+            complete = len(known) > 2 or kind == "truth"
+            yield from (lazy.select(known) if complete and known else lazy).collect_batches(maintain_order=True)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{source.name}: cannot be read ({str(error).splitlines()[0]})") from None
 

@@ -54,14 +54,18 @@ def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | No
     _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
 
 
-def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> None:
-    """Write a truth (query_id, doc_id, gain), in the format of the suffix or the one named."""
-    _write(frame.sort("query_id", "doc_id"), path, format, _trec_qrels, "rel_map")
+def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> int:
+    """Write a truth (query_id, doc_id, gain), in the format of the suffix or the one named.
+
+    Returns   how many queries were lost: those without any label, where the format is not JSON or JSONL.
+    """
+    written = _write(frame.sort("query_id", "doc_id"), path, format, _trec_qrels, "rel_map")
+    return 0 if written in ("json", "jsonl") else frame["doc_id"].null_count()
 
 
 def _write(
     frame: pl.DataFrame, path: str | Path, format: str | None, as_trec: Callable[[pl.DataFrame], str], key: str
-) -> None:  # fmt: skip
+) -> str:  # fmt: skip
     bare, compression = strip_compression(Path(path).name)
     chosen = format or BY_SUFFIX.get(Path(bare).suffix.lower(), "trec")
     writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
@@ -76,6 +80,7 @@ def _write(
     if chosen not in writers:
         raise OutputError(f"{path}: {chosen} cannot be written; choose one of {', '.join(writers)}")
     write_bytes(path, _compressed(writers[chosen](frame), compression))
+    return chosen
 
 
 def _binary(write: Callable[[io.BytesIO], object]) -> bytes:

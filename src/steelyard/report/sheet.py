@@ -97,7 +97,9 @@ def _share(value: float | None) -> str:
 
 def _notes(scores: Scores) -> Iterator[str]:
     n = len(scores.query_ids)
-    yield _METHODS[scores.intervals.method].format(n=n, seed=scores.seed)
+    kept = sorted({int(n_kept) for n_kept in (~np.isnan(scores.values)).sum(axis=2).ravel()})
+    shown = f"{kept[0]}" if len(kept) == 1 else f"{kept[0]} to {kept[-1]}"
+    yield _METHODS[scores.intervals.method].format(n=shown, seed=scores.seed)
     counts = scores.recipe_parts["missing"] == "zero"
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:
