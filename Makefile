@@ -29,7 +29,7 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-.venv-bench/installed: pyproject.toml benchmarks/requirements.txt
+.venv-bench/installed: pyproject.toml benchmarks/requirements.txt $(shell find src -name "*.py")
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable . -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check . -r benchmarks/requirements.txt
 	touch $@

@@ -18,7 +18,7 @@ from steelyard.errors import DuplicateError, NoCommonQueryError
 from steelyard.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.io.objects import finite
 from steelyard.measures.alignment import Alignment
-from steelyard.schema import RunReader
+from steelyard.schema import FrameReader
 from steelyard.truth import OnDuplicate, Truth
 
 _SHOWN_IDS = 3
@@ -32,7 +32,7 @@ class Aligned:
     n_unjudged_queries: int
 
 
-def align(truth: Truth, run: RunReader, *, on_duplicate: OnDuplicate = "error") -> Aligned:
+def align(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "error") -> Aligned:
     """Read a run batch by batch and keep the ranks of its judged documents.
 
     Memory holds a few batches and the judged documents, however long the run is.  Queries whose rows stand in several
@@ -96,7 +96,7 @@ class _Hits:
     """What is kept of a run while it is read."""
 
     truth: Truth
-    run: RunReader
+    run: FrameReader
     on_duplicate: OnDuplicate
     unjudged: set[str] = field(default_factory=set)
     scattered: set[int] = field(default_factory=set)
@@ -128,7 +128,8 @@ class _Hits:
         """Read the run again for the queries whose rows came in several blocks, and replace what is known of them."""
         scattered = np.array(sorted(self.scattered))
         wanted = pl.Series("query_id", [self.truth.query_ids[q] for q in scattered])
-        rows = [batch.filter(pl.col("query_id").is_in(wanted.implode())) for batch in self.run.batches()]
+        with closing(self.run.batches()) as batches:
+            rows = [batch.filter(pl.col("query_id").is_in(wanted.implode())) for batch in batches]
         frame = pl.concat(rows).sort("query_id", maintain_order=True)
         # The truth's queries ascend by bytes, and so do the sorted rows: blocks and positions agree.
         stale = np.zeros(len(self.truth), bool)

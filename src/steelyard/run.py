@@ -16,7 +16,7 @@ from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
 from steelyard.io.tables import in_memory
 from steelyard.io.trec import TrecFile
-from steelyard.schema import RunReader
+from steelyard.schema import FrameReader
 from steelyard.truth import OnDuplicate, Truth
 
 
@@ -105,13 +105,13 @@ class StreamedRun:
         return _align(truth, self._file.reader, on_duplicate)
 
 
-def _align(truth: Truth, content: RunReader | RunDict, on_duplicate: OnDuplicate) -> Aligned:
+def _align(truth: Truth, content: FrameReader | RunDict, on_duplicate: OnDuplicate) -> Aligned:
     if isinstance(content, RunDict):
         return align_rankings(truth, content.rankings, content.name, on_duplicate=on_duplicate)
     return align(truth, content, on_duplicate=on_duplicate)
 
 
-def _content(data: object, name: str) -> RunReader | RunDict:
+def _content(data: object, name: str) -> FrameReader | RunDict:
     data = objects.ranx_dict(data) or data
     if objects.is_frame(data):
         return in_memory(objects.to_polars(data), name, "run")

@@ -27,13 +27,13 @@ COLUMN_NAMES = {
 """What each column is called in files and frames of other tools, first choice first."""
 
 
-class RunReader(Protocol):
-    """A run that can be read batch by batch, more than once."""
+class FrameReader(Protocol):
+    """A run or a truth that can be read batch by batch, more than once."""
 
     name: str
 
     def batches(self) -> Generator[pl.DataFrame]:
-        """Frames of schema RUN, in the order of the input; scores are finite, nothing is null."""
+        """Frames of schema RUN (or TRUTH), in the order of the input; numbers are finite, ids not null."""
         ...
 
     def locate(self, query_id: str, doc_id: str) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import polars as pl
 
@@ -15,7 +13,7 @@ from steelyard.errors import InputError
 from steelyard.io import json_files, tables, trec
 from steelyard.io.objects import RunDict, truth_from_dict
 from steelyard.io.source import Source
-from steelyard.schema import COLUMN_NAMES
+from steelyard.schema import COLUMN_NAMES, FrameReader
 
 FORMATS = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "beir")
 BY_SUFFIX = {
@@ -24,13 +22,6 @@ BY_SUFFIX = {
 }  # fmt: skip
 _JSONL_KEY = rb'\{(\s*"\w+"\s*:\s*"[^"]*"\s*,)*\s*"(qid|query_id)"\s*:\s*("[^"]*"|\d+)\s*[,}]'
 _BEIR_SPLITS = ("test", "dev", "train")
-
-
-class _Batches(Protocol):
-    name: str
-
-    def batches(self) -> Generator[pl.DataFrame]: ...
-    def locate(self, query_id: str, doc_id: str) -> str: ...
 
 
 @dataclass
@@ -48,7 +39,7 @@ class RunFile:
     """A run that is about to be read: as a stream of frames, or as a dict that is there already."""
 
     name: str
-    reader: _Batches | RunDict
+    reader: FrameReader | RunDict
     digest: Callable[[], str]
 
 
@@ -88,7 +79,7 @@ def open_run(path: str | Path, format: str | None = None) -> RunFile:
     Raises   InputError.
     """
     source, format = _source(path, format)
-    reader: _Batches | RunDict
+    reader: FrameReader | RunDict
     if format == "json":
         reader = RunDict.checked(json_files.read_json(source), source.stem)
     elif format == "trec":
@@ -109,13 +100,17 @@ def open_truth(path: str | Path, format: str | None = None) -> TruthFile:
         return _beir(Path(path))
     source, format = _source(path, format)
     if format == "json":
-        frame = partial(lambda: truth_from_dict(json_files.read_json(source), source.name))
-        return TruthFile(source.stem, frame, lambda query, doc: source.name, source.digest)
-    reader: _Batches = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
+        return TruthFile(
+            source.stem,
+            lambda: truth_from_dict(json_files.read_json(source), source.name),
+            lambda query, doc: source.name,
+            source.digest,
+        )
+    reader: FrameReader = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
     return TruthFile(reader.name, lambda: pl.concat(reader.batches()), reader.locate, source.digest)
 
 
-def _table(source: Source, format: str, kind: tables.Kind) -> _Batches:
+def _table(source: Source, format: str, kind: tables.Kind) -> FrameReader:
     if format == "jsonl":
         return json_files.JsonLines(source, kind)
     if format in ("csv", "tsv"):

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.errors import DuplicateError, InputError
-from steelyard.io.tables import Kind, Table, in_memory
+from steelyard.io.tables import Table, in_memory
 from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
 
 ByQuery = Mapping[Any, Any]
@@ -172,12 +172,3 @@ class RunDict:
                 scores += range(0, -len(ranking), -1)
         frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "score": map(float, scores)}, schema=RUN)
         return in_memory(frame, self.name, "run")
-
-
-def run_table(data: object, name: str) -> Table:
-    """A run that is a frame of any library."""
-    return in_memory(to_polars(data), name, "run")
-
-
-__all__ = ["Kind", "RunDict", "finite", "frame_digest", "is_frame", "ranx_dict", "run_table", "text_id", "to_polars",
-           "truth_frame", "truth_from_dict"]  # fmt: skip
