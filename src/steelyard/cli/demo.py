@@ -10,7 +10,7 @@ from steelyard.evaluation import evaluate
 from steelyard.report.formats import table
 
 FOLDER = Path(__file__).parents[1] / "demo_data"
-MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5")
+MEASURES = ("ndcg@10", "mrr@10", "recall@5")
 
 
 def run() -> None:

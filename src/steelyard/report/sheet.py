@@ -108,7 +108,7 @@ def _notes(scores: Scores) -> Iterator[str]:
     for without in sorted(set(scores.no_relevant.sum(axis=1).tolist()) - {0}):
         names = [str(m) for m, row in zip(scores.measures, scores.no_relevant, strict=True) if row.sum() == without]
         all_of_them = "" if len(names) == len(scores.measures) else f" for {', '.join(names)}"
-        yield f"{without} of {n} queries {_verb(without, f'without relevant document{all_of_them}', counts)}."
+        yield f"{without} of {n} queries {_verb(without, f'without a relevant document{all_of_them}', counts)}."
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
             yield f"{system}: {ignored} of the run's queries {'is' if ignored == 1 else 'are'} not judged, and ignored."
