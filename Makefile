@@ -14,7 +14,7 @@ test: .venv/dev-installed
 	$(BIN)/pytest -q
 
 bench: .venv-bench/installed
-	.venv-bench/bin/python benchmarks/speed.py --rounds 9 --markdown benchmarks/RESULTS.md
+	.venv-bench/bin/python benchmarks/speed.py --rounds 7 --markdown benchmarks/RESULTS.md
 
 clean:
 	rm -rf .venv .venv-bench

@@ -140,6 +140,10 @@ class _Hits:
         self._take(frame, scattered, np.diff(_blocks(frame).starts))
 
     def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
+        if frame["doc_id"].null_count():
+            there = frame["doc_id"].is_not_null().to_numpy()
+            counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[there], minlength=len(counts))
+            frame = frame.filter(there)
         hashes = hash_ids(frame["doc_id"])
         if (duplicate := find_duplicate(frame["doc_id"], hashes, counts)) is not None:
             frame, counts = self._settle_duplicates(frame, counts, duplicate)
@@ -281,7 +285,7 @@ def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
     """Rows by score, then doc_id, both descending, within each block; None if they stand so already."""
     score = frame["score"].to_numpy()
     follows = np.ones(len(score), bool)
-    follows[np.cumsum(counts) - counts] = False
+    follows[(np.cumsum(counts) - counts)[counts > 0]] = False
     rises = np.zeros(len(score), bool)
     rises[1:] = score[1:] >= score[:-1]
     suspects = np.flatnonzero(rises & follows)

@@ -53,7 +53,7 @@ def evaluate(
     _check_choice("missing", missing, ("zero", "skip"))
     _check_choice("no_relevant", no_relevant, ("zero", "skip"))
     _check_choice("on_duplicate", on_duplicate, ("error", "first", "max"))
-    if seed < 0 or seed != int(seed):
+    if not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number from 0, not {seed!r}")
     specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
     known_truth = _truth(truth, on_duplicate)
@@ -136,7 +136,7 @@ def _systems(data: object) -> dict[str, Run | StreamedRun]:
 
 def _is_one_run(data: Mapping[Any, Any]) -> bool:
     """Whether a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
-    first = next(iter(data.values()), None)
+    first = next((value for value in data.values() if not isinstance(value, Mapping) or value), None)
     if isinstance(first, list | tuple):
         return True
     if isinstance(first, Run | StreamedRun) or is_path(first) or is_frame(first) or ranx_dict(first) is not None:

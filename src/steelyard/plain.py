@@ -6,7 +6,7 @@ All take `retrieved`, the ids in the order of the system, and `relevant`, a coll
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -23,8 +23,9 @@ _PRESENT = np.zeros(1, bool)
 
 
 def _align(retrieved: Ids, relevant: Relevant) -> Alignment:
-    if isinstance(retrieved, str) or isinstance(relevant, str):
-        raise InputError("a text was passed where a list of ids is expected")
+    if isinstance(retrieved, str | Set | Mapping) or isinstance(relevant, str):
+        kind = "text" if isinstance(retrieved, str) or isinstance(relevant, str) else type(retrieved).__name__
+        raise InputError(f"a {kind} was passed where a list of ids is expected")
     labels = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
     if len(set(retrieved)) < len(retrieved):
         twice = next(id for id in retrieved if list(retrieved).count(id) > 1)

@@ -14,9 +14,9 @@ from steelyard.align import Aligned, align, align_rankings
 from steelyard.errors import DuplicateError, InputError
 from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
-from steelyard.io.tables import in_memory
+from steelyard.io.tables import checked, in_memory
 from steelyard.io.trec import TrecFile
-from steelyard.schema import FrameReader
+from steelyard.schema import RUN, FrameReader
 from steelyard.truth import OnDuplicate, Truth
 
 
@@ -49,8 +49,9 @@ class Run:
         if isinstance(file.reader, RunDict):
             run = cls(file.reader.rankings, name=name or file.name)
         else:
-            run = cls(pl.concat(file.reader.batches()), name=name or file.name)
-            run._content = in_memory(run.frame, run.name, "run", file.reader.locate)
+            run = cls(pl.DataFrame(schema=RUN), name=name or file.name)
+            run.frame = pl.concat(file.reader.batches())
+            run._content = checked(run.frame, run.name, "run", file.reader.locate)
         run._digest = file.digest
         return run
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import polars as pl
 
 RUN = pl.Schema({"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})
-"""One retrieved document a row; scores finite; the order of rows counts only among equal scores' absence."""
+"""One retrieved document a row; scores finite.  A row without doc_id is a query that got nothing."""
 
 TRUTH = pl.Schema({"query_id": pl.String, "doc_id": pl.String, "gain": pl.Float64})
 """One judged document a row; gains finite.  A row without doc_id is a query that has no judged document."""
@@ -33,7 +33,7 @@ class FrameReader(Protocol):
     name: str
 
     def batches(self) -> Generator[pl.DataFrame]:
-        """Frames of schema RUN (or TRUTH), in the order of the input; numbers are finite, ids not null."""
+        """Frames of schema RUN (or TRUTH), in the order of the input; numbers are finite."""
         ...
 
     def locate(self, query_id: str, doc_id: str) -> str:

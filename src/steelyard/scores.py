@@ -45,6 +45,11 @@ class Scores:
     seed: int
     recipe_parts: Mapping[str, Any] = field(repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the recipe's digests as they are now, without the inputs that they come from."""
+        parts = {key: value() if callable(value) else value for key, value in self.recipe_parts.items()}
+        return {**self.__dict__, "recipe_parts": parts}
+
     def __repr__(self) -> str:
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
 

@@ -6,14 +6,20 @@ import sys
 from pathlib import Path
 
 
-def steelyard(*arguments: object, cwd: Path | None = None, stdin: bytes | None = None, columns: int = 80):
+def steelyard(
+    *arguments: object,
+    cwd: Path | None = None,
+    stdin: bytes | None = None,
+    columns: int = 80,
+    environment: dict[str, str] | None = None,
+):
     """The finished process of `steelyard ARGUMENTS`."""
     return subprocess.run(
         [sys.executable, "-m", "steelyard", *map(str, arguments)],
         capture_output=True,
         cwd=cwd,
         input=stdin,
-        env=os.environ | {"COLUMNS": str(columns)},
+        env=os.environ | {"COLUMNS": str(columns)} | (environment or {}),
         check=False,
     )
 

@@ -2,7 +2,9 @@ import csv
 import gzip
 import io
 import json
+import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +111,71 @@ def test_an_unwritable_output_is_an_error(demo: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_input_is_never_overwritten(demo: Path) -> None:
+    before = (demo / "hybrid.jsonl").read_bytes()
+    assert "is an input of this command" in complaint(*DEMO, "-o", "hybrid.jsonl", cwd=demo)
+    assert "is an input of this command" in complaint("convert", "hybrid.jsonl", "./hybrid.jsonl", cwd=demo)
+    assert (demo / "hybrid.jsonl").read_bytes() == before
+
+
+def test_links_and_pipes_are_written_through(demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    printed(*DEMO, "-o", tmp_path / "link.json", cwd=demo)
+    assert (tmp_path / "link.json").is_symlink()
+    assert set(json.loads((tmp_path / "real.json").read_text())) == {"systems", "recipe"}
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        printed(*DEMO, "-f", "csv", "-o", tmp_path / "pipe", cwd=demo)
+        assert reader.communicate()[0].startswith(b"system,measure,mean")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize(("name", "start"), {"a.json": "{", "a.csv": "system,", "a.md": "| ", "a.tex": "%"}.items())
+def test_the_suffix_of_the_output_tells_the_format(name: str, start: str, demo: Path, tmp_path: Path) -> None:
+    printed(*DEMO, "-o", tmp_path / name, cwd=demo)
+    printed(*DEMO, "-o", tmp_path / f"{name}.gz", cwd=demo)
+    assert (tmp_path / name).read_text().startswith(start)
+    assert gzip.decompress((tmp_path / f"{name}.gz").read_bytes()) == (tmp_path / name).read_bytes()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+@pytest.mark.parametrize("arguments", [("demo",), ("--help",), ("measures", "ndcg"), ("trec-eval", "-h")])
+def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str) -> None:
+    done = steelyard(*arguments, environment={"PYTHONIOENCODING": encoding})
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode(encoding)
+
+
+def test_json_survives_a_narrow_encoding(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{"问": {"文": 1}}')
+    (tmp_path / "r.json").write_text('{"问": {"文": 1}}')
+    done = steelyard("evaluate", "t.json", "r.json", "-q", "-f", "json", cwd=tmp_path,
+                     environment={"PYTHONIOENCODING": "ascii"})  # fmt: skip
+    assert list(json.loads(done.stdout)["systems"]["r"]["per_query"]) == ["问"]
+
+
+def test_convert_to_standard_output(demo: Path) -> None:
+    text = printed("convert", "hybrid.jsonl", "-", cwd=demo)
+    assert len(text.splitlines()) == 400
+    assert text.splitlines()[0].split()[::5] == ["en-01", "hybrid"]
+
+
+@pytest.mark.parametrize(
+    "source", ['{"q1": [], "q2": ["d3"]}', '{"qid":"q1","retrieved":[]}\n{"qid":"q2","retrieved":["d3"]}']
+)
+def test_a_query_that_got_nothing_is_not_missing(source: str, tmp_path: Path) -> None:
+    (tmp_path / "a.x").write_text(source)
+    truth = {"q1": ["d3"], "q2": ["d3"], "q3": ["d3"]}
+    for name in ("a.x", "b.json", "c.jsonl"):
+        if name != "a.x":
+            printed("convert", "a.x", name, cwd=tmp_path)
+        scores = sy.evaluate(truth, tmp_path / name, "mrr")
+        assert scores.values.tolist() == [[[0.0, 1.0, 0.0]]]
+        assert scores.missing.tolist() == [[False, False, True]]
+    assert "lost: 1 without any document" in printed("convert", "a.x", "d.run", cwd=tmp_path)
+
+
 def test_standard_input(demo: Path) -> None:
     run = (demo / "hybrid.jsonl").read_bytes()
     for stdin in (run, gzip.compress(run)):
@@ -126,6 +193,9 @@ WRONG = {
     "evaluate questions.jsonl documents": "documents: is a folder",
     "evaluate questions.jsonl hybrid.jsonl --seed=-1": "seed must be",
     "evaluate documents hybrid.jsonl": "is no BEIR folder",
+    "evaluate questions.jsonl hybrid.jsonl -m precision@99999999999999999999": "k must be a whole number",
+    "evaluate questions.jsonl hybrid.jsonl -m f(beta=1e200)": "beta must be",
+    "evaluate - -": "standard input (-) can be given once only",
     "convert hybrid.jsonl x/y.run": "x/y.run: cannot be written",
     "measures nonsense": "no measure is called 'nonsense'",
 }

@@ -87,7 +87,9 @@ def evaluate(
         OnDuplicate, typer.Option(help="A document twice in one query: refuse, keep the first, or the highest.")
     ] = OnDuplicate.error,
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show the value of every query too.")] = False,
-    format: Annotated[Format, typer.Option("--format", "-f", help="How to write the result.")] = Format.table,
+    format: Annotated[
+        Format | None, typer.Option("--format", "-f", help="How to write the result; by default what --output ends in.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap behind the intervals.")] = 0,
 ) -> None:
@@ -96,7 +98,8 @@ def evaluate(
 
     run(
         truth, runs, measure or [], min_gain=min_gain, missing=missing.value, no_relevant=no_relevant.value,
-        on_duplicate=on_duplicate.value, per_query=per_query, format=format.value, output=output, seed=seed,
+        on_duplicate=on_duplicate.value, per_query=per_query, format=format.value if format else None, output=output,
+        seed=seed,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -22,4 +23,6 @@ def run() -> None:
     flags = " ".join(f"-m {measure}" for measure in MEASURES)
     print("The same by hand, and then with your own files:\n")
     print(f"  cd {FOLDER}")
+    if not shutil.which("steelyard"):
+        print(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
     print(f"  steelyard evaluate {truth.name} {' '.join(run.name for run in runs)} {flags}")

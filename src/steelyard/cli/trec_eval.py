@@ -16,6 +16,7 @@ _REFUSED = {
     "-D": "debug output is not supported",
     "-o": "the old output format is gone from trec_eval too",
 }
+_MOST = 10**15
 _USAGE = "usage: steelyard trec-eval [-q] [-c] [-n] [-J] [-l N] [-M N] [-N N] [-m MEASURE[.PARAMS]] ... QRELS RUN"
 
 
@@ -53,7 +54,7 @@ def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[s
     run = StreamedRun(run_path)
     alignment = run.align(Truth.read(truth_path)).alignment
     if "-M" in given:
-        alignment = alignment.top(max(_whole(given, "-M", 0), 0))
+        alignment = alignment.top(min(max(_whole(given, "-M", 0), 0), _MOST))
     if "-J" in given:
         alignment = alignment.condensed()
     lines = trec_eval.lines(

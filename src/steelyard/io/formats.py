@@ -81,7 +81,7 @@ def open_run(path: str | Path, format: str | None = None) -> RunFile:
     source, format = _source(path, format)
     reader: FrameReader | RunDict
     if format == "json":
-        reader = RunDict.checked(json_files.read_json(source), source.stem)
+        reader = RunDict.checked(json_files.read_json(source), source.name)
     elif format == "trec":
         reader = trec.TrecFile(source, trec.RUN)
     elif format == "beir":
@@ -107,7 +107,7 @@ def open_truth(path: str | Path, format: str | None = None) -> TruthFile:
             source.digest,
         )
     reader: FrameReader = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
-    return TruthFile(reader.name, lambda: pl.concat(reader.batches()), reader.locate, source.digest)
+    return TruthFile(source.stem, lambda: pl.concat(reader.batches()), reader.locate, source.digest)
 
 
 def _table(source: Source, format: str, kind: tables.Kind) -> FrameReader:

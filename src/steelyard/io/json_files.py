@@ -64,7 +64,7 @@ class JsonLines:
     kind: Kind
 
     def __post_init__(self) -> None:
-        self.name = self.source.stem
+        self.name = self.source.name
         self._n_unscored: dict[str, int] = {}
 
     def batches(self) -> Generator[pl.DataFrame]:
@@ -110,7 +110,7 @@ class JsonLines:
             f"{self.source.name}, line {number}: has no `query_id` or `qid` (keys: {', '.join(line) or 'none'})"
         )
 
-    def _run_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str, float]]:
+    def _run_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:
         query_id, where = self._query_id(number, line), f"{self.source.name}, line {number}"
         retrieved = line.get("retrieved")
         if not isinstance(retrieved, list):
@@ -119,6 +119,8 @@ class JsonLines:
         if any(scored) and not all(scored):
             at = scored.index(False) + 1
             raise InputError(f"{where}: item {at} of `retrieved` has no score, but others have; score all or none")
+        if not retrieved:
+            yield query_id, None, None
         for place, item in enumerate(retrieved):
             doc = item.get("id", item.get("doc_id")) if isinstance(item, dict) else item
             doc_id = text_id(doc, where, f"the id of item {place + 1} of `retrieved`")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from steelyard.errors import DuplicateError, InputError
-from steelyard.io.tables import Table, in_memory
+from steelyard.io.tables import Table, checked, in_memory
 from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
 
 ByQuery = Mapping[Any, Any]
@@ -148,10 +148,12 @@ class RunDict:
                         raise DuplicateError(f"{name}, query {query_id!r}: an id stands there as text and as a number")
                     ranking = named
                 rankings[query_id] = ranking
-            elif isinstance(ranking, Iterable) and not isinstance(ranking, str):
+            elif isinstance(ranking, Iterable) and not isinstance(ranking, str | Set):
                 rankings[query_id] = [text_id(d, name, f"a document id of query {query_id!r}") for d in ranking]
             else:
-                raise InputError(f"{name}, query {query_id!r}: {ranking!r} is neither {{doc_id: score}} nor a list")
+                raise InputError(
+                    f"{name}, query {query_id!r}: {ranking!r} is neither {{doc_id: score}} nor a list in order"
+                )
         if not rankings:
             raise InputError(f"{name}: holds no query; expected {{query_id: {{doc_id: score}}}}")
         return cls(name, rankings)
@@ -161,6 +163,7 @@ class RunDict:
         queries: list[str] = []
         docs: list[str] = []
         scores: list[float] = []
+        empty = [query for query, ranking in self.rankings.items() if not ranking]
         for query, ranking in self.rankings.items():
             docs += ranking
             queries += [query] * len(ranking)
@@ -171,4 +174,7 @@ class RunDict:
             else:
                 scores += range(0, -len(ranking), -1)
         frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "score": map(float, scores)}, schema=RUN)
-        return in_memory(frame, self.name, "run")
+        nothing = pl.DataFrame(
+            {"query_id": empty, "doc_id": [None] * len(empty), "score": [None] * len(empty)}, schema=RUN
+        )
+        return checked(pl.concat([frame, nothing]), self.name, "run")

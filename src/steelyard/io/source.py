@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,9 +18,14 @@ from steelyard.errors import InputError
 BLOCK_BYTES = 8 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+NOT_UTF8 = "convert the file to UTF-8, e.g. with `iconv -f latin1 -t utf8`, or -f gbk: whichever it is in"
+"""What to try with another encoding."""
 
 
 class Source:
@@ -33,10 +39,10 @@ class Source:
         self.path = Path(path)
         self.is_stdin = str(path) == "-"
         self.name = "standard input" if self.is_stdin else str(path)
-        self._once = self.is_stdin or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
-        if not self.is_stdin and not self.path.exists():
+        self._once = self.is_stdin or not (os.path.isfile(self.path) or os.path.isdir(self.path))
+        if not self.is_stdin and not os.path.lexists(self.path):
             raise InputError(f"{self.name}: there is no such file; check the path")
-        if not self.is_stdin and self.path.is_dir():
+        if not self.is_stdin and os.path.isdir(self.path):
             raise InputError(f"{self.name}: is a folder, not a file; only a BEIR folder can be read as a truth")
 
     @property
@@ -60,7 +66,12 @@ class Source:
     @cached_property
     def _held(self) -> bytes:
         """All that standard input or a pipe gives, since it gives it once."""
-        return sys.stdin.buffer.read() if self.is_stdin else self.path.read_bytes()
+        if self.is_stdin:
+            return sys.stdin.buffer.read()
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read ({error.strerror or error})") from error
 
     def _open_raw(self) -> IO[bytes]:
         if self._once:
@@ -94,7 +105,10 @@ class Source:
     def head(self, n: int = 1 << 16) -> bytes:
         """The first decompressed bytes, without a byte order mark."""
         with self.open() as stream:
-            return self._guard(lambda: stream.read(n)).removeprefix(_BOM)
+            head = self._guard(lambda: stream.read(n))
+        if head.startswith(_UTF16_BOMS):
+            raise InputError(f"{self.name}: is UTF-16, not UTF-8; convert it, e.g. with `iconv -f utf16 -t utf8`")
+        return head.removeprefix(_BOM)
 
     def _guard(self, read: Callable[[], bytes]) -> bytes:
         """Turn what a damaged archive raises into an error that names the file."""

@@ -11,7 +11,7 @@ from typing import Literal
 import polars as pl
 
 from steelyard.errors import InputError
-from steelyard.io.source import Source
+from steelyard.io.source import NOT_UTF8, Source
 from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
 
 Kind = Literal["run", "truth"]
@@ -24,6 +24,7 @@ class Table:
 
     name      what the system is called;   origin   what messages call the table
     pieces    gives the raw frames, anew on every call
+    checked   whether the frames have the schema already
     place     tells where a document of a query stands in the file that the frame came from
     """
 
@@ -32,6 +33,7 @@ class Table:
     kind: Kind
     pieces: Callable[[], Iterable[pl.DataFrame]]
     place: Callable[[str, str], str] | None = None
+    checked: bool = False
 
     def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.
@@ -40,7 +42,7 @@ class Table:
         """
         row = 0
         for piece in self.pieces():
-            yield self._normal(piece, row)
+            yield piece if self.checked else self._normal(piece, row)
             row += piece.height
         if not row:
             raise InputError(f"{self.origin}: has no rows; expected one a document")
@@ -52,6 +54,7 @@ class Table:
         doc_id = self._ids(piece, "doc_id", row)
         if number == "score" and not self._has_scores(piece):
             # A list without scores keeps its order: later rows score lower, over all batches.
+            self._check_ranks(piece, query_id, row)
             value = -pl.Series(range(row, row + piece.height), dtype=pl.Float64)
         else:
             value = self._numbers(piece, number, row)
@@ -70,14 +73,28 @@ class Table:
                 )
         return False
 
+    def _check_ranks(self, piece: pl.DataFrame, query_id: pl.Series, row: int) -> None:
+        """Ranks are not used, but where they contradict the order of the rows, one of the two is a mistake."""
+        name = next((name for name in piece.columns if name.lower() == "rank"), None)
+        if name is None:
+            return
+        rank = piece[name].cast(pl.Float64, strict=False)
+        back = ((rank < rank.shift(1)) & (query_id == query_id.shift(1))).fill_null(False)
+        if back.any():
+            raise InputError(
+                f"{self.origin}, row {_first(back, row)}: stands below a row with a higher rank; without a score the "
+                "order of the rows is the ranking: sort them by rank, or remove that column"
+            )
+
     def _column(self, piece: pl.DataFrame, role: str) -> pl.Series:
         lowered = {name.lower(): name for name in piece.columns}
         for spelling in COLUMN_NAMES[role]:
             if spelling in lowered:
                 return piece[lowered[spelling]].rename(role)
-        raise InputError(
-            f"{self.origin}: has no column {role!r} (columns: {', '.join(piece.columns)}); rename one to {role!r}"
-        )
+        hint = f"rename one to {role!r}"
+        if len(piece.columns) == 1 and ";" in piece.columns[0]:
+            hint = "is it separated by semicolons? Save it with commas"
+        raise InputError(f"{self.origin}: has no column {role!r} (columns: {', '.join(piece.columns)}); {hint}")
 
     def _ids(self, piece: pl.DataFrame, role: str, row: int) -> pl.Series:
         column = self._column(piece, role)
@@ -99,9 +116,8 @@ class Table:
         bad = ~(number.is_finite().fill_null(False))
         if bad.any():
             at = _first(bad, row)
-            raise InputError(
-                f"{self.origin}, row {at}: {role} {column[at - row - 1]!r} is not a finite number, e.g. 12.5 or 1e-3"
-            )
+            shown = "(empty)" if column[at - row - 1] is None else repr(column[at - row - 1])
+            raise InputError(f"{self.origin}, row {at}: {role} {shown} is not a finite number, e.g. 12.5 or 1e-3")
         return number
 
     def locate(self, query_id: str, doc_id: str) -> str:
@@ -125,11 +141,14 @@ def _first(mask: pl.Series, row: int) -> int:
     return row + int(mask.arg_true()[0]) + 1
 
 
-def in_memory(
-    frame: pl.DataFrame, name: str, kind: Kind, place: Callable[[str, str], str] | None = None
-) -> Table:  # fmt: skip
-    """A frame that is there already."""
-    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS), place)
+def in_memory(frame: pl.DataFrame, name: str, kind: Kind) -> Table:
+    """A frame that somebody made."""
+    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS))
+
+
+def checked(frame: pl.DataFrame, name: str, kind: Kind, place: Callable[[str, str], str] | None = None) -> Table:
+    """A frame that a reader made, which has the schema."""
+    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS), place, checked=True)
 
 
 def delimited(source: Source, separator: str, kind: Kind) -> Table:
@@ -146,7 +165,7 @@ def delimited(source: Source, separator: str, kind: Kind) -> Table:
         except pl.exceptions.PolarsError as error:
             raise _ragged(source, separator, error) from None
 
-    return Table(source.stem, source.name, kind, pieces)
+    return Table(source.name, source.name, kind, pieces)
 
 
 def _ragged(source: Source, separator: str, error: Exception) -> InputError:
@@ -156,10 +175,7 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
         text = data.decode()
     except UnicodeDecodeError as bad:
         line = data.count(b"\n", 0, bad.start) + 1
-        return InputError(
-            f"{source.name}, line {line}: byte {data[bad.start]:#04x} is not UTF-8; "
-            "convert the file, e.g. with `iconv -f latin1 -t utf8`"
-        )
+        return InputError(f"{source.name}, line {line}: byte {data[bad.start]:#04x} is not UTF-8; {NOT_UTF8}")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     header = next(rows, [])
     for row in rows:
@@ -186,7 +202,7 @@ def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> T
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{source.name}: cannot be read ({str(error).splitlines()[0]})") from None
 
-    return Table(source.stem, source.name, kind, pieces)
+    return Table(source.name, source.name, kind, pieces)
 
 
 def _is_known(name: str) -> bool:

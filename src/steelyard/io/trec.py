@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.errors import InputError
-from steelyard.io.source import Source, ahead
+from steelyard.io.source import NOT_UTF8, Source, ahead
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WHITE_TO_BLANK = bytes.maketrans(b"\t\r\f\v", b"    ")
@@ -43,7 +43,7 @@ class TrecFile:
     """A TREC file as a stream of frames with the kept columns of its layout."""
 
     def __init__(self, source: Source, layout: Layout) -> None:
-        self.source, self.layout, self.name = source, layout, source.stem
+        self.source, self.layout, self.name = source, layout, source.name
 
     def batches(self) -> Generator[pl.DataFrame]:
         """Frames in the order of the file.
@@ -85,8 +85,7 @@ class TrecFile:
         except UnicodeDecodeError as error:
             at = raw.find(error.object) + error.start
             raise InputError(
-                f"{where}: byte {error.object[error.start]:#04x} at position {at} is not UTF-8; "
-                "convert the file, e.g. with `iconv -f latin1 -t utf8`"
+                f"{where}: byte {error.object[error.start]:#04x} at position {at} is not UTF-8; {NOT_UTF8}"
             ) from None
         if len(texts) != len(layout.names):
             raise InputError(

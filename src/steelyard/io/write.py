@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import polars as pl
@@ -17,23 +17,43 @@ from steelyard.errors import InputError, OutputError
 from steelyard.io.formats import BY_SUFFIX
 from steelyard.io.source import strip_compression
 
+_PLAIN = str.maketrans({"─": "-", "–": "-", "…": "...", "−": "-", "∞": "inf"})
+
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file whole, or not at all; "-" is standard output."""
+    """Write a text file whole, or not at all, compressed as its suffix says; "-" is standard output."""
     if str(path) == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(_printable(text, sys.stdout.encoding))
+        sys.stdout.flush()
         return
-    write_bytes(path, text.encode())
+    write_bytes(path, _compressed(text.encode(), strip_compression(Path(path).name)[1]))
+
+
+def _printable(text: str, encoding: str) -> str:
+    """The text as a terminal or pipe of a narrow encoding can take it: plain lines and dashes, escapes for the rest."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write beside the target and rename, so that nobody ever sees half a file.
+    """Write beside the target and rename, so that nobody ever sees half a file; "-" is standard output.
 
+    A link stays a link, to the new content; pipes and devices are written into.
     Raises   OutputError naming the path and the reason.
     """
-    target = Path(path)
+    if str(path) == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return
+    target = Path(os.path.realpath(path))
     temporary = None
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(data)
+            return
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -45,13 +65,27 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     except OSError as error:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
-        raise OutputError(f"{target}: cannot be written ({error.strerror or error}); choose another place") from error
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); choose another place") from error
 
 
-def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | None = None) -> None:
-    """Write a run (query_id, doc_id, score) in canonical order, in the format of the suffix or the one named."""
+def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse to write over a file that is read.
+
+    Raises   OutputError naming it.
+    """
+    for path in inputs:
+        if str(output) != "-" and os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
+            raise OutputError(f"{output}: is an input of this command; choose another place")
+
+
+def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | None = None) -> int:
+    """Write a run (query_id, doc_id, score) in canonical order, in the format of the suffix or the one named.
+
+    Returns   how many queries were lost: those with an empty list, where the format is not JSON or JSONL.
+    """
     ordered = frame.sort("query_id", "score", "doc_id", descending=[False, True, True])
-    _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
+    written = _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
+    return 0 if written in ("json", "jsonl") else frame["doc_id"].null_count()
 
 
 def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> int:

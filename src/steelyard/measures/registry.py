@@ -72,8 +72,10 @@ def measure(
     range      smallest and largest possible value; infinities are allowed
     aliases    other spellings of the same measure, in any case
     variants   other spellings that stand for certain parameters, e.g. {"ndcg_burges": {"gain": "exp"}}
-    Raises     MeasureError when the name or an alias is taken.
+    Raises     MeasureError when the name or an alias is taken; the same function may come again, and replaces itself.
     """
+    if callable(name):
+        raise MeasureError("write @measure(), with brackets")
 
     def register(kernel: Kernel) -> Kernel:
         signature = inspect.signature(kernel).parameters
@@ -105,6 +107,7 @@ def _add(definition: Definition) -> None:
     odd = next((spelling for spelling in names if not _NAME.fullmatch(spelling)), None)
     if odd is not None:
         raise MeasureError(f"measure name {odd!r} cannot be written in a spec; use letters, digits and _")
+    _forget(definition)
     folded = [spelling.lower() for spelling in names]
     taken = next((spelling for spelling in folded if spelling in _aliases or folded.count(spelling) > 1), None)
     if taken:
@@ -112,6 +115,17 @@ def _add(definition: Definition) -> None:
     _definitions[definition.name] = definition
     for spelling, implied in names.items():
         _aliases[spelling.lower()] = (definition.name, implied)
+
+
+def _forget(definition: Definition) -> None:
+    """Make room for a new version of the same function, as when a notebook cell runs again."""
+    old = _definitions.get(definition.name)
+    if old and (old.kernel.__module__, old.kernel.__qualname__) == (
+        definition.kernel.__module__,
+        definition.kernel.__qualname__,
+    ):
+        for spelling in [spelling for spelling, (name, _) in _aliases.items() if name == definition.name]:
+            del _aliases[spelling]
 
 
 @cache

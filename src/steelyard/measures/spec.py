@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from steelyard.arrays import Floats
 from steelyard.errors import MeasureError
 from steelyard.measures import registry
@@ -27,9 +29,10 @@ _CHOICES = {
     "pool": ("all", "judged"),
     "scope": ("truth", "retrieved"),
 }
+_LARGEST_K = 10**15
 _LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
     "min_gain": (lambda value: value >= 0, "a number of at least 0"),
-    "beta": (lambda value: value > 0, "a number above 0"),
+    "beta": (lambda value: 0 < value <= 1e6, "a number above 0, at most a million"),
     "p": (lambda value: 0 < value < 1, "a number between 0 and 1, both excluded"),
     "max_gain": (lambda value: 0 < value <= 1000, "a number above 0, at most 1000"),
     "multiple": (lambda value: value > 0, "a number above 0"),
@@ -76,7 +79,10 @@ class Measure:
             alignment = alignment.retrieved_only()
         if self.definition.cutoff:
             options[self.definition.cutoff] = self.k
-        return self.definition.kernel(alignment, **options)
+        values = self.definition.kernel(alignment, **options)
+        if np.shape(values) != (alignment.n_queries,):
+            raise MeasureError(f"{self}: gave an array of shape {np.shape(values)}, expected ({alignment.n_queries},)")
+        return values
 
 
 def make(
@@ -242,7 +248,7 @@ def _check_cutoff(definition: Definition, k: float | None) -> float | None:
         if not 0 <= k <= 1:
             raise MeasureError(f"{definition.name}: a recall level lies between 0 and 1, not {_show(k)}")
         return float(k)
-    if not math.isfinite(k) or k < 1 or k != int(k):
+    if not math.isfinite(k) or not 1 <= k <= _LARGEST_K or k != int(k):
         raise MeasureError(f"{definition.name}: k must be a whole number from 1, not {_show(k)}")
     return int(k)
 

@@ -97,12 +97,13 @@ def _latex(sheet: Sheet) -> str:
         " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
         for r, row in enumerate(sheet.rows)
     ]
-    caption = " ".join([*sheet.notes, "Best value of each column in bold."] if sheet.best else sheet.notes)
+    notes = [*sheet.notes, "Best value of each column in bold."] if sheet.best else sheet.notes
+    caption = [rf"\caption{{{cell(' '.join(notes))}}}"] if notes else []
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
             r"\begin{table}",
-            rf"\caption{{{cell(caption)}}}",
+            *caption,
             rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
             r"\toprule",
             " & ".join(map(cell, sheet.header)) + r" \\",

@@ -16,6 +16,9 @@ _METHODS = {
 }
 
 
+_LARGE = 1e9
+
+
 @dataclass
 class Sheet:
     """A header, rows of texts, the cells that deserve emphasis, and notes below."""
@@ -52,7 +55,9 @@ def _status(scores: Scores, system: int, query: int) -> str:
 
 def number(value: float | None) -> str:
     """Four decimals, or a dash for what is not there."""
-    return "–" if value is None or np.isnan(value) else f"{value:.4f}"
+    if value is None or np.isnan(value):
+        return "–"
+    return f"{value:.4f}" if abs(value) < _LARGE else f"{value:.6g}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
