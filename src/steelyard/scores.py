@@ -96,7 +96,7 @@ class Scores:
                         "n": int(kept.sum()),
                         "missing": int(self.missing[i].sum()),
                         "no_relevant": int(self.no_relevant[j].sum()),
-                        "judged": _exact_mean(self.judged[i, j][kept]),
+                        "judged": _mean(self.judged[i, j][kept]),
                     }
                 )
         return pl.DataFrame(rows, strict=False).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
@@ -104,7 +104,7 @@ class Scores:
     @cached_property
     def means(self) -> Floats:
         """(s, m) mean over the queries that are not skipped; NaN where there is none."""
-        scaled = [[_exact_mean(_scale(measure, self.values[i, j][~np.isnan(self.values[i, j])]))
+        scaled = [[_mean(_scale(measure, self.values[i, j][~np.isnan(self.values[i, j])]))
                    for j, measure in enumerate(self.measures)] for i in range(len(self.systems))]  # fmt: skip
         return _unscale(self.measures, np.array(scaled))
 
@@ -136,9 +136,9 @@ class Scores:
         return {**parts, "measures": [str(measure) for measure in self.measures], "interval": interval}
 
 
-def _exact_mean(values: Floats) -> float:
-    """The mean, rounded once, so that no order of the queries can move a bit."""
-    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
+def _mean(values: Floats) -> float:
+    """The mean over queries, which always stand in the truth's order, so that no order of the input can move a bit."""
+    return float(values.mean()) if len(values) else math.nan
 
 
 def _scale(measure: Measure, values: Floats) -> Floats:
