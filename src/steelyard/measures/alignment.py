@@ -50,11 +50,6 @@ class Alignment:
         """(j,) the query that owns each judged gain."""
         return owners(self.ideal_starts)
 
-    @cached_property
-    def ideal_rank(self) -> Ints:
-        """(j,) rank from 1 of each judged gain in its query's ideal ranking."""
-        return ordinals(self.ideal_starts)
-
     def per_query(self, weights: npt.NDArray[np.generic]) -> Floats:
         """(q,) sum of one weight per hit, added in rank order, as trec_eval adds."""
         return segment_sums(self.hit_query, weights, self.n_queries)
