@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import steelyard as sy
@@ -36,6 +37,27 @@ def test_other_encodings(name: str, encoding: str, hint: str, tmp_path: Path) ->
     (tmp_path / name).write_bytes(text.encode(encoding))
     with pytest.raises(sy.InputError, match=hint):
         sy.evaluate({"查询": ["文档"]}, tmp_path / name, "mrr")
+
+
+ODD_FRAMES = {
+    "rename it to 'score'": {"qid": ["q", "q"], "docid": ["a", "b"], "Score_bm25": [0.5, 0.75]},
+    "higher rank": {"qid": ["q", "q"], "docid": ["a", "b"], "rank": [2, 1]},
+}
+
+
+@pytest.mark.parametrize(("reason", "columns"), ODD_FRAMES.items())
+def test_frames_of_every_library_are_checked_alike(reason: str, columns: dict[str, list[object]]) -> None:
+    pandas = pytest.importorskip("pandas")
+    for frame in (pl.DataFrame(columns), pandas.DataFrame(columns)):
+        with pytest.raises(sy.InputError, match=reason):
+            sy.evaluate({"q": ["a"]}, frame, "mrr")
+
+
+def test_two_columns_of_one_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["q", "a", 1.0, 2.0]], columns=["qid", "docid", "score", "score"])
+    with pytest.raises(sy.InputError, match="two columns of one name"):
+        sy.evaluate({"q": ["a"]}, frame, "mrr")
 
 
 def test_semicolons(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.arrays import Bools, Floats, Ints
-from steelyard.errors import DuplicateError, NoCommonQueryError
+from steelyard.errors import SETTLE_DUPLICATES, DuplicateError, NoCommonQueryError
 from steelyard.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.io.objects import finite
 from steelyard.measures.alignment import Alignment
@@ -162,7 +162,7 @@ class _Hits:
             query_id, doc_id = frame["query_id"][row], frame["doc_id"][row]
             raise DuplicateError(
                 f"{self.run.locate(query_id, doc_id)}: document {doc_id!r} is retrieved twice for query {query_id!r}; "
-                "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+                f"{SETTLE_DUPLICATES}"
             )
         block = pl.Series("block", np.repeat(np.arange(len(counts)), counts))
         frame = frame.with_columns(block)
@@ -237,7 +237,7 @@ def align_rankings(
 def _listed_ranks(ranking: list[str], labels: Mapping[str, float], where: str) -> tuple[list[str], list[int]]:
     if len(set(ranking)) < len(ranking):
         twice = next(doc for doc in ranking if ranking.count(doc) > 1)
-        raise DuplicateError(f"{where}: document {twice!r} is retrieved twice; remove one, or choose with on_duplicate")
+        raise DuplicateError(f"{where}: document {twice!r} is retrieved twice; {SETTLE_DUPLICATES}")
     found = [(doc, place) for place, doc in enumerate(ranking, 1) if doc in labels]
     return [doc for doc, _ in found], [place for _, place in found]
 

@@ -13,6 +13,10 @@ class InputError(SteelyardError, ValueError):
     """A file, frame or dict that cannot be read as what it should be."""
 
 
+SETTLE_DUPLICATES = "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+"""What to try where a document stands twice."""
+
+
 class DuplicateError(InputError):
     """The same document twice in one query of a run or a truth."""
 

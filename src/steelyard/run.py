@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from steelyard.align import Aligned, align, align_rankings
-from steelyard.errors import DuplicateError, InputError
+from steelyard.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
 from steelyard.io.tables import checked, in_memory
-from steelyard.io.trec import TrecFile
+from steelyard.io.trec import TrecFile, first_tag
 from steelyard.schema import RUN, FrameReader
 from steelyard.truth import OnDuplicate, Truth
 
@@ -75,8 +75,7 @@ class Run:
             query, doc, _ = frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).row(0)
             where = self.name if isinstance(self._content, RunDict) else self._content.locate(query, doc)
             raise DuplicateError(
-                f"{where}: document {doc!r} is retrieved twice for query {query!r}; "
-                "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+                f"{where}: document {doc!r} is retrieved twice for query {query!r}; {SETTLE_DUPLICATES}"
             )
         return unique
 
@@ -99,7 +98,12 @@ class StreamedRun:
         self._file = formats.open_run(path, format)
         self.name = name or self._file.name
         self.digest = self._file.digest
-        self.is_trec = isinstance(self._file.reader, TrecFile)
+
+    @property
+    def tag(self) -> str:
+        """What the run calls itself on its first line, or else its name."""
+        reader = self._file.reader
+        return first_tag(reader.source) if isinstance(reader, TrecFile) else self.name
 
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
         """The ranks of the judged documents."""

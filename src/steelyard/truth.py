@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.arrays import Floats, Ints
-from steelyard.errors import DuplicateError, InputError
+from steelyard.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.hashing import IdIndex, block_starts, find_duplicate, hash_ids
 from steelyard.io import formats, objects
 from steelyard.measures.alignment import owners
@@ -70,7 +70,7 @@ class Truth:
             if on_duplicate == "error":
                 raise DuplicateError(
                     f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
-                    "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
+                    f"{SETTLE_DUPLICATES}"
                 )
             kept = _first_or_best(query, frame["doc_id"], gain, on_duplicate)
             order = order[np.isin(order, kept)]

@@ -119,5 +119,11 @@ def test_what_it_does_not_take_is_refused_by_name(arguments: str, reason: str, t
     assert reason in complaint("trec-eval", *arguments.split(), *tiny)
 
 
+def test_the_run_may_come_from_standard_input(tiny: list[Path]) -> None:
+    qrels, run = tiny
+    arguments = ("trec-eval", "-c", "-m", "runid", "-m", "map", qrels)
+    assert printed(*arguments, "-", stdin=run.read_bytes()) == printed(*arguments, run)
+
+
 def test_two_files_are_needed(tiny: list[Path]) -> None:
     assert "expected two files" in complaint("trec-eval", tiny[0])

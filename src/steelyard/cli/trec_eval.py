@@ -44,8 +44,6 @@ def run(arguments: list[str]) -> None:
 
 
 def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[str]) -> None:
-    from steelyard.io import trec
-    from steelyard.io.source import Source
     from steelyard.report import trec_eval
     from steelyard.run import StreamedRun
     from steelyard.truth import Truth
@@ -60,7 +58,7 @@ def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[s
     lines = trec_eval.lines(
         alignment,
         columns,
-        runid=trec.first_tag(Source(run_path)) if run.is_trec else run.name,
+        runid=run.tag,
         per_query="-q" in given,
         summary="-n" not in given,
         complete="-c" in given,

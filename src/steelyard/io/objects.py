@@ -26,16 +26,22 @@ def _is_pandas(data: object) -> bool:
 
 
 def to_polars(data: object) -> pl.DataFrame:
-    """A frame of another library as ours; only columns that Steelyard knows are taken."""
+    """A frame of another library as ours."""
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     if isinstance(data, pl.DataFrame):
         return data
-    if _is_pandas(data):
-        known = {name for spellings in COLUMN_NAMES.values() for name in spellings}
-        columns = [c for c in data.columns if str(c).lower() in known]  # type: ignore[attr-defined]
-        return pl.DataFrame({str(c): _pandas_values(data[c]) for c in columns or data.columns}, strict=False)  # type: ignore[index,attr-defined]
-    return pl.DataFrame(data)  # type: ignore[arg-type]
+    return _from_pandas(data) if _is_pandas(data) else pl.DataFrame(data)  # type: ignore[arg-type]
+
+
+def _from_pandas(data: Any) -> pl.DataFrame:
+    """The columns that have a meaning here, and all numbers, so that an odd name for a score is noticed."""
+    names = [str(name) for name in data.columns]
+    if len(set(names)) < len(names):
+        raise InputError(f"the frame has two columns of one name (columns: {', '.join(names)}); rename one")
+    known = {name for spellings in COLUMN_NAMES.values() for name in spellings} | {"rank"}
+    taken = [c for c in data.columns if str(c).lower() in known or data[c].dtype.kind in "fiu"]
+    return pl.DataFrame({str(c): _pandas_values(data[c]) for c in taken or data.columns}, strict=False)
 
 
 def _pandas_values(column: Any) -> list[Any]:
