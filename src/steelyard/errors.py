@@ -35,3 +35,11 @@ class UnknownMeasureError(MeasureError, LookupError):
 
 class OutputError(SteelyardError, OSError):
     """A result that cannot be written where the user wants it."""
+
+
+class MissingExtraError(SteelyardError, ImportError):
+    """A part of Steelyard whose library is not installed; the message has the line that installs it."""
+
+
+class StageError(SteelyardError, RuntimeError):
+    """A stage of a pipeline, or an endpoint behind it, that failed on one question or gave nonsense."""

@@ -1,0 +1,152 @@
+"""Matching gold texts against chunks: which chunk holds which gold text, or is a piece of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from steelyard.arrays import Bools, Ints
+from steelyard.errors import InputError
+from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, in_order
+
+_WORD_CHARACTER = re.compile(r"[^\W_]")
+_STRIDES = (128, 32, 16, 8, 4)
+_OPENING = 16
+_Places = dict[str, list[tuple[int, int]]]
+"""Number and offset of every text that holds an n-gram there."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Matches:
+    """Pairs of a gold text and a chunk of which one holds the other; by gold, then chunk, each pair once.
+
+    gold            (m,) number of the gold text, from 0
+    chunk           (m,) number of the chunk, from 0
+    gold_in_chunk   (m,) True where the chunk holds the whole gold text, False where it is a piece of it
+    """
+
+    gold: Ints
+    chunk: Ints
+    gold_in_chunk: Bools
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+
+def match_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[str] = DEFAULT_STEPS) -> Matches:
+    """Every pair where, after folding, the chunk holds the gold text or the gold text holds the chunk.
+
+    golds    each must have a letter, digit or ideograph
+    chunks   one without any (a blank, a row of dashes) matches nothing
+    steps    of folding, see steelyard.text.folding.STEPS
+    Returns  the pairs; equal texts count as gold in chunk.
+    Raises   InputError for a gold text that would match everything, or a step that does not exist.
+    Cost     linear in the chunks for gold texts of 7 characters or more; each shorter one costs a scan of its own.
+
+    >>> matches = match_texts(["The cat sat.", "sat"], ["so THE CAT\\nsat. Then", "cat", "---"])
+    >>> list(zip(matches.gold.tolist(), matches.chunk.tolist(), matches.gold_in_chunk.tolist()))
+    [(0, 0, True), (0, 1, False), (1, 0, True)]
+    """
+    steps = in_order(steps)
+    folded = [_folded_gold(gold, i, steps) for i, gold in enumerate(golds)]
+    numbers_of_gold = _numbers(folded)
+    numbers_of_chunk = _numbers([fold(chunk, steps) for chunk in chunks])
+    numbers_of_chunk = {text: n for text, n in numbers_of_chunk.items() if _WORD_CHARACTER.search(text)}
+    gold_texts, chunk_texts = list(numbers_of_gold), list(numbers_of_chunk)
+    directions = dict.fromkeys(_chunks_in_golds(gold_texts, chunk_texts), False)
+    directions |= dict.fromkeys(_golds_in_chunks(gold_texts, chunk_texts), True)
+    rows = [
+        (gold, chunk, direction)
+        for (g, c), direction in directions.items()
+        for gold in numbers_of_gold[gold_texts[g]]
+        for chunk in numbers_of_chunk[chunk_texts[c]]
+    ]
+    columns = np.array(sorted(rows), np.int64).reshape(-1, 3).T
+    return Matches(columns[0], columns[1], columns[2].astype(np.bool_))
+
+
+def steps_of_match(gold: str, chunk: str, steps: Iterable[str] = tuple(STEPS)) -> tuple[str, ...] | None:
+    """The fewest of the steps under which the pair matches, either way; None where no choice of them does.
+
+    Of equally many the first in the canonical order; () where the texts match as they are.
+    Raises   InputError for a step that does not exist.
+
+    >>> steps_of_match("The “cat”", 'on the "cat" sat')
+    ('lower', 'quotes')
+    """
+    steps = in_order(steps)
+    for n in range(len(steps) + 1):
+        for chosen in combinations(steps, n):
+            one, other = fold(gold, chosen), fold(chunk, chosen)
+            shorter, longer = sorted((one, other), key=len)
+            if shorter in longer and _WORD_CHARACTER.search(shorter):
+                return chosen
+    return None
+
+
+def _folded_gold(gold: str, number: int, steps: tuple[str, ...]) -> str:
+    folded = fold(gold, steps)
+    if not _WORD_CHARACTER.search(folded):
+        raise InputError(
+            f"gold text number {number + 1} is {gold!r}, which has no letter, digit or ideograph; "
+            "write the passage that a chunk must hold, or remove it"
+        )
+    return folded
+
+
+def _numbers(texts: Iterable[str]) -> dict[str, list[int]]:
+    """Every distinct text with the places where it stands."""
+    numbers: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        numbers.setdefault(text, []).append(i)
+    return numbers
+
+
+def _golds_in_chunks(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int]]:
+    """Pairs where the chunk holds the gold text; a pair may come more than once.
+
+    Of a chunk only every n-th n-gram is looked up.  A gold text of 2n - 1 characters or more, wherever it stands, has
+    one of them among its first n n-grams, so these are all that the index needs.
+    """
+    of_stride: dict[int, list[int]] = {}
+    for g, gold in enumerate(golds):
+        stride = next((n for n in _STRIDES if len(gold) >= 2 * n - 1), 0)
+        of_stride.setdefault(stride, []).append(g)
+    for g in of_stride.pop(0, []):
+        gold = golds[g]
+        yield from ((g, c) for c, chunk in enumerate(chunks) if gold in chunk)
+    for stride, members in sorted(of_stride.items()):
+        places: _Places = {}
+        for g in members:
+            for offset in range(stride):
+                places.setdefault(golds[g][offset : offset + stride], []).append((g, offset))
+        for c, chunk in enumerate(chunks):
+            grams = [chunk[at : at + stride] for at in range(0, len(chunk) - stride + 1, stride)]
+            if places.keys().isdisjoint(grams):
+                continue
+            for i, gram in enumerate(grams):
+                for g, offset in places.get(gram, ()):
+                    at = i * stride - offset
+                    if at >= 0 and chunk.startswith(golds[g], at):
+                        yield g, c
+
+
+def _chunks_in_golds(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int]]:
+    """Pairs where the gold text holds the chunk: looked up by the opening of the chunk, then compared in full."""
+    of_size: dict[int, list[int]] = {}
+    longest = max(map(len, golds), default=0)
+    for c, chunk in enumerate(chunks):
+        if len(chunk) <= longest:
+            of_size.setdefault(min(len(chunk), _OPENING), []).append(c)
+    for size, members in sorted(of_size.items()):
+        places: _Places = {}
+        for g, gold in enumerate(golds):
+            for at in range(len(gold) - size + 1):
+                places.setdefault(gold[at : at + size], []).append((g, at))
+        for c in members:
+            chunk = chunks[c]
+            yield from ((g, c) for g, at in places.get(chunk[:size], ()) if golds[g].startswith(chunk, at))
