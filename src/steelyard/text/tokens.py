@@ -1,0 +1,154 @@
+"""Tokens: the words of a text as an index counts them, Chinese and English alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.errors import InputError
+from steelyard.extras import require
+
+IDEOGRAPHS = "\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Chinese characters, as the inside of a regular expression's [...]."""
+KANA = "\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+"""Japanese syllables, as the inside of a regular expression's [...]."""
+HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
+"""Korean syllables and letters, as the inside of a regular expression's [...]."""
+
+MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
+"""Vowel signs and accents that NFKC leaves apart from their letter, and \\w does not know, likewise."""
+_LETTER = rf"[^\W_{IDEOGRAPHS}{KANA}{HANGUL}]"
+_CJK_INSIDE = IDEOGRAPHS + KANA + HANGUL
+_TOKEN = re.compile(
+    rf"""[{IDEOGRAPHS}{KANA}]+
+    | [{HANGUL}]+
+    | {_LETTER}+ (?: [.'_-] {_LETTER}+ | [{MARKS}]+ {_LETTER}* )*
+      (?: (?<=[^\W\d_]) (?: \+\+(?![^\W\d{_CJK_INSIDE}]) | \#(?![^\W{_CJK_INSIDE}]) ) )?""",
+    re.VERBOSE,
+)
+# What _TOKEN finds in ASCII text, in half the time.
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:[.'_-][a-z0-9]+)*(?:(?<=[a-z])(?:\+\+(?![a-z_])|#(?!\w)))?")
+_THOUSANDS = re.compile(r"(?<![A-Za-z0-9_,.])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])")
+_FIRST_CJK = "\u1100"  # no character of _CJK comes before it
+_CJK = re.compile(f"[{IDEOGRAPHS}{KANA}{HANGUL}]")
+_HAS_KANA_OR_HANGUL = re.compile(f"[{KANA}{HANGUL}]")
+_HYPHENATED_NAME = re.compile(r"[^\W\d_](?:-.*|[^-]*-.*\d.*|[^-]*\d.*)")
+
+ENGLISH_STOPWORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being both but by can could did do
+    does for from had has have he her here hers him his how i if in into is it its just me more most my no nor not of
+    on or our ours out over own she should so some such than that the their theirs them then there these they this
+    those through to too under until up us very was we were what when where which while who whom whose why will with
+    would you your yours""".split()
+)
+"""English words that tell nothing about what a text is about."""
+
+CHINESE_STOPWORDS = frozenset(
+    """的 了 和 与 及 或 而 且 但 在 是 有 也 都 就 还 又 很 更 最 不 被 把 将 对 从 到 向 于 以 为 由 给 让
+    跟 同 之 其 此 该 这 那 哪 谁 么 吗 呢 吧 啊 呀 着 过 地 得 个 们 我 你 您 他 她 它 我们 你们 他们 她们
+    它们 自己 这个 那个 这些 那些 这里 那里 这样 那样 什么 怎么 怎样 如何 为什么 哪个 哪些 哪里 因为 所以 如果
+    但是 而且 或者 以及 并且 可以 没有 不是 就是 还是 只是 已经 一个 一些 关于 对于 由于""".split()
+)
+"""Chinese words that tell nothing about what a text is about."""
+
+_STOPWORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """Turns a text into its tokens, in their order.
+
+    chinese     "words" (rjieba, which the extra "rag" installs) or "bigrams" (built in: 知识库 is 知识, 识库)
+    stem        "english" (Snowball, extra "rag": goods is good) or "none"
+    stopwords   whether `ENGLISH_STOPWORDS` and `CHINESE_STOPWORDS` are left out
+
+    Text is NFKC-normalised and lower-cased, so ＧＰＴ is gpt; then
+    - a word is a run of letters and digits, accents kept: Pávlovna is pávlovna;
+    - Latin words inside Chinese text stay whole: 用GPT-4o部署 is 用, gpt-4o, 部署;
+    - words joined by . _ or ' stay whole, without their parts beside them: 3.14, v2.0, example.com, chunk_id, don't;
+    - so do ++ and # behind a letter: c++, c#, with a version or Chinese text behind them too;
+    - words joined by - stay whole where they look like a name, that is begin with a letter and have a digit, or begin
+      with a single letter: gpt-4o, covid-19, e-mail; all others are parted: well-known, 24-hour, 1805-1812;
+    - commas between thousands are dropped: 2,000 is 2000;
+    - a possessive 's is dropped, with a straight or curly apostrophe, and so are soft hyphens;
+    - Chinese is cut into words in their plain reading, each once: compounds do not give their parts as well, which
+      would count them twice;
+    - a run that has Japanese kana is cut into bigrams under either scheme, and so is Korean; a run of one character
+      is a token;
+    - punctuation, symbols and emoji are dropped.
+
+    Raises   InputError for a setting that does not exist; on use MissingExtraError with the line that installs what is
+             missing.  No other scheme is ever taken instead, as that would change numbers.
+
+    >>> Tokenizer(chinese="bigrams", stem="none").tokens("用GPT-4o部署知识库: 2,000 well-known names.")
+    ['用', 'gpt-4o', '部署', '署知', '知识', '识库', '2000', 'well', 'known', 'names']
+    """
+
+    chinese: Literal["words", "bigrams"] = "words"
+    stem: Literal["english", "none"] = "english"
+    stopwords: bool = False
+
+    def __post_init__(self) -> None:
+        for name, choices in (("chinese", ("words", "bigrams")), ("stem", ("english", "none"))):
+            value = getattr(self, name)
+            if value not in choices:
+                raise InputError(f"tokenizer: {name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of one text; none for a text without letter, digit or ideograph."""
+        return self.many([text])[0]
+
+    def many(self, texts: Iterable[str]) -> list[list[str]]:
+        """The tokens of each text."""
+        cut = _bigrams if self.chinese == "bigrams" else _words
+        stemmed: Callable[[list[str]], list[str]] | None = None
+        if self.stem == "english":
+            # One stemmer a call: it must not be shared by threads.
+            stemmed = require("Stemmer", extra="rag", what='stem="english"').Stemmer("english").stemWords
+        result = []
+        for text in texts:
+            found = _raw_tokens(text, cut)
+            if self.stopwords:
+                found = [token for token in found if token not in _STOPWORDS]
+            result.append(found if stemmed is None else stemmed(found))
+        return result
+
+
+def _raw_tokens(text: str, cut: Callable[[str], list[str]]) -> list[str]:
+    if "," in text:
+        text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+    if not folded.isascii():
+        # NFKC makes the hyphen that forbids a line break, as in GPT‑4, a typographic one; soft hyphens are not read.
+        folded = folded.replace("’", "'").replace("\u2010", "-").replace("\u00ad", "")
+        for mark in "“”‘—–":  # so that English with curly quotes and dashes is ASCII too
+            folded = folded.replace(mark, " ")
+    matches = (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)
+    tokens: list[str] = []
+    for match in matches:
+        if match >= _FIRST_CJK and _CJK.match(match):
+            tokens += cut(match)
+        elif match.isalnum():
+            tokens.append(match)
+        else:
+            tokens += _parts(match)
+    return tokens
+
+
+def _parts(word: str) -> list[str]:
+    joined = "-" not in word or _HYPHENATED_NAME.fullmatch(word)
+    return [part.removesuffix("'s") for part in ([word] if joined else word.split("-"))]
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def _words(run: str) -> list[str]:
+    if _HAS_KANA_OR_HANGUL.search(run):
+        return _bigrams(run)
+    words: list[str] = require("rjieba", extra="rag", what='chinese="words"').cut(run)
+    return words
