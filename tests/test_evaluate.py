@@ -280,7 +280,8 @@ def test_per_query_has_one_row_a_value() -> None:
 def test_mean_has_one_row_for_each_system_and_measure() -> None:
     scores = sy.evaluate(TRUTH, {"a": RUN, "b": WEAK}, ["map", "gm_map", "n_retrieved"])
     table = scores.mean()
-    assert table.columns == ["system", "measure", "mean", "low", "high", "n", "missing", "no_relevant", "judged"]
+    assert table.columns == ["system", "measure", "mean", "low", "high", "n", "missing", "failed", "unwinnable",
+                             "no_relevant", "judged"]  # fmt: skip
     assert table.dtypes == [
         pl.String,
         pl.String,
@@ -290,10 +291,13 @@ def test_mean_has_one_row_for_each_system_and_measure() -> None:
         pl.Int64,
         pl.Int64,
         pl.Int64,
+        pl.Int64,
+        pl.Int64,
         pl.Float64,
     ]
     assert table.select("system", "measure").rows() == [(s, m) for s in "ab" for m in ("map", "gm_map", "n_retrieved")]
     assert table["missing"].to_list() == [2, 2, 2, 3, 3, 3]
+    assert table["failed"].to_list() == table["unwinnable"].to_list() == [0] * 6
     assert table["mean"][0] == pytest.approx(AP / 6, abs=1e-15)
     assert table["mean"][1] == pytest.approx(math.exp((math.log(AP) + 5 * math.log(1e-5)) / 6), rel=1e-12)
     assert ((table["low"] <= table["mean"]) & (table["mean"] <= table["high"])).all()

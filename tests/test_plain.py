@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from tests.measures.random_collections import DOCS, GAINS, builtin, labels, specs
+from tests.measures.random_collections import DOCS, GAINS, labels, specs, without_evidence
 
 RANKED = st.permutations(DOCS).flatmap(lambda docs: st.integers(0, len(docs)).map(lambda n: list(docs[:n])))
 WITH_K = (
@@ -63,7 +63,7 @@ def test_equals_evaluate(name: str, ranked: list[str], gains: dict[str, float], 
     assert plain(name)(ranked, gains, **given_k, **options) == evaluated(text(name, options, k), ranked, gains)
 
 
-@pytest.mark.parametrize("definition", builtin(), ids=lambda each: each.name)
+@pytest.mark.parametrize("definition", without_evidence(), ids=lambda each: each.name)
 @settings(max_examples=20, deadline=None)
 @given(ranked=RANKED, gains=labels(GAINS), data=st.data())
 def test_score_equals_evaluate(

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from steelyard._version import __version__
+from steelyard.align import Aligned
 from steelyard.arrays import Bools
+from steelyard.corpus import Chunks, Document
 from steelyard.errors import InputError
+from steelyard.evidence.outputs import ChunkTable, Outputs
+from steelyard.evidence.questions import Questions, has_evidence, is_dataset
+from steelyard.evidence.weighing import Corpus, GoldReport, align_evidence, read_corpus
 from steelyard.io.objects import is_frame, ranx_dict
-from steelyard.measures import Measure, make, parse_all
+from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.graded import gains_of
 from steelyard.run import Run, StreamedRun, is_path
+from steelyard.run_folder import is_run_folder, read_run_folder
 from steelyard.scores import Scores
+from steelyard.text.folding import DEFAULT_STEPS
 from steelyard.truth import OnDuplicate, Truth
 
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
 Policy = Literal["zero", "skip"]
+S = TypeVar("S", Run | StreamedRun, Outputs)
 
 
 def evaluate(
@@ -31,18 +40,26 @@ def evaluate(
     missing: Policy = "zero",
     no_relevant: Policy = "zero",
     on_duplicate: OnDuplicate = "error",
+    rule: str = "any",
+    steps: Sequence[str] | None = None,
+    corpus: object = None,
     seed: int = 0,
 ) -> Scores:
     """Weigh one or several runs against a truth.
 
-    truth         a Truth, a path, a dict {query_id: {doc_id: gain}}, a frame, or ranx Qrels
-    runs          a Run, a path, a dict {query_id: {doc_id: score}}, a frame or a ranx Run; a list of Runs and paths, or
-                  a dict {name: any of these}
+    truth         a Truth, a path, a dict {query_id: {doc_id: gain}}, a frame, or ranx Qrels; or Questions (a path to
+                  them, or a list of dicts), whose gold evidence is found in the chunks of each run
+    runs          a Run, a path, a dict {query_id: {doc_id: score}}, a frame or a ranx Run; Outputs, a run folder, or a
+                  list of dicts with `retrieved`; a list of Runs, Outputs and paths, or a dict {name: any of these}
     measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx
     min_gain      smallest gain that counts as relevant, for measures that do not say it themselves; 1 by default
     missing       a query of the truth that is absent from a run: "zero" or "skip"
     no_relevant   a query without relevant documents: "zero" or "skip"
     on_duplicate  a document twice in one query: "error", or keep the "first" or the one with "max" score or gain
+    rule          when a chunk holds a gold span: "any" overlap, "contains", or "share>=0.5" of the span
+    steps         of folding, by which gold texts and chunks are compared; lower case and white space by default
+    corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, a run folder, or a
+                  JSONL file of chunks; by default what a run tells itself
     seed          of the bootstrap behind the intervals
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
 
@@ -56,34 +73,50 @@ def evaluate(
     if not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number from 0, not {seed!r}")
     specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
-    known_truth = _truth(truth, on_duplicate)
-    systems = _systems(runs)
-    aligned = [run.align(known_truth, on_duplicate=on_duplicate) for run in systems.values()]
+    known_corpus = _corpus(corpus)
+    gold = _gold(truth, runs, known_corpus, on_duplicate)
+    if isinstance(gold, Questions):
+        outputs = _systems(runs, _outputs)
+        digests = {name: system.digest for name, system in outputs.items()}
+        weighed = [
+            _weigh_evidence(gold, system, known_corpus, rule, _steps(steps), on_duplicate)
+            for system in outputs.values()
+        ]
+    else:
+        rankings = _systems(runs, _system)
+        digests = {name: run.digest for name, run in rankings.items()}
+        weighed = [_Weighed(run.align(gold, on_duplicate=on_duplicate)) for run in rankings.values()]
+    aligned = [each.aligned for each in weighed]
+    query_ids = aligned[0].alignment.query_id
     values = np.array([[spec(a.alignment) for spec in specs] for a in aligned], dtype=float)
     absent = np.array([a.alignment.missing for a in aligned])
-    irrelevant = np.array([_no_relevant(spec, known_truth) for spec in specs])
+    irrelevant = np.array([[_no_relevant(spec, a.alignment) for spec in specs] for a in aligned])
     if missing == "skip":
         values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
     if no_relevant == "skip":
-        values[:, irrelevant] = np.nan
+        values[irrelevant] = np.nan
     judged = {k: [make("judged", k)(a.alignment) for a in aligned] for k in {_depth(spec) for spec in specs}}
     return Scores(
-        systems=list(systems),
-        query_ids=known_truth.query_ids,
+        systems=list(digests),
+        query_ids=query_ids,
         measures=specs,
         values=values,
         missing=absent,
         no_relevant=irrelevant,
+        failed=np.array([_among(query_ids, each.failures) for each in weighed]),
+        unwinnable=np.array([_among(query_ids, each.report.unwinnable if each.report else ()) for each in weighed]),
         judged=np.array([[judged[_depth(spec)][i] for spec in specs] for i in range(len(aligned))]),
         unjudged_queries=np.array([a.n_unjudged_queries for a in aligned]),
+        gold=[each.report for each in weighed],
         seed=seed,
         recipe_parts={
             "steelyard": __version__,
-            "truth": lambda: {"name": known_truth.name, "digest": known_truth.digest()},
-            "runs": lambda: {name: run.digest() for name, run in systems.items()},
+            "truth": lambda: {"name": gold.name, "digest": gold.digest()},
+            "runs": lambda: {name: digest() for name, digest in digests.items()},
             "missing": missing,
             "no_relevant": no_relevant,
             "on_duplicate": on_duplicate,
+            **({"rule": rule, "steps": list(_steps(steps))} if isinstance(gold, Questions) else {}),
             "seed": seed,
         },
     )
@@ -98,48 +131,119 @@ def _depth(spec: Measure) -> float | None:
     return spec.k if spec.definition.cutoff == "k" else None
 
 
-def _no_relevant(spec: Measure, truth: Truth) -> Bools:
+def _no_relevant(spec: Measure, a: Alignment) -> Bools:
     """(q,) queries for which the measure is undefined."""
     if not spec.definition.relevant:
-        return np.zeros(len(truth), bool)
+        return np.zeros(a.n_queries, bool)
+    if spec.definition.counts != "documents":
+        a = a.pieces
     least = spec.param("min_gain") if "min_gain" in spec.definition.parameters else None
     if isinstance(least, float):
-        good = truth.gain >= least
+        good = a.ideal_gain >= least
     else:
         gain = spec.param("gain") if "gain" in spec.definition.parameters else "linear"
-        good = gains_of(truth.gain, gain) > 0
+        good = gains_of(a.ideal_gain, gain) > 0
     found = np.concatenate(([0], np.cumsum(good)))
-    return np.asarray(found[truth.starts[1:]] == found[truth.starts[:-1]])
+    return np.asarray(found[a.ideal_starts[1:]] == found[a.ideal_starts[:-1]])
 
 
-def _truth(data: object, on_duplicate: OnDuplicate) -> Truth:
-    if isinstance(data, Truth):
+@dataclass(frozen=True)
+class _Weighed:
+    """One system against the gold."""
+
+    aligned: Aligned
+    report: GoldReport | None = None
+    failures: Collection[str] = ()
+
+
+def _weigh_evidence(
+    questions: Questions, outputs: Outputs, corpus: Corpus | None, rule: str, steps: Sequence[str],
+    on_duplicate: OnDuplicate,
+) -> _Weighed:  # fmt: skip
+    """By evidence where the chunks tell anything but their ids, and by the labels of ids otherwise."""
+    if corpus is None and len(outputs.table) and not outputs.table.says_where:
+        return _Weighed(outputs.run.align(questions.truth(), on_duplicate=on_duplicate), None, outputs.failures)
+    found = align_evidence(
+        questions, outputs, corpus=corpus, rule=rule, steps=steps, on_duplicate=on_duplicate
+    )  # fmt: skip
+    return _Weighed(found.aligned, found.report, outputs.failures)
+
+
+def _among(query_ids: Sequence[str], chosen: Collection[str]) -> Bools:
+    return np.array([query_id in chosen for query_id in query_ids], bool) if chosen else np.zeros(len(query_ids), bool)
+
+
+def _steps(steps: Sequence[str] | None) -> tuple[str, ...]:
+    return DEFAULT_STEPS if steps is None else tuple(steps)
+
+
+def _gold(truth: object, runs: object, corpus: Corpus | None, on_duplicate: OnDuplicate) -> Truth | Questions:
+    """Judged documents by id, or questions whose gold must be looked up in chunks."""
+    if isinstance(truth, Truth | Questions):
+        return truth
+    if isinstance(truth, list | tuple):
+        return Questions(truth)
+    if not is_path(truth):
+        return Truth(truth, on_duplicate=on_duplicate)
+    listed = list(runs.values()) if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else [runs]
+    looked_up = corpus is not None or any(isinstance(r, Outputs) or (is_path(r) and is_run_folder(r)) for r in listed)
+    if has_evidence(truth) or (looked_up and is_dataset(truth)):
+        return Questions.read(truth)
+    return Truth.read(truth, on_duplicate=on_duplicate)
+
+
+def _corpus(data: object) -> Corpus | None:
+    if data is None or isinstance(data, Corpus):
         return data
-    return Truth.read(data, on_duplicate=on_duplicate) if is_path(data) else Truth(data, on_duplicate=on_duplicate)
+    if isinstance(data, Chunks):
+        return Corpus(ChunkTable.of(data), data.documents)
+    if is_path(data):
+        return read_corpus(data)
+    if isinstance(data, list | tuple) and data and all(isinstance(document, Document) for document in data):
+        return Corpus(documents=data)
+    raise InputError(
+        f"corpus: cannot be read from {type(data).__name__}; pass a run folder, a JSONL file of chunks, Chunks, or "
+        "a list of Documents"
+    )
 
 
-def _systems(data: object) -> dict[str, Run | StreamedRun]:
-    """Runs by name; names that files share are told apart by their folders."""
+def _systems(data: object, made: Callable[[object, str | None], S]) -> dict[str, S]:
+    """Systems by name; names that files share are told apart by their folders."""
     if isinstance(data, Mapping) and not _is_one_run(data):
-        named = {str(name): _system(run, str(name)) for name, run in data.items()}
-    elif isinstance(data, list | tuple):
-        each = [_system(run, None) for run in data]
+        named = {str(name): made(run, str(name)) for name, run in data.items()}
+    elif isinstance(data, list | tuple) and not _is_one_output(data):
+        each = [made(run, None) for run in data]
         names = _distinct([run.name for run in each], data)
         named = dict(zip(names, each, strict=True))
     else:
-        run = _system(data, None)
+        run = made(data, None)
         named = {run.name: run}
     if not named:
         raise InputError("no run is given; pass one or several")
     return named
 
 
+def _is_one_output(data: object) -> bool:
+    """Whether a list holds results of questions rather than runs."""
+    return (
+        isinstance(data, list | tuple)
+        and bool(data)
+        and isinstance(data[0], Mapping)
+        and bool({"retrieved", "error"} & data[0].keys())
+    )
+
+
 def _is_one_run(data: Mapping[Any, Any]) -> bool:
     """Whether a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
     first = next((value for value in data.values() if not isinstance(value, Mapping) or value), None)
     if isinstance(first, list | tuple):
-        return True
-    if isinstance(first, Run | StreamedRun) or is_path(first) or is_frame(first) or ranx_dict(first) is not None:
+        return not _is_one_output(first)
+    if (
+        isinstance(first, Run | StreamedRun | Outputs)
+        or is_path(first)
+        or is_frame(first)
+        or ranx_dict(first) is not None
+    ):
         return False
     if isinstance(first, Mapping):
         return not isinstance(next(iter(first.values()), None), Mapping | list)
@@ -149,9 +253,28 @@ def _is_one_run(data: Mapping[Any, Any]) -> bool:
 def _system(data: object, name: str | None) -> Run | StreamedRun:
     if isinstance(data, Run | StreamedRun):
         return data
+    if isinstance(data, Outputs):
+        return data.run
+    if is_path(data) and is_run_folder(data):
+        folder = read_run_folder(data)
+        return StreamedRun(folder.outputs, name=name or folder.name)
     if is_path(data):
         return StreamedRun(data, name=name)
+    if _is_one_output(data):
+        return Outputs(cast("list[dict[str, Any]]", data), name=name or "run").run
     return Run(data, name=name or "run")
+
+
+def _outputs(data: object, name: str | None) -> Outputs:
+    if isinstance(data, Outputs):
+        return data
+    if is_path(data):
+        return Outputs.read(data, name=name)
+    if _is_one_output(data):
+        return Outputs(cast("list[dict[str, Any]]", data), name=name or "run")
+    if isinstance(data, StreamedRun):
+        raise InputError(f"{data.name}: pass the path, or Outputs.read(path), where the gold is evidence")
+    return Outputs.of_run(data if isinstance(data, Run) else Run(data, name=name or "run"))
 
 
 def _distinct(names: list[str], runs: list[Any] | tuple[Any, ...]) -> list[str]:

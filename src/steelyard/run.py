@@ -49,10 +49,16 @@ class Run:
         if isinstance(file.reader, RunDict):
             run = cls(file.reader.rankings, name=name or file.name)
         else:
-            run = cls(pl.DataFrame(schema=RUN), name=name or file.name)
-            run.frame = pl.concat(file.reader.batches())
-            run._content = checked(run.frame, run.name, "run", file.reader.locate)
+            run = cls.of_rows(pl.concat(file.reader.batches()), name or file.name, file.reader.locate)
         run._digest = file.digest
+        return run
+
+    @classmethod
+    def of_rows(cls, frame: pl.DataFrame, name: str, locate: Callable[[str, str], str] | None = None) -> Run:
+        """A run of a frame that has the schema RUN already; a row without doc_id is a query that got nothing."""
+        run = cls(pl.DataFrame(schema=RUN), name=name)
+        run.frame = frame
+        run._content = checked(frame, name, "run", locate)
         return run
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ TRUTH = pl.Schema({"query_id": pl.String, "doc_id": pl.String, "gain": pl.Float6
 SCORES = pl.Schema(
     {"system": pl.String, "query_id": pl.String, "measure": pl.String, "value": pl.Float64, "status": pl.String}
 )
-"""One value a row.  status: ok, missing (query absent from the run) or no_relevant; a skipped value is null."""
+"""One value a row.  status: ok, or why the value is 0 or null, as `Scores.per_query` explains."""
 
 COLUMN_NAMES = {
     "query_id": ("query_id", "qid", "q_id", "query-id", "queryid", "topic", "topic_id"),

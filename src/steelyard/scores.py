@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,11 @@ from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.schema import SCORES
 from steelyard.stats.intervals import Intervals, mean_intervals
 
+if TYPE_CHECKING:
+    from steelyard.evidence.weighing import GoldReport
+
 LEVEL = 0.95
+STATUSES = ("ok", "failed", "missing", "unwinnable", "no_relevant", "unplaced")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +32,12 @@ class Scores:
     systems, query_ids, measures   s, q and m of them
     values          (s, m, q) float; NaN where the query is skipped
     missing         (s, q) queries that are absent from the run
-    no_relevant     (m, q) queries without a document that is relevant for the measure
+    no_relevant     (s, m, q) queries without a document that is relevant for the measure
+    failed          (s, q) queries on which the system failed, as it says itself
+    unwinnable      (s, q) queries that have gold, none of which is in any chunk of the system's corpus
     judged          (s, m, q) share of labelled documents among the first k, k being that of the measure
     unjudged_queries  (s,) how many queries of the run the truth does not judge; they are ignored
+    gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
     recipe          how the numbers came about: version, measures, input digests, policies, seed
     """
 
@@ -40,8 +47,11 @@ class Scores:
     values: Floats
     missing: Bools
     no_relevant: Bools
+    failed: Bools
+    unwinnable: Bools
     judged: Floats
     unjudged_queries: npt.NDArray[np.int64]
+    gold: Sequence[GoldReport | None]
     seed: int
     recipe_parts: Mapping[str, Any] = field(repr=False)
 
@@ -57,13 +67,13 @@ class Scores:
     def per_query(self) -> pl.DataFrame:
         """One row for each system, query and measure: system, query_id, measure, value, status.
 
-        status is ok, missing (the query is absent from the run) or no_relevant; a skipped value is null.
+        status is ok, failed (the system says so), missing (the query is absent from the run), unwinnable (its gold is
+        in no chunk of the corpus), no_relevant, or unplaced (nobody knows where the gold's characters stand); a
+        skipped value is null.
         """
         s, m, q = self.values.shape
-        missing = np.broadcast_to(self.missing[:, :, None], (s, q, m))
-        no_relevant = np.broadcast_to(self.no_relevant.T[None], (s, q, m))
-        status = np.where(missing, 1, np.where(no_relevant, 2, 0)).ravel()
-        names = pl.Series(["ok", "missing", "no_relevant"])
+        names = pl.Series(STATUSES)
+        status = self.statuses().transpose(0, 2, 1).ravel()
         return pl.DataFrame(
             {
                 "system": pl.Series(self.systems).gather(np.repeat(np.arange(s), q * m)),
@@ -75,12 +85,25 @@ class Scores:
             schema=SCORES,
         )
 
-    def mean(self) -> pl.DataFrame:
-        """One row for each system and measure: mean, 95 % interval (low, high), n, missing, no_relevant, judged.
+    def statuses(self) -> npt.NDArray[np.int64]:
+        """(s, m, q) the place of each value's status in STATUSES; the first that holds."""
+        shape = self.values.shape
+        conditions = {
+            "failed": self.failed[:, None],
+            "missing": self.missing[:, None],
+            "unwinnable": self.unwinnable[:, None],
+            "no_relevant": self.no_relevant,
+            "unplaced": np.isnan(self.values),
+        }
+        held = [np.broadcast_to(condition, shape) for condition in conditions.values()]
+        return np.select(held, [STATUSES.index(name) for name in conditions], 0)
 
-        n is the number of queries in the mean; missing and no_relevant count those of the truth, whether they enter it
-        as 0 or not at all; judged is the mean share of labelled documents down to the k of the measure.  Measures
-        named gm_ have a geometric mean.
+    def mean(self) -> pl.DataFrame:
+        """One row for each system and measure: mean, 95 % interval (low, high), n, and counts of queries.
+
+        n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
+        whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
+        measure.  Measures named gm_ have a geometric mean.
         """
         rows = []
         for i, system in enumerate(self.systems):
@@ -95,7 +118,9 @@ class Scores:
                         "high": self.intervals.high[i, j],
                         "n": int(kept.sum()),
                         "missing": int(self.missing[i].sum()),
-                        "no_relevant": int(self.no_relevant[j].sum()),
+                        "failed": int(self.failed[i].sum()),
+                        "unwinnable": int(self.unwinnable[i].sum()),
+                        "no_relevant": int(self.no_relevant[i, j].sum()),
                         "judged": _mean(self.judged[i, j][kept]),
                     }
                 )

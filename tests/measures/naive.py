@@ -295,6 +295,7 @@ MEASURES: dict[str, Callable[..., float]] = {
     "recall": recall,
     "f": f,
     "f1": f,
+    "evidence_recall": recall,  # of a truth that names documents by id, the documents are the pieces
     "hit_rate": hit_rate,
     "recall_cap": recall_cap,
     "set_map": set_map,

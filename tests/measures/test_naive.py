@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.measures import Measure
 from tests.measures import naive
-from tests.measures.random_collections import Collection, all_specs, builtin, collections, frame, values
+from tests.measures.random_collections import Collection, all_specs, collections, frame, values, without_evidence
 
 
 def test_every_measure_has_a_naive_twin() -> None:
-    assert {definition.name for definition in builtin()} == set(naive.MEASURES)
+    assert {definition.name for definition in without_evidence()} == set(naive.MEASURES)
 
 
 def expected(spec: Measure, collection: Collection, query: str, *, empty_is_missing: bool) -> float:
@@ -58,7 +58,7 @@ def test_run_as_lists(collection: Collection, specs: list[Measure]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(collections(), st.sampled_from([0.0, 0.5, 2.0, 3.0]))
 def test_min_gain_of_evaluate_is_a_default(collection: Collection, min_gain: float) -> None:
-    takers = [d.name for d in builtin() if "min_gain" in d.parameters and not d.cutoff_required]
+    takers = [d.name for d in without_evidence() if "min_gain" in d.parameters and not d.cutoff_required]
     scores = sy.evaluate(collection.truth, collection.run, takers, min_gain=min_gain)
     named = values(collection, [f"{name}(min_gain={min_gain})" for name in takers])
     assert scores.values[0].tobytes() == named.tobytes()
@@ -74,7 +74,7 @@ def test_a_list_of_two_thousand() -> None:
     """Small lists cannot show a slip in a rank far down."""
     ranked = [f"d{i}" for i in range(2000)]
     gains = {f"d{i}": float(i % 5) - (i % 7 == 0) for i in range(0, 2600, 13)}
-    for spec in [sy.parse(d.name + "@0.4" * d.cutoff_required) for d in builtin()]:
+    for spec in [sy.parse(d.name + "@0.4" * d.cutoff_required) for d in without_evidence()]:
         params = {"recall": 0.4} if spec.definition.cutoff == "recall" else {}
         assert sy.score(spec, ranked, gains) == pytest.approx(
             naive.evaluate(spec.name, ranked, gains, **params), rel=1e-12

@@ -14,16 +14,17 @@ from tests.measures.random_collections import (
     DOCS,
     Collection,
     all_specs,
-    builtin,
     collections,
     frame,
     labels,
     values,
+    without_evidence,
 )
 
 GRADES = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
-CUT = ("recall", "hit_rate", "mrr", "map", "ndcg", "dcg", "err", "rbp", "ndcg(gain=exp)", "n_relevant_retrieved")
-PLAIN = [definition.name + "@0.5" * definition.cutoff_required for definition in builtin()]
+CUT = ("recall", "hit_rate", "mrr", "map", "ndcg", "dcg", "err", "rbp", "ndcg(gain=exp)", "n_relevant_retrieved",
+       "evidence_recall")  # fmt: skip
+PLAIN = [definition.name + "@0.5" * definition.cutoff_required for definition in without_evidence()]
 EMPTY_IS_NOT_ZERO = {"n_relevant": 2.0, "rbp_residual": 1.0}
 
 quick = settings(max_examples=100, deadline=None)

@@ -327,7 +327,7 @@ def test_a_measure_is_one_decorated_function() -> None:
     run = {"q": ["x", "b", "c", "a"], "p": ["x"]}
     found = sy.evaluate({"q": {"a": 1, "b": 2}, "p": {"z": 1}}, run, ["last", "last@3", "last(pool=judged)"])
     assert found.values[0].tolist() == [[0, 4], [0, 2], [0, 2]]
-    assert found.no_relevant.tolist() == [[False, False]] * 3
+    assert found.no_relevant.tolist() == [[[False, False]] * 3]
 
 
 @pytest.mark.usefixtures("_own_registry")

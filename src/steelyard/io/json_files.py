@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from steelyard.schema import RUN, TRUTH
 
 _LINES_PER_BATCH = 5_000
 _QUERY_KEYS = ("query_id", "qid")
-_LABEL_KEYS = ("rel_map", "relevant")
+LABEL_KEYS = ("rel_map", "relevant", "grades")
 
 
 def read_json(source: Source) -> dict[str, object]:
@@ -56,6 +57,93 @@ def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return made
 
 
+def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every object of a JSONL file with the number of its line; blank lines are skipped.
+
+    Raises   InputError naming the line.
+    """
+    number = 0
+    for block in source.blocks():
+        for raw in block.removesuffix(b"\n").split(b"\n"):
+            number += 1
+            if not raw.strip():
+                continue
+            where = f"{source.name}, line {number}"
+            try:
+                value = json.loads(raw)
+            except UnicodeDecodeError as error:
+                raise InputError(f"{where}: byte {raw[error.start]:#04x} at {error.start} is not UTF-8") from None
+            except json.JSONDecodeError as error:
+                raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
+            if not isinstance(value, dict):
+                raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
+            yield number, value
+
+
+def query_id_of(line: dict[str, Any], where: str) -> str:
+    """The id of the question that a line is about.
+
+    Raises   InputError naming the line and its keys.
+    """
+    for key in _QUERY_KEYS:
+        if key in line:
+            return text_id(line[key], where, f"`{key}`")
+    raise InputError(f"{where}: has no `query_id` or `qid` (keys: {', '.join(line) or 'none'})")
+
+
+def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
+    """Gains of the documents or chunks that a question names by id; None where no key tells of them.
+
+    Raises   InputError naming the line.
+    """
+    key = next((key for key in LABEL_KEYS if key in line), None)
+    if key is None and "gold_evidence" not in line:
+        return None
+    gold = line.get("gold_evidence") or []
+    labels = (line.get(key) if key else None) or {}
+    if isinstance(labels, list):
+        gold, labels = [*gold, *labels] if isinstance(gold, list) else gold, {}
+    if not isinstance(gold, list) or not isinstance(labels, dict):
+        raise InputError(f"{where}: `gold_evidence` must be a list of ids, and `{key}` a map from id to gain")
+    gains = {text_id(doc, where, "an id of `gold_evidence`"): 1.0 for doc in gold}
+    return gains | {doc: finite(gain, f"{where}, document {doc!r}: gain") for doc, gain in labels.items()}
+
+
+def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float | None, dict[str, Any]]]:
+    """What a line of results retrieved, best first: id, score (of all items or of none), and the item's other fields.
+
+    An item without an id is named after what it holds: "docA[0:950]", or a digest of its text.
+    Raises   InputError naming line and item.
+    """
+    retrieved = line.get("retrieved")
+    if retrieved is None and line.get("error") is not None:
+        return []
+    if not isinstance(retrieved, list):
+        raise InputError(f"{where}: `retrieved` must be a list of ids or of {{id, score}}, not {retrieved!r:.60}")
+    items = [item if isinstance(item, dict) else {"id": item} for item in retrieved]
+    scored = [item.get("score") is not None for item in items]
+    if any(scored) and not all(scored):
+        at = scored.index(False) + 1
+        raise InputError(f"{where}: item {at} of `retrieved` has no score, but others have; score all or none")
+    return [
+        (
+            _item_id(item, where, place),
+            finite(item["score"], f"{where}, item {place}: score") if any(scored) else None,
+            item,
+        )
+        for place, item in enumerate(items, 1)
+    ]
+
+
+def _item_id(item: dict[str, Any], where: str, place: int) -> str:
+    given = next((item[key] for key in ("id", "chunk_id", "doc_id") if item.get(key) is not None), None)
+    if given is None and item.get("doc") is not None and "start" in item and "end" in item:
+        return f"{item['doc']}[{item['start']}:{item['end']}]"
+    if given is None and isinstance(item.get("text"), str):
+        return f"text:{hashlib.sha256(item['text'].encode(errors='surrogatepass')).hexdigest()[:16]}"
+    return text_id(given, where, f"the id of item {place} of `retrieved`")
+
+
 @dataclass
 class JsonLines:
     """JSONL: `{"qid", "retrieved": [ids | {"id", "score"}]}` for a run, gold_evidence and rel_map for a truth."""
@@ -74,7 +162,7 @@ class JsonLines:
         """
         rows_of = self._run_rows if self.kind == "run" else self._truth_rows
         schema = RUN if self.kind == "run" else TRUTH
-        lines = self._lines()
+        lines = json_lines(self.source)
         self._n_unscored = {}
         read = False
         while batch := list(islice(lines, _LINES_PER_BATCH)):
@@ -84,72 +172,30 @@ class JsonLines:
         if not read:
             raise InputError(f"{self.source.name}: is empty; expected one JSON object a line")
 
-    def _lines(self) -> Iterator[tuple[int, dict[str, object]]]:
-        number = 0
-        for block in self.source.blocks():
-            for raw in block.removesuffix(b"\n").split(b"\n"):
-                number += 1
-                if not raw.strip():
-                    continue
-                where = f"{self.source.name}, line {number}"
-                try:
-                    value = json.loads(raw)
-                except UnicodeDecodeError as error:
-                    raise InputError(f"{where}: byte {raw[error.start]:#04x} at {error.start} is not UTF-8") from None
-                except json.JSONDecodeError as error:
-                    raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
-                if not isinstance(value, dict):
-                    raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
-                yield number, value
-
-    def _query_id(self, number: int, line: dict[str, object]) -> str:
-        for key in _QUERY_KEYS:
-            if key in line:
-                return text_id(line[key], f"{self.source.name}, line {number}", f"`{key}`")
-        raise InputError(
-            f"{self.source.name}, line {number}: has no `query_id` or `qid` (keys: {', '.join(line) or 'none'})"
-        )
-
     def _run_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:
-        query_id, where = self._query_id(number, line), f"{self.source.name}, line {number}"
-        retrieved = line.get("retrieved")
-        if not isinstance(retrieved, list):
-            raise InputError(f"{where}: `retrieved` must be a list of ids or of {{id, score}}, not {retrieved!r:.60}")
-        scored = [isinstance(item, dict) and item.get("score") is not None for item in retrieved]
-        if any(scored) and not all(scored):
-            at = scored.index(False) + 1
-            raise InputError(f"{where}: item {at} of `retrieved` has no score, but others have; score all or none")
-        if not retrieved:
+        where = f"{self.source.name}, line {number}"
+        query_id = query_id_of(line, where)
+        items = retrieved_items(line, where)
+        if not items:
             yield query_id, None, None
-        for place, item in enumerate(retrieved):
-            doc = item.get("id", item.get("doc_id")) if isinstance(item, dict) else item
-            doc_id = text_id(doc, where, f"the id of item {place + 1} of `retrieved`")
-            yield query_id, doc_id, self._score(query_id, item, scored[place], f"{where}, item {place + 1}")
+        for doc_id, score, _ in items:
+            yield query_id, doc_id, self._rank_score(query_id) if score is None else score
 
-    def _score(self, query_id: str, item: Any, scored: bool, where: str) -> float:
-        """The score that is given, or one below all before: a list without scores keeps its order, over lines too."""
-        if scored:
-            return finite(item["score"], f"{where}: score")
+    def _rank_score(self, query_id: str) -> float:
+        """One below all before: a list without scores keeps its order, over lines too."""
         before = self._n_unscored.get(query_id, 0)
         self._n_unscored[query_id] = before + 1
         return float(-before)
 
     def _truth_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:
-        query_id, where = self._query_id(number, line), f"{self.source.name}, line {number}"
-        key = next((key for key in _LABEL_KEYS if key in line), None)
-        gold = line.get("gold_evidence") or []
-        labels = (line.get(key) if key else None) or {}
-        if key is None and "gold_evidence" not in line:
+        where = f"{self.source.name}, line {number}"
+        query_id = query_id_of(line, where)
+        gains = id_labels(line, where)
+        if gains is None:
             raise InputError(
-                f"{where}: has none of `gold_evidence`, `rel_map`, `relevant` (keys: {', '.join(line)}); "
+                f"{where}: has none of `gold_evidence`, `rel_map`, `relevant`, `grades` (keys: {', '.join(line)}); "
                 "is this a file of results? The truth comes first, then the runs"
             )
-        if isinstance(labels, list):
-            gold, labels = [*gold, *labels] if isinstance(gold, list) else gold, {}
-        if not isinstance(gold, list) or not isinstance(labels, dict):
-            raise InputError(f"{where}: `gold_evidence` must be a list of ids, and `{key}` a map from id to gain")
-        gains = {text_id(doc, where, "an id of `gold_evidence`"): 1.0 for doc in gold}
-        gains |= {doc: finite(gain, f"{where}, document {doc!r}: gain") for doc, gain in labels.items()}
         if not gains:
             yield query_id, None, None
         for doc, gain in gains.items():
@@ -157,5 +203,5 @@ class JsonLines:
 
     def locate(self, query_id: str, doc_id: str) -> str:
         """Lines of a query that hold a document."""
-        lines = [number for number, line in self._lines() if self._query_id(number, line) == query_id]
+        lines = [number for number, line in json_lines(self.source) if query_id_of(line, self.name) == query_id]
         return f"{self.source.name}, line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines[:2]))}"

@@ -1,6 +1,6 @@
 """Ranking measures: pure functions from the ranks and gains of the judged documents to one value per query."""
 
-from steelyard.measures import graded, ranking, sets  # noqa: F401  registers the families
+from steelyard.measures import evidence, graded, ranking, sets  # noqa: F401  registers the families
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.registry import Definition, definition, definitions, measure
 from steelyard.measures.spec import Measure, make, parse, parse_all

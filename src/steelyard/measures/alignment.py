@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.arrays import Bools, Floats, Ints
+from steelyard.errors import MeasureError
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,7 @@ class Alignment:
     hit_gain      (h,) its gain; judged 0 and negative gains are kept
     ideal_starts  (q + 1,) the same offsets into ideal_gain
     ideal_gain    (j,) all judged gains of each query, best first
+    evidence      the same system against the gold pieces themselves; None where the truth names documents by id
     """
 
     query_id: Sequence[str]
@@ -34,11 +36,22 @@ class Alignment:
     hit_gain: Floats
     ideal_starts: Ints
     ideal_gain: Floats
+    evidence: Evidence | None = None
 
     @property
     def n_queries(self) -> int:
         """Queries of the truth."""
         return len(self.query_id)
+
+    @property
+    def pieces(self) -> Alignment:
+        """The gold pieces, each at the first rank whose chunk holds it; the documents themselves without evidence."""
+        return self if self.evidence is None else self.evidence.pieces
+
+    @property
+    def counted(self) -> Alignment:
+        """What recall counts: relevant chunks, or gold pieces where the relevant chunks cannot all be known."""
+        return self if self.evidence is None else self.evidence.counted
 
     @cached_property
     def hit_query(self) -> Ints:
@@ -73,20 +86,51 @@ class Alignment:
 
     def top(self, k: int) -> Alignment:
         """As if the system had returned k documents at most."""
-        return replace(self.keep_hits(self.hit_rank <= k), n_retrieved=np.minimum(self.n_retrieved, k))
+        kept = self.keep_hits(self.hit_rank <= k)
+        evidence = self.evidence and self.evidence.each(lambda a: a.top(k))
+        return replace(kept, n_retrieved=np.minimum(self.n_retrieved, k), evidence=evidence)
 
     def condensed(self) -> Alignment:
         """The condensed list: documents without a label, and those labelled below 0, are removed (trec_eval -J).
 
+        Raises   MeasureError for evidence: a chunk that holds none of it is known not to be relevant.
         Source: Sakai, Alternatives to Bpref, SIGIR 2007.
         """
+        if self.evidence is not None:
+            raise MeasureError(
+                "pool=judged has no meaning for gold evidence: every chunk without any is judged by that"
+            )
         kept = self.keep_hits(self.hit_gain >= 0)
         return replace(kept, hit_rank=ordinals(kept.starts), n_retrieved=np.diff(kept.starts))
 
     def retrieved_only(self) -> Alignment:
         """As if nothing but the retrieved documents had ever been judged: denominators from the list itself."""
         best_first = np.lexsort((-self.hit_gain, self.hit_query))
-        return replace(self, ideal_starts=self.starts, ideal_gain=self.hit_gain[best_first])
+        evidence = self.evidence and self.evidence.each(Alignment.retrieved_only)
+        return replace(self, ideal_starts=self.starts, ideal_gain=self.hit_gain[best_first], evidence=evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Gold pieces and their characters as alignments of their own: recall over them needs no other arithmetic.
+
+    pieces    a document is a gold piece (or a group of alternatives): its rank is the first one whose chunk holds it
+    counted   what recall counts, query by query: relevant chunks or gold pieces
+    gold      a document is a stretch of gold characters, its gain their number, its rank the first that shows them
+    shown     the same for all characters of the retrieved chunks, each counted once
+    placed    (q,) whether the characters of a query's gold are known; gold and shown tell nothing of other queries
+    """
+
+    pieces: Alignment
+    counted: Alignment
+    gold: Alignment
+    shown: Alignment
+    placed: Bools
+
+    def each(self, change: Callable[[Alignment], Alignment]) -> Evidence:
+        """The same with every alignment changed."""
+        pieces, counted, gold, shown = map(change, (self.pieces, self.counted, self.gold, self.shown))
+        return Evidence(pieces, counted, gold, shown, self.placed)
 
 
 def owners(starts: Ints) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.arrays import Bools, Floats
 from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure
-from steelyard.measures.sets import in_top, n_relevant_judged
+from steelyard.measures.sets import in_top, n_relevant_judged, refuse_evidence
 
 # Keeps the estimate defined where nothing was judged above a document; Yilmaz & Aslam, CIKM 2006, as in trec_eval.
 _INFAP_EPSILON = 0.00001
@@ -58,6 +58,7 @@ def _nonrelevant_above(a: Alignment, min_gain: float) -> Floats:
 @measure(source="Buckley & Voorhees, SIGIR 2004; trec_eval bpref")
 def bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """Share of judged non-relevant documents that each relevant one outranks; unlabelled ones do not count."""
+    refuse_evidence(a, "bpref")
     relevant = a.hit_gain >= min_gain
     r = n_relevant_judged(a, min_gain)
     nonrelevant = a.per_ideal((a.ideal_gain >= 0) & (a.ideal_gain < min_gain))
@@ -75,6 +76,7 @@ def gm_bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
 @measure(source="Yilmaz & Aslam, CIKM 2006; trec_eval infAP")
 def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """Average precision inferred from a sampled pool: a negative label means pooled but not judged."""
+    refuse_evidence(a, "infap")
     relevant = a.hit_gain >= min_gain
     above = a.hit_rank - 1.0
     relevant_above = a.so_far(relevant) - relevant.astype(float)
@@ -94,6 +96,7 @@ def rbp(a: Alignment, *, k: int | None = None, p: float = 0.8, min_gain: float =
 @measure(source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False)
 def rbp_residual(a: Alignment, *, p: float = 0.8) -> Floats:
     """How much rbp could still grow if every document without a label (or beyond the list) were relevant."""
+    refuse_evidence(a, "rbp_residual")
     known = (1 - p) * a.per_query((a.hit_gain >= 0) * p ** (a.hit_rank - 1.0))
     return np.where(a.missing, 0.0, 1.0 - known)
 

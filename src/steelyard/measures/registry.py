@@ -31,6 +31,7 @@ class Definition:
     cutoff       what stands behind the @: "k" (a rank), "recall" (a recall level) or None
     aggregate    how the values of the queries become one: their mean, geometric mean or total
     relevant     whether a query without relevant documents is undefined (and counted) for this measure
+    counts       what the measure counts: documents (or chunks), pieces of evidence, or their characters
     """
 
     name: str
@@ -44,6 +45,7 @@ class Definition:
     cutoff_required: bool
     aggregate: Aggregate = "mean"
     relevant: bool = True
+    counts: Literal["documents", "pieces", "characters"] = "documents"
     doc: str = field(default="", repr=False)
 
 
@@ -61,6 +63,7 @@ def measure(
     variants: Mapping[str, Mapping[str, ParameterValue]] | None = None,
     aggregate: Aggregate = "mean",
     relevant: bool = True,
+    counts: Literal["documents", "pieces", "characters"] = "documents",
 ) -> Callable[[Kernel], Kernel]:
     """Register a kernel under a name; the rest of Steelyard then knows it as its own.
 
@@ -94,6 +97,7 @@ def measure(
             cutoff_required=cutoff is not None and own[cutoff] is inspect.Parameter.empty,
             aggregate=aggregate,
             relevant=relevant,
+            counts=counts,
             doc=doc,
         )
         _add(definition)

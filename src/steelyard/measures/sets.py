@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.arrays import Bools, Floats
+from steelyard.errors import MeasureError
 from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure
 
@@ -29,6 +30,15 @@ def depth(a: Alignment, k: int | None) -> Floats:
     return a.n_retrieved.astype(float) if k is None else np.full(a.n_queries, float(k))
 
 
+def refuse_evidence(a: Alignment, name: str) -> None:
+    """Refuse gold evidence for measures that live on single documents judged not to be relevant.
+
+    Raises   MeasureError.
+    """
+    if a.evidence is not None:
+        raise MeasureError(f"{name} needs documents that were judged not to be relevant, one by one; evidence has none")
+
+
 @measure(aliases=("P", "set_P", "SetP"), source="Cleverdon 1967; trec_eval P, set_P")
 def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Share of the first k documents that are relevant; k divides even where fewer were retrieved."""
@@ -37,8 +47,8 @@ def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> F
 
 @measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall")
 def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
-    """Share of the relevant documents that stand among the first k."""
-    return ratio(n_relevant_in_top(a, k, min_gain), n_relevant_judged(a, min_gain))
+    """Share of the relevant documents that stand among the first k; for gold given as texts, share of these texts."""
+    return ratio(n_relevant_in_top(a.counted, k, min_gain), n_relevant_judged(a.counted, min_gain))
 
 
 @measure(aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979")
@@ -63,27 +73,33 @@ def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Fl
 @measure(aliases=("relative_P", "set_relative_P"), source="trec_eval relative_P; BEIR recall_cap")
 def recall_cap(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Relevant documents among the first k, divided by the most that k places could hold."""
-    most = np.minimum(depth(a, k), n_relevant_judged(a, min_gain))
-    return ratio(n_relevant_in_top(a, k, min_gain), most)
+    most = np.minimum(depth(a, k), n_relevant_judged(a.counted, min_gain))
+    # One chunk may hold several gold texts, so that more are found than there are places.
+    return np.minimum(ratio(n_relevant_in_top(a.counted, k, min_gain), most), 1.0)
 
 
 @measure(source="trec_eval set_map", aliases=("SetAP",))
 def set_map(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Precision times recall of the retrieved set: average precision of a list whose order is unknown."""
-    found = n_relevant_in_top(a, k, min_gain)
-    return ratio(found * found, depth(a, k) * n_relevant_judged(a, min_gain))
+    found, counted = n_relevant_in_top(a, k, min_gain), n_relevant_in_top(a.counted, k, min_gain)
+    return ratio(found * counted, depth(a, k) * n_relevant_judged(a.counted, min_gain))
 
 
 @measure(source="Sakai, SIGIR 2007; ir_measures Judged", relevant=False)
 def judged(a: Alignment, *, k: int | None = None) -> Floats:
-    """Share of the first k retrieved documents that have a label, whatever it is; 0 where nothing was retrieved."""
+    """Share of the first k retrieved documents that have a label, whatever it is; 0 where nothing was retrieved.
+
+    Gold evidence judges every chunk: one that holds none is not relevant.
+    """
     seen = a.n_retrieved if k is None else np.minimum(a.n_retrieved, k)
-    return ratio(a.per_query(in_top(a, k)), seen)
+    return ratio(seen if a.evidence is not None else a.per_query(in_top(a, k)), seen)
 
 
 @measure(aliases=("unj",), source="trec_eval 10 unj", relevant=False)
 def unjudged(a: Alignment, *, k: int | None = None) -> Floats:
     """Share of k places that hold a document without a label or with one below 0; 0 where nothing was retrieved."""
+    if a.evidence is not None:
+        return np.zeros(a.n_queries)
     seen = a.n_retrieved if k is None else np.minimum(a.n_retrieved, k)
     return ratio(seen - a.per_query(in_top(a, k) & (a.hit_gain >= 0)), depth(a, k))
 
@@ -124,4 +140,5 @@ def n_relevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float 
          aggregate="total", relevant=False)  # fmt: skip
 def n_nonrelevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """How many retrieved documents are judged not relevant (labels from 0 up to min_gain)."""
+    refuse_evidence(a, "n_nonrelevant_retrieved")
     return a.per_query(in_top(a, k) & (a.hit_gain >= 0) & (a.hit_gain < min_gain))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steelyard.io.source import strip_compression
 from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
 from steelyard.scores import Scores
 
@@ -22,10 +24,11 @@ def table(scores: Scores, *, per_query: bool, width: int | None = None, colour: 
     width   columns of the terminal, None for as many as it takes: a wide table is then cut into several
     """
     sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
-    return "\n".join(_terminal(each, width, colour) for each in sheets)
+    return "\n".join(terminal(each, width=width, colour=colour) for each in sheets)
 
 
-def _terminal(sheet: Sheet, width: int | None, colour: bool) -> str:
+def terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) -> str:
+    """One sheet for a terminal; see `table`."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -138,12 +141,23 @@ def _system(scores: Scores, i: int, per_query: bool) -> dict[str, Any]:
         "counts": {
             "queries": len(scores.query_ids),
             "missing": int(scores.missing[i].sum()),
+            "failed": int(scores.failed[i].sum()),
+            "unwinnable": int(scores.unwinnable[i].sum()),
             "unjudged_queries": int(scores.unjudged_queries[i]),
             "no_relevant": {row["measure"]: row["no_relevant"] for row in rows},
             "n": {row["measure"]: row["n"] for row in rows},
             "judged": {row["measure"]: row["judged"] for row in rows},
         },
     }
+    if (report := scores.gold[i]) is not None:
+        made["gold"] = {
+            "rule": report.rule,
+            "steps": report.steps,
+            "pieces": report.kinds,
+            "corpus_known": report.complete,
+            "lost": [{"query_id": q, "piece": piece, "why": why} for q, piece, why in report.lost],
+            "unwinnable": report.unwinnable,
+        }
     if per_query:
         made["per_query"] = {
             query: {name: None if np.isnan(v := scores.values[i, j, q]) else float(v) for j, name in enumerate(names)}
@@ -167,6 +181,32 @@ def trec(scores: Scores, *, per_query: bool) -> str:
         lines.append(f"{'runid':<22}\tall\t{system}")
         lines += [f"{label:<22}\tall\t{number(scores.means[i, j])}" for j, label in enumerate(labels)]
     return "\n".join(lines) + "\n"
+
+
+def _sheet_csv(sheet: Sheet) -> str:
+    import csv
+
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerows([sheet.header, *sheet.rows])
+    return out.getvalue()
+
+
+def _sheet_json(sheet: Sheet) -> str:
+    rows = [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows]
+    return json.dumps({"rows": rows, "notes": sheet.notes}, ensure_ascii=False, indent=2) + "\n"
+
+
+SHEET_FORMATS: dict[str, Callable[..., str]] = {
+    "table": terminal, "markdown": _markdown, "latex": _latex, "csv": _sheet_csv, "json": _sheet_json,
+}  # fmt: skip
+"""Every way to write one sheet."""
+
+_BY_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+
+
+def format_of(output: str | Path | None, format: str | None) -> str:
+    """The format that is named, else the one that the output's suffix tells, else a table."""
+    return format or _BY_SUFFIX.get(Path(strip_compression(str(output or ""))[0]).suffix, "table")
 
 
 FORMATS: dict[str, Callable[..., str]] = {

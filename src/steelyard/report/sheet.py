@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.scores import Scores
+from steelyard.arrays import Bools, Floats
+from steelyard.evidence.weighing import GoldReport
+from steelyard.scores import STATUSES, Scores
 
 _METHODS = {
     "bca": "95 % intervals: BCa bootstrap over {n} queries, seed {seed}.",
@@ -39,18 +41,19 @@ def sheet(scores: Scores) -> Sheet:
 def per_query_sheet(scores: Scores) -> Sheet:
     """A row for each query of each system, a column for each measure."""
     names = [str(measure) for measure in scores.measures]
+    statuses = scores.statuses()
     rows = []
     for i, system in enumerate(scores.systems):
         for q, query in enumerate(scores.query_ids):
             values = [number(scores.values[i, j, q]) for j in range(len(names))]
-            rows.append([system, query, *values, _status(scores, i, q)])
+            rows.append([system, query, *values, _status(statuses[i, :, q].tolist())])
     return Sheet(["system", "query", *names, "status"], rows)
 
 
-def _status(scores: Scores, system: int, query: int) -> str:
-    if scores.missing[system, query]:
-        return "missing"
-    return "no relevant" if scores.no_relevant[:, query].any() else ""
+def _status(statuses: list[int]) -> str:
+    """The gravest of a query's statuses, or nothing."""
+    grave = [status for status in statuses if status]
+    return STATUSES[min(grave)].replace("_", " ") if grave else ""
 
 
 def number(value: float | None) -> str:
@@ -73,7 +76,14 @@ def _one_system(scores: Scores) -> Sheet:
          str(row["no_relevant"]), _share(row["judged"])]
         for row in scores.mean().iter_rows(named=True)
     ]  # fmt: skip
-    return Sheet([scores.systems[0], *header[1:]], rows)
+    return _without_judged(scores, Sheet([scores.systems[0], *header[1:]], rows))
+
+
+def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
+    """Without the last column where all gold is evidence, which judges every chunk."""
+    if all(report is not None for report in scores.gold):
+        sheet.header, sheet.rows = sheet.header[:-1], [row[:-1] for row in sheet.rows]
+    return sheet
 
 
 def _leaderboard(scores: Scores) -> Sheet:
@@ -93,7 +103,8 @@ def _leaderboard(scores: Scores) -> Sheet:
         for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf)).tolist()
     }
     depth = scores.measures[0].k if scores.measures[0].definition.cutoff == "k" else None
-    return Sheet(["system", *names, "missing", f"judged@{depth}" if depth else "judged"], rows, best)
+    header = ["system", *names, "missing", f"judged@{depth}" if depth else "judged"]
+    return _without_judged(scores, Sheet(header, rows, best))
 
 
 def _share(value: float | None) -> str:
@@ -109,14 +120,82 @@ def _notes(scores: Scores) -> Iterator[str]:
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:
             yield f"{system}: {absent} of {n} queries {_verb(absent, 'missing from the run', counts)}."
+    for system, failed in zip(scores.systems, scores.failed, strict=True):
+        if failed.any():
+            what = f"{system}: {failed.sum()} of {n} queries failed and {'counts' if failed.sum() == 1 else 'count'} 0"
+            yield f"{what}: {_some(scores.query_ids[q] for q in np.flatnonzero(failed).tolist())}."
+    yield from _gold_notes(scores)
     counts = scores.recipe_parts["no_relevant"] == "zero"
-    for without in sorted(set(scores.no_relevant.sum(axis=1).tolist()) - {0}):
-        names = [str(m) for m, row in zip(scores.measures, scores.no_relevant, strict=True) if row.sum() == without]
-        all_of_them = "" if len(names) == len(scores.measures) else f" for {', '.join(names)}"
-        yield f"{without} of {n} queries {_verb(without, f'without a relevant document{all_of_them}', counts)}."
+    for systems, rows in _alike(scores):
+        of = "" if len(systems) == len(scores.systems) else f"{', '.join(systems)}: "
+        for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):
+            names = [str(m) for m, row in zip(scores.measures, rows, strict=True) if row.sum() == without]
+            all_of_them = "" if len(names) == len(scores.measures) else f" for {', '.join(names)}"
+            yield f"{of}{without} of {n} queries {_verb(without, f'without a relevant document{all_of_them}', counts)}."
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
             yield f"{system}: {ignored} of the run's queries {'is' if ignored == 1 else 'are'} not judged, and ignored."
+
+
+def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
+    """Systems for which the same queries lack a relevant document, apart from those whose gold was lost."""
+    groups: dict[bytes, tuple[list[str], Bools]] = {}
+    for system, rows, lost in zip(scores.systems, scores.no_relevant, scores.unwinnable, strict=True):
+        rows = rows & ~lost
+        groups.setdefault(rows.tobytes(), ([], rows))[0].append(system)
+    yield from groups.values()
+
+
+def _gold_notes(scores: Scores) -> Iterator[str]:
+    """How gold evidence was found, said once for systems that are alike in it."""
+    said: dict[str, list[str]] = {}
+    for report, values, unwinnable, system in zip(
+        scores.gold, scores.values, scores.unwinnable, scores.systems, strict=True
+    ):
+        for note in _gold_of(scores, report, values, np.flatnonzero(unwinnable).tolist()) if report else ():
+            said.setdefault(note, []).append(system)
+    for note, systems in said.items():
+        yield note if len(systems) == len(scores.systems) else f"{', '.join(systems)}: {note}"
+
+
+def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: list[int]) -> Iterator[str]:
+    kinds = ", ".join(f"{n} {name if n == 1 else _PLURALS[name]}" for name, n in report.kinds.items())
+    yield (
+        f"Gold: {kinds or 'none'}; a chunk holds a span by the rule {report.rule}"
+        + ("." if report.complete else "; the corpus is unknown, so recall counts gold pieces, not chunks.")
+    )
+    if not report.placed and report.kinds.get("quote"):
+        yield "No documents are at hand, so quotes are compared with the texts of chunks: either one within the other."
+    if report.n_coarse:
+        yield f"{report.n_coarse} gold pieces are whole documents: coarse, they overstate retrieval."
+    if report.lost:
+        query_id, piece, why = report.lost[0]
+        n = len(report.lost)
+        yield (
+            f"{n} of {report.n_pieces} gold pieces {'is' if n == 1 else 'are'} in no chunk: {piece} of {query_id} "
+            f"({why}){', ...' if n > 1 else ''}"
+        )
+    if unwinnable:
+        n = len(unwinnable)
+        listed = _some(scores.query_ids[q] for q in unwinnable)
+        counts = "0" if scores.recipe_parts["no_relevant"] == "zero" else "nothing for measures of chunks"
+        what = f"{n} {'query' if n == 1 else 'queries'} cannot be won"
+        yield f"{what}, as no chunk holds any of the gold: {listed}; counted as {counts}."
+    for measure, row in zip(scores.measures, values, strict=True):
+        without = int(np.isnan(row).sum())
+        if without and measure.definition.counts == "characters":
+            yield f"{measure} leaves out {without} queries: nobody knows which characters are gold or shown."
+
+
+_PLURALS = {"chunk": "chunk ids", "span": "spans", "quote": "quotes", "text": "texts", "pages": "page ranges",
+            "document": "whole documents"}  # fmt: skip
+_LISTED = 5
+
+
+def _some(ids: Iterable[str]) -> str:
+    listed = list(ids)
+    more = f", ... ({len(listed)} in all)" if len(listed) > _LISTED else ""
+    return ", ".join(listed[:_LISTED]) + more
 
 
 def _verb(number: int, what: str, counts: bool) -> str:

@@ -1,0 +1,1 @@
+"""Gold evidence, however it was labelled, as truths and alignments."""

@@ -1,0 +1,360 @@
+"""Questions with gold evidence against the outputs of a system: one Alignment, with the evidence beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from steelyard.align import Aligned
+from steelyard.arrays import Bools, Floats, Ints
+from steelyard.corpus import Document
+from steelyard.errors import InputError
+from steelyard.evidence.outputs import ChunkTable, Outputs, read_chunks
+from steelyard.evidence.questions import Questions
+from steelyard.evidence.resolving import Gold, Resolution, has_texts, kinds, resolve
+from steelyard.evidence.spans import Rule, Spans, cover
+from steelyard.measures.alignment import Alignment, Evidence, segment_sums
+from steelyard.run_folder import is_run_folder, read_run_folder
+from steelyard.text.folding import DEFAULT_STEPS
+from steelyard.truth import OnDuplicate, Truth
+
+_STAND_IN = "\x00gold "
+
+
+@dataclass(frozen=True)
+class GoldReport:
+    """How the gold was found among the chunks of one system.
+
+    rule, steps    by which a chunk holds a piece, and text was folded
+    kinds          how many pieces of each kind there are
+    complete       whether all chunks of the corpus were known, or only the retrieved ones
+    placed         whether documents were at hand; without them quotes are compared with chunks as texts are
+    lost           (query_id, piece, reason) of every piece that no chunk holds, nor any alternative of it
+    unwinnable     ids of the questions all of whose gold is lost
+    """
+
+    rule: str
+    steps: tuple[str, ...]
+    kinds: dict[str, int]
+    complete: bool
+    placed: bool
+    lost: tuple[tuple[str, str, str], ...]
+    unwinnable: tuple[str, ...]
+
+    @property
+    def n_pieces(self) -> int:
+        """Gold pieces of all questions."""
+        return sum(self.kinds.values())
+
+    @property
+    def n_coarse(self) -> int:
+        """Pieces that name whole documents."""
+        return self.kinds.get("document", 0)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What is known of a corpus apart from any run.
+
+    chunks     all of them, where they are known;   documents   the texts that they were cut from
+    """
+
+    chunks: ChunkTable | None = None
+    documents: Sequence[Document] | None = None
+
+
+def read_corpus(path: str | Path) -> Corpus:
+    """The corpus of a run folder, or the chunks of a JSONL file."""
+    if is_run_folder(path) and (chunks := read_run_folder(path).chunks) is not None:
+        return Corpus(ChunkTable.of(chunks), chunks.documents)
+    return Corpus(read_chunks(path))
+
+
+@dataclass(frozen=True)
+class AlignedEvidence:
+    """An alignment with evidence, and how the evidence was found."""
+
+    aligned: Aligned
+    report: GoldReport
+
+
+def align_evidence(
+    questions: Questions,
+    outputs: Outputs,
+    *,
+    corpus: Corpus | None = None,
+    rule: str = "any",
+    steps: Sequence[str] = DEFAULT_STEPS,
+    on_duplicate: OnDuplicate = "error",
+) -> AlignedEvidence:
+    """Find the gold among the chunks of a system, and the ranks of what was found.
+
+    corpus   by default what the outputs themselves tell
+    rule     when a chunk holds a span: any, contains, or share>=X
+    Raises   InputError and its children.
+    """
+    table, documents = _known(outputs, corpus)
+    check_findable(questions, table, documents, outputs.name)
+    gold = Gold.of(list(questions))
+    found = resolve(gold, table, documents, rule=Rule.parse(rule), steps=steps)
+    query_ids = [question.query_id for question in questions]
+    frame = outputs.run.checked_frame(on_duplicate)
+    if not table.complete:
+        found = _retrieved(found, frame, table, query_ids)
+    truth = _truth(found, table, query_ids, questions.name)
+    aligned = outputs.run.align(truth, on_duplicate=on_duplicate)
+    ranks = _ranks(frame, table, truth)
+    place = truth.places(pl.Series(query_ids))
+    evidence = _evidence(found, table, aligned.alignment, ranks, place)
+    lost = tuple((query_ids[gold.query[row]], str(gold.pieces[row]), why) for row, why in sorted(found.lost.items()))
+    report = GoldReport(
+        str(Rule.parse(rule)), tuple(steps), kinds(gold), table.complete, documents is not None, lost,
+        _unwinnable(found, table, query_ids),
+    )  # fmt: skip
+    with_evidence = replace(aligned, alignment=replace(aligned.alignment, evidence=evidence))
+    return AlignedEvidence(with_evidence, report)
+
+
+def _known(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
+    """Chunks and documents: those of the run's own corpus, or of the one that is given, or the retrieved ones."""
+    if outputs.chunks is not None:
+        return outputs.table, outputs.chunks.documents
+    if corpus is None:
+        return outputs.table, None
+    return outputs.table if corpus.chunks is None else corpus.chunks, corpus.documents
+
+
+def _retrieved(found: Resolution, frame: pl.DataFrame, table: ChunkTable, query_ids: Sequence[str]) -> Resolution:
+    """Only those chunks that the piece's own question retrieved: what others retrieved tells nothing about it."""
+    number = {query_id: i for i, query_id in enumerate(query_ids)}
+    listed = frame.drop_nulls("doc_id")
+    query = np.array([number.get(query_id, -1) for query_id in listed["query_id"].to_list()], np.int64)
+    chunk = np.array([table.row_of[id] for id in listed["doc_id"].to_list()], np.int64)
+    width = len(table) + 1
+    own = np.isin(found.gold.query[found.piece] * width + found.chunk, query * width + chunk)
+    return replace(found, piece=found.piece[own], chunk=found.chunk[own])
+
+
+def _truth(found: Resolution, table: ChunkTable, query_ids: Sequence[str], name: str) -> Truth:
+    """The chunks that hold gold, each with the best gain that it holds.
+
+    Where not all chunks are known, every piece that no known chunk holds has a stand-in, or else ideal rankings and
+    denominators would be made of what the system itself found.
+    """
+    gold = found.gold
+    labels: dict[str, dict[str, float]] = {query_id: {} for query_id in query_ids}
+    for row, chunk in zip(found.piece.tolist(), found.chunk.tolist(), strict=True):
+        gains, id = labels[query_ids[gold.query[row]]], table.ids[chunk]
+        gains[id] = max(gains.get(id, -np.inf), float(gold.gain[row]))
+    held = np.zeros(gold.n_groups, bool)
+    held[gold.group[found.piece]] = True
+    for row, piece in enumerate(gold.pieces):
+        gains = labels[query_ids[gold.query[row]]]
+        if piece.kind == "chunk":
+            gains[piece.chunk_id] = max(gains.get(piece.chunk_id, -np.inf), float(gold.gain[row]))
+        elif not table.complete and not held[gold.group[row]]:
+            stand_in = f"{_STAND_IN}{gold.group[row]}"
+            gains[stand_in] = max(gains.get(stand_in, -np.inf), float(gold.gain[row]))
+    return Truth(labels, name=name)
+
+
+@dataclass(frozen=True)
+class _Ranks:
+    """Every retrieved chunk: its query (a row of the truth), its row (-1 where the table lacks it), and its rank."""
+
+    query: Ints
+    chunk: Ints
+    rank: Ints
+
+
+def _ranks(frame: pl.DataFrame, table: ChunkTable, truth: Truth) -> _Ranks:
+    ordered = frame.drop_nulls("doc_id").sort(
+        "query_id", "score", "doc_id", descending=[False, True, True], maintain_order=True
+    )
+    rank = ordered.select(rank=pl.int_range(1, pl.len() + 1).over("query_id"))["rank"].to_numpy()
+    query = truth.places(ordered["query_id"])
+    chunk = np.array([table.row_of.get(id, -1) for id in ordered["doc_id"].to_list()], np.int64)
+    kept = query >= 0
+    return _Ranks(query[kept], chunk[kept], rank[kept])
+
+
+def _evidence(found: Resolution, table: ChunkTable, a: Alignment, ranks: _Ranks, place: Ints) -> Evidence:
+    pieces = _pieces(found, a, ranks, place)
+    by_pieces = np.zeros(a.n_queries, bool)
+    by_pieces[place] = has_texts(found.gold) | (not table.complete)
+    gold, shown, placed = _characters(found, table, a, ranks, place)
+    return Evidence(pieces, _either(by_pieces, pieces, a), gold, shown, placed)
+
+
+def _pieces(found: Resolution, a: Alignment, ranks: _Ranks, place: Ints) -> Alignment:
+    """Groups of gold pieces, each at the first rank whose chunk holds one of its pieces."""
+    gold = found.gold
+    query, gain = np.zeros(gold.n_groups, np.int64), np.full(gold.n_groups, -np.inf)
+    query[gold.group] = place[gold.query]
+    np.maximum.at(gain, gold.group, gold.gain)
+    first = np.full(gold.n_groups, np.iinfo(np.int64).max)
+    rank_of = pl.DataFrame({"query": ranks.query, "chunk": ranks.chunk, "rank": ranks.rank})
+    held = pl.DataFrame(
+        {"group": gold.group[found.piece], "query": query[gold.group[found.piece]], "chunk": found.chunk}
+    )
+    hits = held.join(rank_of, on=["query", "chunk"])
+    np.minimum.at(first, hits["group"].to_numpy(), hits["rank"].to_numpy())
+    return _alignment(a, query, gain, np.where(first == np.iinfo(np.int64).max, 0, first))
+
+
+def _alignment(a: Alignment, query: Ints, gain: Floats, rank: Ints) -> Alignment:
+    """Items of any kind as an alignment over the queries of another one; rank 0 is not found."""
+    hit = np.flatnonzero(rank > 0)
+    hit = hit[np.lexsort((rank[hit], query[hit]))]
+    ideal = np.lexsort((-gain, query))
+    n = a.n_queries
+    return replace(
+        a,
+        starts=_offsets(query[hit], n),
+        hit_rank=rank[hit],
+        hit_gain=gain[hit],
+        ideal_starts=_offsets(query, n),
+        ideal_gain=gain[ideal],
+        evidence=None,
+    )
+
+
+def _offsets(owner: Ints, n: int) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=n))))
+
+
+def _either(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
+    """Query by query, one alignment or the other."""
+    parts = [(yes, chosen), (no, ~chosen)]
+    query = np.concatenate([a.hit_query[kept[a.hit_query]] for a, kept in parts])
+    rank = np.concatenate([a.hit_rank[kept[a.hit_query]] for a, kept in parts])
+    gain = np.concatenate([a.hit_gain[kept[a.hit_query]] for a, kept in parts])
+    ideal_query = np.concatenate([a.ideal_query[kept[a.ideal_query]] for a, kept in parts])
+    ideal_gain = np.concatenate([a.ideal_gain[kept[a.ideal_query]] for a, kept in parts])
+    order, ideal = np.lexsort((rank, query)), np.lexsort((-ideal_gain, ideal_query))
+    n = yes.n_queries
+    return replace(
+        no, starts=_offsets(query, n), hit_rank=rank[order], hit_gain=gain[order],
+        ideal_starts=_offsets(ideal_query, n), ideal_gain=ideal_gain[ideal], evidence=None,
+    )  # fmt: skip
+
+
+def _characters(
+    found: Resolution, table: ChunkTable, a: Alignment, ranks: _Ranks, place: Ints
+) -> tuple[Alignment, Alignment, Bools]:  # fmt: skip
+    """Gold and shown characters as alignments, and the queries whose gold characters are known."""
+    gold = found.gold
+    chunk_rows, chunk_spans = table.spans(found.doc_row)
+    # One more than there are chunks: the last one, -1, is what the table lacks.
+    at = np.full(len(table) + 1, -1, np.int64)
+    at[chunk_rows] = np.arange(len(chunk_rows))
+    known = at[ranks.chunk] >= 0
+    shown = chunk_spans.take(at[ranks.chunk[known]])
+    shown_query, shown_rank = ranks.query[known], ranks.rank[known]
+
+    positive = np.flatnonzero(gold.gain[found.placed] > 0)
+    rows = positive[_first_places(found, positive, place, shown_query, shown, shown_rank)]
+    placed, spans = found.placed[rows], found.spans.take(rows)
+    cut = cover(place[gold.query[placed]], spans, shown_query, shown, shown_rank)
+
+    unplaced = _unplaced_groups(gold, found)
+    rows = np.flatnonzero(cut.gold)
+    query = np.concatenate([cut.query[rows], place[gold.query[unplaced]]])
+    length = np.concatenate([cut.length[rows].astype(float), np.nan_to_num(found.n_unplaced[unplaced])])
+    rank = np.concatenate([cut.rank[rows], np.zeros(len(unplaced), np.int64)])
+    seen = np.flatnonzero(cut.rank > 0)
+    unknown = np.zeros(a.n_queries, bool)
+    unknown[place[gold.query[np.isnan(found.n_unplaced) & (gold.gain > 0)]]] = True
+    unknown[ranks.query[~known]] = True
+    return (
+        _alignment(a, query, length, rank),
+        _alignment(a, cut.query[seen], cut.length[seen].astype(float), cut.rank[seen]),
+        ~unknown,
+    )
+
+
+def _first_places(found: Resolution, rows: Ints, place: Ints, shown_query: Ints, shown: Spans, rank: Ints) -> Ints:
+    """Of every group the place that the system shows first: places among `rows`.
+
+    Of places that one chunk shows first, the one of which it shows the larger share counts, then the one labelled first;
+    so what stands below rank k never moves a value at k.
+    """
+    gold = found.gold
+    group, number = gold.group[found.placed[rows]], found.place[rows]
+    n_places = np.zeros(gold.n_groups, np.int64)
+    np.add.at(n_places, group[np.unique(number, return_index=True)[1]], 1)
+    alone = n_places[group] == 1
+    if alone.all():
+        return np.arange(len(rows))
+    contested = np.flatnonzero(~alone)
+    spans = found.spans.take(rows[contested])
+    numbers, first_row, of_place = np.unique(number[contested], return_index=True, return_inverse=True)
+    # Each contested place is a query of its own, shown what its question is shown.
+    owner = place[gold.query[found.placed[rows[contested][first_row]]]]
+    by_query = np.argsort(shown_query, kind="stable")
+    lows = np.searchsorted(shown_query[by_query], owner, "left")
+    counts = np.searchsorted(shown_query[by_query], owner, "right") - lows
+    at = by_query[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(lows, counts)]
+    n = len(numbers)
+    cut = cover(of_place, spans, np.repeat(np.arange(n), counts), shown.take(at), rank[at])
+    seen = cut.gold & (cut.rank > 0)
+    first = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(first, cut.query[seen], cut.rank[seen])
+    at_first = seen & (cut.rank == first[cut.query])
+    share = segment_sums(cut.query, np.where(at_first, cut.length, 0), n) / np.bincount(
+        of_place, spans.end - spans.start
+    )
+    of_group = group[contested][first_row]
+    order = np.lexsort((numbers, -share, first, of_group))
+    chosen = numbers[order[np.unique(of_group[order], return_index=True)[1]]]
+    return np.flatnonzero(alone | np.isin(number, chosen))
+
+
+def _unplaced_groups(gold: Gold, found: Resolution) -> Ints:
+    """One piece of every group that has characters without a place, unless another piece of the group has a place."""
+    wholly = np.zeros(gold.n_groups, bool)
+    wholly[gold.group[found.placed]] = True
+    rows = np.flatnonzero((found.n_unplaced > 0) & (gold.gain > 0) & ~wholly[gold.group])
+    return rows[np.unique(gold.group[rows], return_index=True)[1]]
+
+
+def _unwinnable(found: Resolution, table: ChunkTable, query_ids: Sequence[str]) -> tuple[str, ...]:
+    """Questions that have gold, none of which any chunk of the corpus holds."""
+    if not table.complete:
+        return ()
+    gold = found.gold
+    has_gold, held = np.zeros(len(query_ids), bool), np.zeros(len(query_ids), bool)
+    has_gold[gold.query[gold.gain > 0]] = True
+    held[gold.query[found.piece[gold.gain[found.piece] > 0]]] = True
+    return tuple(query_ids[q] for q in np.flatnonzero(has_gold & ~held).tolist())
+
+
+def check_findable(
+    questions: Questions, table: ChunkTable, documents: Sequence[Document] | None, name: str
+) -> None:  # fmt: skip
+    """Refuse evidence that nothing in the outputs could be compared with.
+
+    Raises   InputError.
+    """
+    docs = any(doc is not None for doc in table.docs)
+    with_pages = table.has_offsets and any(document.pages is not None for document in documents or ())
+    pages = with_pages or any(listed is not None for listed in table.pages)
+    findable = {
+        "span": (table.has_offsets, "a span", "`doc`, `start` and `end`"),
+        "quote": (table.has_text or table.has_offsets, "a quote", "`text`"),
+        "text": (table.has_text, "a text", "`text`"),
+        "document": (docs, "a document", "`doc`"),
+        "pages": (pages, "a page", "`page`"),
+    }
+    for question in questions if len(table) else ():
+        for piece in question.evidence:
+            found, what, needed = findable.get(piece.kind, (True, "", ""))
+            if not found:
+                raise InputError(
+                    f"{name}: the gold of question {question.query_id!r} is {what}, and no retrieved item has "
+                    f"{needed}; add it, or name the corpus (--corpus)"
+                )
