@@ -13,7 +13,7 @@ from steelyard._version import __version__
 from steelyard.align import Aligned
 from steelyard.arrays import Bools
 from steelyard.corpus import Chunks, Document
-from steelyard.errors import InputError
+from steelyard.errors import InputError, MeasureError
 from steelyard.evidence.outputs import ChunkTable, Outputs
 from steelyard.evidence.questions import Questions, has_evidence, is_dataset
 from steelyard.evidence.weighing import Corpus, GoldReport, align_evidence, read_corpus
@@ -88,6 +88,7 @@ def evaluate(
         weighed = [_Weighed(run.align(gold, on_duplicate=on_duplicate)) for run in rankings.values()]
     aligned = [each.aligned for each in weighed]
     query_ids = aligned[0].alignment.query_id
+    _check_characters(specs, dict(zip(digests, aligned, strict=True)))
     values = np.array([[spec(a.alignment) for spec in specs] for a in aligned], dtype=float)
     absent = np.array([a.alignment.missing for a in aligned])
     irrelevant = np.array([[_no_relevant(spec, a.alignment) for spec in specs] for a in aligned])
@@ -125,6 +126,17 @@ def evaluate(
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+
+def _check_characters(specs: Sequence[Measure], aligned: Mapping[str, Aligned]) -> None:
+    """Refuse measures of characters for a system that tells of none, by its name."""
+    spec = next((spec for spec in specs if spec.definition.counts == "characters"), None)
+    for name, each in aligned.items() if spec else ():
+        if each.alignment.evidence is None:
+            raise MeasureError(
+                f"{name}: {spec} needs gold evidence, and a run that tells more than ids; weigh questions with "
+                "`evidence` against outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
+            )
 
 
 def _depth(spec: Measure) -> float | None:

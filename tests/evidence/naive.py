@@ -79,9 +79,11 @@ def places(piece: Any, world: World) -> list[Place]:
     if piece.kind == "text":
         return [stretch(doc, a, b) for doc, (text, _) in world.documents.items()
                 for a, b in occurrences(text, piece.text)]  # fmt: skip
-    if piece.doc not in world.documents:
-        return []
-    text, pages = world.documents[piece.doc]
+    return places_within(piece, *world.documents[piece.doc]) if piece.doc in world.documents else []
+
+
+def places_within(piece: Any, text: str, pages: tuple[int, ...] | None) -> list[Place]:
+    """The same for a quote, pages or a whole document, in the text of the document."""
     if piece.kind == "quote":
         found = [stretch(piece.doc, a, b) for a, b in occurrences(text, piece.text)]
         return found if piece.occurrence is None else [found[piece.occurrence - 1]]
@@ -96,13 +98,13 @@ def places(piece: Any, world: World) -> list[Place]:
 def holds(chunk: Chunk, piece: Any, world: World) -> bool:
     """Whether one chunk alone is enough for a piece."""
     if piece.kind == "chunk":
-        return chunk.id == piece.chunk_id
+        return bool(chunk.id == piece.chunk_id)
     if piece.kind == "document":
-        return chunk.doc == piece.doc
+        return bool(chunk.doc == piece.doc)
     if piece.kind == "pages" and chunk.doc == piece.doc and set(chunk.pages) & set(piece.pages):
         return True
     if piece.kind == "text" or (piece.kind == "quote" and world.documents is None):
-        same_doc = piece.kind == "text" or chunk.doc in (None, piece.doc)
+        same_doc: bool = piece.kind == "text" or chunk.doc in (None, piece.doc)
         return same_doc and chunk.text is not None and match(fold(piece.text), fold(chunk.text))
     least = {"any": 0.0, "contains": 1.0}.get(world.rule) if piece.kind != "pages" else 0.0
     if least is None:
@@ -178,7 +180,7 @@ class Weighed:
 
     # Measures
 
-    def value(self, name: str, k: int | None, min_gain: float = 1.0) -> float:
+    def value(self, name: str, k: Any, min_gain: float = 1.0) -> float:
         own = getattr(self, name, None)
         if own is not None:
             return float(own(k, min_gain))

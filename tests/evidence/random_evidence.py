@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,14 +99,15 @@ def pieces(draw: st.DrawFn, docs: list[Document], ids: list[str], *, corpus: boo
         kind = "span"
     if kind == "pages" and document.pages is None:
         kind = "document"
-    made: dict[str, Any] = {
+    forms: dict[str, dict[str, Any]] = {
         "span": {"doc": document.doc_id, "start": a, "end": b},
         "quote": {"doc": document.doc_id, "quote": words},
         "text": {"text": draw(st.sampled_from([words, words, words + "b 地"]))},
         "document": {"doc": document.doc_id},
         "id": {"id": draw(st.sampled_from([*ids, "gone"]))},
         "elsewhere": {"doc": "nowhere", "start": a, "end": b},
-    }.get(kind, {})
+    }
+    made = forms.get(kind, {})
     if kind == "pages":
         numbers = st.integers(1, len(document.pages or ()))
         made = {"doc": document.doc_id, "pages": sorted(draw(st.sets(numbers, min_size=1)))}
@@ -118,7 +118,7 @@ def pieces(draw: st.DrawFn, docs: list[Document], ids: list[str], *, corpus: boo
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, corpus: bool, kinds: Mapping[str, bool] | None = None) -> Case:
+def cases(draw: st.DrawFn, *, corpus: bool) -> Case:
     docs = draw(documents())
     of_doc = {d.text: sorted(draw(st.lists(spans(len(d.text)), max_size=6))) for d in docs}
     chunks = Chunks.of(docs, lambda text: of_doc[text])

@@ -147,7 +147,7 @@ def test_no_outputs(tmp_path: Path) -> None:
 
 def test_failures_are_counted_and_named() -> None:
     questions = [{**TEXT, "qid": qid} for qid in ("q1", "q2", "q3")]
-    lines = [{"qid": "q1", "retrieved": [CAT]}, {"qid": "q2", "error": "timeout"},
+    lines: list[dict[str, Any]] = [{"qid": "q1", "retrieved": [CAT]}, {"qid": "q2", "error": "timeout"},
              {"qid": "q3", "retrieved": None, "error": "429"}]  # fmt: skip
     outputs = Outputs(lines)
     assert outputs.failures == {"q2": "timeout", "q3": "429"}

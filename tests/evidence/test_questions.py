@@ -160,7 +160,7 @@ def test_lines_that_are_no_question(tmp_path: Path, line: object, message: str) 
 
 
 def test_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"neither questions.jsonl nor qrels/\*.tsv"):
+    with pytest.raises(InputError, match=r"neither questions\.jsonl nor qrels/\*\.tsv"):
         Questions.read(tmp_path)
     assert not is_dataset(tmp_path)
 
@@ -174,8 +174,8 @@ def beir(folder: Path, qrels: str, *queries: object) -> Path:
 
 
 def test_a_beir_folder(tmp_path: Path) -> None:
-    folder = beir(tmp_path / "tiny", "q1\td1\t2\nq1\td2\t0\nq2\td3\t1\n",
-                  {"_id": "q2", "text": "second"}, {"_id": "q1", "text": "first"}, {"_id": "q9", "text": "unjudged"})  # fmt: skip
+    texts = [{"_id": "q2", "text": "second"}, {"_id": "q1", "text": "first"}, {"_id": "q9", "text": "unjudged"}]
+    folder = beir(tmp_path / "tiny", "q1\td1\t2\nq1\td2\t0\nq2\td3\t1\n", *texts)
     questions = Questions.read(folder)
     assert questions.name == "tiny"
     assert {q.query_id: q.query for q in questions} == {"q1": "first", "q2": "second"}
@@ -186,18 +186,19 @@ def test_a_beir_folder(tmp_path: Path) -> None:
 
 def test_a_judged_query_without_a_text_is_not_dropped_silently(tmp_path: Path) -> None:
     folder = beir(tmp_path / "tiny", "q1\td1\t1\nq3\td1\t1\n", {"_id": "q1", "text": "first"})
-    try:
-        questions = Questions.read(folder)
-    except InputError as error:
-        assert "q3" in str(error)
-    else:
-        assert {q.query_id for q in questions} == {"q1", "q3"}
+    assert {q.query_id: q.query for q in Questions.read(folder)} == {"q1": "first", "q3": None}
+
+
+def test_a_beir_folder_with_a_question_twice(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "tiny", "q1\td1\t1\n", {"_id": "q1", "text": "first"}, {"_id": "q1", "text": "again"})
+    with pytest.raises(DuplicateError, match=r"line 2: question 'q1' stands there already, in .*line 1"):
+        Questions.read(folder)
 
 
 def test_a_beir_folder_without_queries(tmp_path: Path) -> None:
     folder = beir(tmp_path / "tiny", "q1\td1\t1\n", {"_id": "q1", "text": "first"})
     (folder / "queries.jsonl").unlink()
-    with pytest.raises(InputError, match="has no queries.jsonl"):
+    with pytest.raises(InputError, match=r"has no queries\.jsonl"):
         Questions.read(folder)
 
 

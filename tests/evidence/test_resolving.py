@@ -34,7 +34,7 @@ def weigh(
 
 
 def listed(scores: sy.Scores) -> list[float]:
-    return scores.values.ravel().tolist()  # type: ignore[no-any-return]
+    return [float(value) for value in scores.values.ravel()]
 
 
 def report(scores: sy.Scores) -> GoldReport:
@@ -170,7 +170,7 @@ def test_pages_go_through_the_offsets_of_the_loader() -> None:
     assert listed(weigh(gold, [MANUAL], (11, 23))) == [1, 1, 1]
     assert listed(weigh(gold, [MANUAL], (0, 11), (23, 33)))[:2] == [0, 0]
     assert listed(weigh(gold, [MANUAL], (0, 12), rule="contains")) == pytest.approx([1, 1 / 12, 1 / 12])
-    with pytest.raises(InputError, match="page 4 of 'manual.pdf': the document has 3 pages"):
+    with pytest.raises(InputError, match=r"page 4 of 'manual\.pdf': the document has 3 pages"):
         weigh([{"doc": "manual.pdf", "page": 4}], [MANUAL])
     with pytest.raises(InputError, match=r"has no pages; only PDF files have|has `page`"):
         weigh([{"doc": "novel", "page": 1}], [NOVEL])
@@ -224,7 +224,7 @@ def test_whole_documents_are_flagged_as_coarse() -> None:
 
 # What is lost --------------------------------------------------------------------------------------------------------
 
-QUESTIONS = [
+QUESTIONS: list[dict[str, Any]] = [
     {"qid": "won", "evidence": [{"doc": "novel", "start": 0, "end": 4}, {"doc": "novel", "start": 40, "end": 50}]},
     {"qid": "lost", "evidence": [{"doc": "novel", "start": 8, "end": 12}]},
     {"qid": "nowhere", "evidence": [{"doc": "no such", "start": 8, "end": 12}]},
@@ -262,7 +262,7 @@ def test_lost_pieces_and_unwinnable_questions_are_counted_and_listed() -> None:
 
 def test_the_notes_tell_of_losses() -> None:
     notes = "\n".join(sheet(lossy()).notes)
-    assert re.search(r"Gold: 4 spans, 1 chunk; .* rule contains", notes)
+    assert re.search(r"Gold: 4 spans, 1 chunk id; .* rule contains", notes)
     assert re.search(r"4 of 5 gold pieces are in no chunk", notes)
     assert re.search(r"3 queries cannot be won, as no chunk holds any of the gold: gone, lost, nowhere", notes)
     assert "1 of 5 queries is without a relevant document" in notes

@@ -303,7 +303,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
             read(tmp_path / "nowhere.run")
     with pytest.raises(sy.InputError, match="is a folder, not a file"):
         sy.Run.read(tmp_path)
-    with pytest.raises(sy.InputError, match="is no BEIR folder"):
+    with pytest.raises(sy.InputError, match="has neither qrels"):
         sy.Truth.read(tmp_path)
 
 

@@ -98,8 +98,8 @@ def align_evidence(
     Raises   InputError and its children.
     """
     table, documents = _known(outputs, corpus)
-    check_findable(questions, table, documents, outputs.name)
     gold = Gold.of(list(questions))
+    unfindable = _unfindable(gold, table, documents, outputs.name)
     found = resolve(gold, table, documents, rule=Rule.parse(rule), steps=steps)
     query_ids = [question.query_id for question in questions]
     frame = outputs.run.checked_frame(on_duplicate)
@@ -110,7 +110,10 @@ def align_evidence(
     ranks = _ranks(frame, table, truth)
     place = truth.places(pl.Series(query_ids))
     evidence = _evidence(found, table, aligned.alignment, ranks, place)
-    lost = tuple((query_ids[gold.query[row]], str(gold.pieces[row]), why) for row, why in sorted(found.lost.items()))
+    lost = tuple(
+        (query_ids[gold.query[row]], str(gold.pieces[row]), why)
+        for row, why in sorted({**found.lost, **unfindable}.items())
+    )
     report = GoldReport(
         str(Rule.parse(rule)), tuple(steps), kinds(gold), table.complete, documents is not None, lost,
         _unwinnable(found, table, query_ids),
@@ -280,8 +283,8 @@ def _characters(
 def _first_places(found: Resolution, rows: Ints, place: Ints, shown_query: Ints, shown: Spans, rank: Ints) -> Ints:
     """Of every group the place that the system shows first: places among `rows`.
 
-    Of places that one chunk shows first, the one of which it shows the larger share counts, then the one labelled first;
-    so what stands below rank k never moves a value at k.
+    Of places that one chunk shows first, the one of which it shows the larger share counts, then the one labelled
+    first; so what stands below rank k never moves a value at k.
     """
     gold = found.gold
     group, number = gold.group[found.placed[rows]], found.place[rows]
@@ -333,28 +336,26 @@ def _unwinnable(found: Resolution, table: ChunkTable, query_ids: Sequence[str]) 
     return tuple(query_ids[q] for q in np.flatnonzero(has_gold & ~held).tolist())
 
 
-def check_findable(
-    questions: Questions, table: ChunkTable, documents: Sequence[Document] | None, name: str
-) -> None:  # fmt: skip
-    """Refuse evidence that nothing in the outputs could be compared with.
+def _unfindable(gold: Gold, table: ChunkTable, documents: Sequence[Document] | None, name: str) -> dict[int, str]:
+    """Pieces that nothing in the outputs could be compared with, and why.
 
-    Raises   InputError.
+    Raises   InputError where no piece can be.
     """
     docs = any(doc is not None for doc in table.docs)
     with_pages = table.has_offsets and any(document.pages is not None for document in documents or ())
     pages = with_pages or any(listed is not None for listed in table.pages)
     findable = {
-        "span": (table.has_offsets, "a span", "`doc`, `start` and `end`"),
-        "quote": (table.has_text or table.has_offsets, "a quote", "`text`"),
-        "text": (table.has_text, "a text", "`text`"),
-        "document": (docs, "a document", "`doc`"),
-        "pages": (pages, "a page", "`page`"),
+        "span": (table.has_offsets, "`doc`, `start` and `end`"),
+        "quote": (table.has_text or (table.has_offsets and documents is not None), "`text`"),
+        "text": (table.has_text, "`text`"),
+        "document": (docs, "`doc`"),
+        "pages": (pages, "`page`"),
     }
-    for question in questions if len(table) else ():
-        for piece in question.evidence:
-            found, what, needed = findable.get(piece.kind, (True, "", ""))
-            if not found:
-                raise InputError(
-                    f"{name}: the gold of question {question.query_id!r} is {what}, and no retrieved item has "
-                    f"{needed}; add it, or name the corpus (--corpus)"
-                )
+    needed = {kind: what for kind, (found, what) in findable.items() if not found and len(table)}
+    lost = {row: f"no retrieved item has {needed[p.kind]}" for row, p in enumerate(gold.pieces) if p.kind in needed}
+    if lost and len(lost) == len(gold.pieces):
+        raise InputError(
+            f"{name}: {gold.where(0)} names {gold.pieces[0]}, and {lost[0]}; add it to the outputs, or name the corpus "
+            "(--corpus)"
+        )
+    return lost

@@ -122,7 +122,7 @@ def _beir(folder: Path) -> TruthFile:
     """The labels of a BEIR folder: qrels/test.tsv, else dev, else train, else the only file there."""
     files = sorted((folder / "qrels").glob("*.tsv"))
     if not files:
-        raise InputError(f"{folder}: is no BEIR folder; it has no qrels/*.tsv")
+        raise InputError(f"{folder}: holds no truth; it has neither qrels/*.tsv (BEIR) nor questions.jsonl")
     chosen = next((file for split in _BEIR_SPLITS for file in files if file.stem == split), files[0])
     truth = open_truth(chosen)
     parts = [chosen, *(path for name in ("queries.jsonl", "corpus.jsonl") if (path := folder / name).exists())]

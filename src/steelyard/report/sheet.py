@@ -159,7 +159,7 @@ def _gold_notes(scores: Scores) -> Iterator[str]:
 
 
 def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: list[int]) -> Iterator[str]:
-    kinds = ", ".join(f"{n} {name if n == 1 else _PLURALS[name]}" for name, n in report.kinds.items())
+    kinds = ", ".join(f"{n} {_KINDS[name]}{'s' * (n > 1)}" for name, n in report.kinds.items())
     yield (
         f"Gold: {kinds or 'none'}; a chunk holds a span by the rule {report.rule}"
         + ("." if report.complete else "; the corpus is unknown, so recall counts gold pieces, not chunks.")
@@ -167,7 +167,8 @@ def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: lis
     if not report.placed and report.kinds.get("quote"):
         yield "No documents are at hand, so quotes are compared with the texts of chunks: either one within the other."
     if report.n_coarse:
-        yield f"{report.n_coarse} gold pieces are whole documents: coarse, they overstate retrieval."
+        what = "piece is a whole document" if report.n_coarse == 1 else "pieces are whole documents"
+        yield f"{report.n_coarse} gold {what}: coarse gold overstates retrieval."
     if report.lost:
         query_id, piece, why = report.lost[0]
         n = len(report.lost)
@@ -184,11 +185,12 @@ def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: lis
     for measure, row in zip(scores.measures, values, strict=True):
         without = int(np.isnan(row).sum())
         if without and measure.definition.counts == "characters":
-            yield f"{measure} leaves out {without} queries: nobody knows which characters are gold or shown."
+            what = f"{without} {'query' if without == 1 else 'queries'}"
+            yield f"{measure} leaves out {what}: nobody knows which characters are gold or shown."
 
 
-_PLURALS = {"chunk": "chunk ids", "span": "spans", "quote": "quotes", "text": "texts", "pages": "page ranges",
-            "document": "whole documents"}  # fmt: skip
+_KINDS = {"chunk": "chunk id", "span": "span", "quote": "quote", "text": "text", "pages": "page range",
+          "document": "whole document"}  # fmt: skip
 _LISTED = 5
 
 
