@@ -1,0 +1,155 @@
+"""Vectors without a model: latent semantic analysis, learnt from the corpus itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.arrays import Floats
+from steelyard.errors import InputError
+from steelyard.extras import require
+from steelyard.rag.registry import stage
+from steelyard.rag.stages import Vectors
+from steelyard.text.tokens import Tokenizer
+
+_VERSION = b"steelyard-lsa-1\n"
+_NOISE = 1e-6
+"""What is smaller than this share of the greatest singular value, or of a text's length, is rounding noise: the
+direction that it points in is arbitrary."""
+
+
+@stage("embed", "lsa")
+@dataclass(eq=False)
+class LSA:
+    """TF-IDF, reduced to the directions in which the corpus varies most (truncated singular value decomposition).
+
+    A token's weight in a text is (1 + ln tf) * (1 + ln((1 + n) / (1 + df))), and the text's weights have length 1
+    before they are reduced.
+
+    dimensions   at most so many; fewer where the corpus has fewer chunks, tokens or independent directions
+    min_df       tokens of fewer chunks are left out
+    seed         of the randomised decomposition; the same corpus, settings and libraries give the same bits
+    chinese, stem, stopwords   see `Tokenizer`
+
+    A text without a known token has the zero vector, whose cosine is 0 with all, and so has one that nothing is left
+    of after the reduction; every other has length 1.
+
+    Source   Deerwester et al. 1990; the decomposition is scikit-learn's `randomized_svd` (Halko et al. 2011).
+    """
+
+    dimensions: int = 256
+    min_df: int = 1
+    chinese: Literal["words", "bigrams"] = "words"
+    stem: Literal["english", "none"] = "english"
+    stopwords: bool = False
+    seed: int = 0
+    _tokenizer: Tokenizer = field(init=False, repr=False)
+    _ids: dict[str, int] | None = field(default=None, init=False, repr=False)
+    _idf: Floats = field(init=False, repr=False)
+    _directions: npt.NDArray[np.float32] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, least in (("dimensions", 1), ("min_df", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value < least:
+                raise InputError(f"embed lsa: {name} must be {least} or more, not {value!r}")
+        self._tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn tokens, their weights and the directions from the corpus; a corpus without a token is taken too.
+
+        Raises   MissingExtraError where scikit-learn is not installed.
+        """
+        extmath = require("sklearn.utils.extmath", extra="rag", what="LSA")
+        tokenised = self._tokenizer.many(texts)
+        df = Counter(token for tokens in tokenised for token in set(tokens))
+        self._ids = {token: i for i, token in enumerate(sorted(t for t, n in df.items() if n >= self.min_df))}
+        self._idf = np.array([1 + math.log((1 + len(texts)) / (1 + df[token])) for token in self._ids], np.float64)
+        self._directions = np.zeros((len(self._ids), 1), np.float32)
+        if not self._ids:
+            return
+        weights = self._weights(tokenised)
+        # One thread: the sums' order, and so the bits, then do not depend on the machine's cores; and threads that
+        # wait for cores which others use can make this ten times slower.
+        with require("threadpoolctl", extra="rag", what="LSA").threadpool_limits(1, user_api="blas"):
+            _, strengths, directions = extmath.randomized_svd(
+                weights, min(self.dimensions, *weights.shape), n_iter=5, random_state=self.seed
+            )
+        kept = strengths > _NOISE * strengths[0]
+        self._directions = np.ascontiguousarray(directions[kept].T, np.float32)
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) one vector a text, whatever other texts stand beside it."""
+        return self._vectors(self._tokenizer.many(texts))
+
+    def query(self, text: str) -> Vectors:
+        """(d,) the vector of a question: the same as the document's of that text."""
+        vector: Vectors = self._vectors([self._tokenizer.tokens(text)])[0]
+        return vector
+
+    def state(self) -> bytes:
+        """Tokens, their weights and the directions, with the settings that they were learnt under."""
+        ids = self._fitted()
+        out = BytesIO()
+        out.write(_VERSION)
+        heading = json.dumps([self._settings(), list(ids)], ensure_ascii=False, separators=(",", ":"))
+        for array in (np.frombuffer(heading.encode(), np.uint8), self._idf, self._directions):
+            np.save(out, array, allow_pickle=False)
+        return out.getvalue()
+
+    def restore(self, state: bytes) -> None:
+        """Be as if fitted: vectors are the same, bit by bit.
+
+        Raises   ValueError for a state of another version, of other settings, or that is damaged.
+        """
+        if not state.startswith(_VERSION):
+            raise ValueError(f"not a state of {_VERSION.decode().strip()}: begins with {state[: len(_VERSION)]!r}")
+        stream = BytesIO(state[len(_VERSION) :])
+        try:
+            heading, idf, directions = (np.load(stream, allow_pickle=False) for _ in range(3))
+            settings, tokens = json.loads(heading.tobytes())
+        except (EOFError, OSError, TypeError) as error:
+            raise ValueError(f"the state is damaged: {error}") from error
+        if settings != self._settings():
+            raise ValueError(f"the state was learnt with {settings}, these settings are {self._settings()}")
+        if not (len(tokens) == len(idf) == len(directions)):
+            raise ValueError(f"the state is damaged: {len(tokens)} tokens, {len(idf)} weights, {len(directions)} rows")
+        self._ids = {token: i for i, token in enumerate(tokens)}
+        self._idf, self._directions = idf, directions
+
+    def _settings(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+
+    def _fitted(self) -> dict[str, int]:
+        if self._ids is None:
+            raise InputError("embed lsa: has learnt nothing yet; call fit (or restore) first")
+        return self._ids
+
+    def _vectors(self, tokenised: Sequence[Sequence[str]]) -> Vectors:
+        # Both factors of one type: scipy would else convert all directions again for every question.
+        reduced = np.asarray(self._weights(tokenised).astype(np.float32) @ self._directions, np.float64)
+        lengths = np.sqrt((reduced * reduced).sum(axis=1, keepdims=True))
+        unit = np.divide(reduced, lengths, out=np.zeros_like(reduced), where=lengths > _NOISE)
+        return np.asarray(unit, np.float32)
+
+    def _weights(self, tokenised: Sequence[Sequence[str]]) -> Any:
+        """(n, tokens) sparse: each text's TF-IDF, of length 1 where it has a known token."""
+        ids = self._fitted()
+        counts = [Counter(ids[token] for token in tokens if token in ids) for tokens in tokenised]
+        columns = np.array([i for one in counts for i in sorted(one)], np.int32)
+        tf = np.array([one[i] for one in counts for i in sorted(one)], np.float64)
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in counts], dtype=np.int64)])
+        values = (1 + np.log(tf)) * self._idf[columns]
+        rows = np.repeat(np.arange(len(counts)), np.diff(starts))
+        squares = np.bincount(rows, values * values, minlength=len(counts))
+        sparse = require("scipy.sparse", extra="rag", what="LSA")
+        return sparse.csr_array((values / np.sqrt(squares[rows]), columns, starts), shape=(len(counts), len(ids)))

@@ -1,0 +1,101 @@
+"""What tells one stage from another: its class, its settings, and the files behind it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from steelyard.corpus import Chunks, Document
+from steelyard.rag.cache import text_key
+from steelyard.rag.registry import settings_of
+
+_DIGITS = 16
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def digest(*parts: object) -> str:
+    """A short SHA-256 of plain values, in hexadecimal digits."""
+    text = json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is known of a stage.
+
+    digest    of its class, its settings, what its `identity()` says, and the source of its module if
+              that is not ours
+    complete  whether nothing that may change results can hide behind the digest; only then is its work cached
+    """
+
+    digest: str
+    complete: bool
+
+
+def describe(stage: object) -> Description:
+    """Describe a stage, before it is used.
+
+    A stage is told by its public settings and by what a method `identity() -> str` says, if it has one.  Where an
+    object is neither ours nor a dataclass, nor has that method, all its attributes are taken for settings.
+    """
+    kind = type(stage)
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    identity = stage.identity() if callable(getattr(stage, "identity", None)) else None  # type: ignore[attr-defined]
+    if kind.__module__.partition(".")[0] == "steelyard":
+        return Description(digest(name, settings_of(stage), identity), complete=True)
+    if is_dataclass(stage):
+        settings = {field.name: getattr(stage, field.name) for field in fields(stage) if field.init}
+        settings = {key: value for key, value in settings.items() if not key.startswith("_")}
+    elif identity is not None:
+        settings = settings_of(stage)
+    else:
+        settings = dict(vars(stage)) if hasattr(stage, "__dict__") else {"": stage}
+    plain = {key: value for key, value in settings.items() if _is_plain(value)}
+    complete = identity is not None or len(plain) == len(settings)
+    return Description(digest(name, plain, identity, module_source(kind)), complete=complete)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_plain(inner) for inner in value)
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(inner) for key, inner in value.items())
+    return isinstance(value, _PLAIN)
+
+
+def module_source(made: Any) -> str | None:
+    """Digest of the source of the module that a class or function stands in, so that an edited one is a new one."""
+    try:
+        return digest(inspect.getsource(sys.modules[made.__module__]))
+    except (OSError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def corpus_digest(documents: Iterable[Document]) -> str:
+    """Of names and texts, in their order."""
+    whole = hashlib.sha256()
+    for document in documents:
+        whole.update(text_key(document.doc_id))
+        whole.update(text_key(document.text))
+    return whole.hexdigest()[:_DIGITS]
+
+
+def chunks_digest(chunks: Chunks) -> str:
+    """Of the places of all chunks."""
+    whole = hashlib.sha256()
+    for column in (chunks.owner, chunks.start, chunks.end):
+        whole.update(column.astype("<i8").tobytes())
+    return whole.hexdigest()[:_DIGITS]
+
+
+def texts_digest(keys: Iterable[bytes]) -> str:
+    """Of texts that are named by their `text_key`."""
+    whole = hashlib.sha256()
+    for key in keys:
+        whole.update(key)
+    return whole.hexdigest()[:_DIGITS]

@@ -1,0 +1,235 @@
+"""Answers from passages: the extractive generator, the prompt of the others, and the citations in what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from steelyard.corpus import Passage
+from steelyard.errors import InputError
+from steelyard.io.source import Source
+from steelyard.rag.registry import stage
+from steelyard.text.sentences import sentence_spans
+from steelyard.text.tokens import Tokenizer
+
+Language = Literal["en", "zh"]
+DONT_KNOW: dict[Language, str] = {"en": "I don't know.", "zh": "我不知道。"}
+"""What is answered where the passages do not tell; the prompts ask for the same words."""
+
+_ZH_SHARE = 0.3
+_IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_FUNCTION_WORDS = (
+    "a about all am an and any are as at be been being but by can could did do does doing for from had has have having "
+    "he her hers him his how i if in into is it its me my no nor not of off on or our ours out over she should so some "
+    "such than that the their theirs them then there these they this those to too under up us was we were what when "
+    "where which while who whom whose why will with would you your yours "
+    "ain aren couldn didn doesn don hadn hasn haven isn shouldn wasn weren won wouldn "
+    "如何 为何 是否 请问 我们 你们 他们 这个 那个 这些 那些 一个 可以 有没 没有"
+)
+_STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+# A two-character token with one of these in it is grammar rather than matter: 是什, 么的, 哪个.
+_STOP_CHARACTERS = frozenset("的了吗呢吧么什谁哪怎是")
+
+_PLACEHOLDER = re.compile(r"\{(passages|query)\}")
+_PLACEHOLDERS = ("{passages}", "{query}")
+_SYSTEM_END = re.compile(r"^---[ \t]*$\n?", re.MULTILINE)
+
+_BRACKETS = re.compile(r"[\[【［]((?:[^\[\]【】［］\n]|\[[^\[\]\n]*\])*)[\]】］]")
+
+
+def language_of(text: str) -> Language:
+    """Whether a text is Chinese or English: "zh" where at least 0.3 of its letters are Chinese characters, else "en".
+
+    >>> language_of("请问 iPhone 怎么充电？"), language_of("Who was 李白?"), language_of("42")
+    ('zh', 'en', 'en')
+    """
+    n_letters = sum(map(str.isalpha, text))
+    return "zh" if n_letters and len(_IDEOGRAPHS.findall(text)) / n_letters >= _ZH_SHARE else "en"
+
+
+def citations(answer: str) -> list[str]:
+    """Ids of the chunks that an answer cites as [doc#chunk], in order, each once.
+
+    Full-width brackets count too, and one pair may hold several ids, parted by a semicolon or comma.
+    >>> citations("It opens at 9 [hours#2; fees#1]. 周一休息【hours#2】。 See [1].")
+    ['hours#2', 'fees#1']
+    """
+    found: dict[str, None] = {}
+    for match in _BRACKETS.finditer(answer):
+        found |= dict.fromkeys(_cited(match[1]) or citations(match[1]))
+    return list(found)
+
+
+def _cited(bracket: str) -> list[str]:
+    """The ids between two brackets.  A comma may belong to a document's name, a semicolon may not."""
+    ids = []
+    for part in re.split("[;；]", bracket):
+        held = ""
+        for piece in re.split("([,，、])", part):
+            held += piece
+            doc, _, chunk = piece.strip().rpartition("#")
+            if chunk and doc and not doc[-1].isspace() and not re.search(r"[\s\[\]]", chunk):
+                ids.append(held.strip(" \t\u3000,，、"))
+                held = ""
+    return ids
+
+
+def template_text(language: Language) -> str:
+    """The prompt that comes with Steelyard.
+
+    Raises   InputError for another language.
+    """
+    if language not in DONT_KNOW:
+        raise InputError(f"there is no prompt for the language {language!r}; choose auto, {' or '.join(DONT_KNOW)}")
+    return _shipped(language)
+
+
+@cache
+def _shipped(language: str) -> str:
+    return (files("steelyard.rag") / "prompts" / f"answer.{language}.txt").read_text(encoding="utf-8")
+
+
+def read_template(path: str | Path) -> str:
+    """A prompt of the user's own, from a UTF-8 file.
+
+    Raises   InputError for a file that cannot be read, or that lacks a placeholder.
+    """
+    source = Source(path)
+    try:
+        template = source.read().decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{source.name}: byte {error.object[error.start]:#04x} at {error.start} is not UTF-8"
+        ) from None
+    _check_template(template, source.name)
+    return template
+
+
+def _check_template(template: str, name: str) -> None:
+    missing = [placeholder for placeholder in _PLACEHOLDERS if placeholder not in template]
+    if missing:
+        raise InputError(f"{name}: lacks {' and '.join(missing)}; a prompt needs both {' and '.join(_PLACEHOLDERS)}")
+
+
+def build_prompt(
+    query: str,
+    passages: Sequence[Passage],
+    *,
+    language: Literal["auto", "en", "zh"] = "auto",
+    template: str | None = None,
+) -> list[dict[str, str]]:
+    """Messages for a chat model: answer from these passages only, say so where they do not tell, cite [doc#chunk].
+
+    language   of the prompt that comes with Steelyard; "auto" takes the question's
+    template   a prompt in place of that one, with {passages} and {query}.  What stands above the first line of nothing
+               but `---` becomes the system message; without such a line there is none.
+    Returns    dicts with `role` ("system", "user") and `content`.  Each passage is its id in brackets and, below, its
+               text.  What is filled in is never filled in again, whatever braces it holds.
+    Raises     InputError for a template without a placeholder, or an unknown language.
+    """
+    if template is None:
+        template = template_text(language_of(query) if language == "auto" else language)
+    _check_template(template, "the prompt")
+    values = {
+        "passages": "\n\n".join(f"[{passage.chunk_id}]\n{passage.text}" for passage in passages),
+        "query": query,
+    }
+    head = _SYSTEM_END.search(template)
+    system, user = (template[: head.start()], template[head.end() :]) if head else ("", template)
+    parts = (("system", system.strip()), ("user", user.strip()))
+    return [
+        {"role": role, "content": _PLACEHOLDER.sub(lambda match: values[match[1]], part)}
+        for role, part in parts
+        if part
+    ]
+
+
+def prompt_digest(language: Literal["auto", "en", "zh"] = "auto", *, template: str | None = None) -> str:
+    """SHA-256 of the prompts that `build_prompt` would choose from, for a fingerprint.
+
+    Raises   InputError for an unknown language.
+    """
+    languages = list(DONT_KNOW) if language == "auto" else [language]
+    texts = [template] if template is not None else [template_text(each) for each in languages]
+    return "sha256:" + hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+@stage("generate", "extractive")
+@dataclass(frozen=True)
+class Extractive:
+    """Answers with the sentences that fit the question best, word for word, each with its [doc#chunk].
+
+    sentences   how many at most
+
+    A sentence's score is the sum of idf over the question's words in it, stop words aside, each word once;
+    idf = ln(1 + n / df) over the n sentences of the passages.  Equal scores go by rank of passage, then by position.
+    A sentence that is chosen already, or overlaps one in its document, is left out.  The answer has them in order of
+    passage and position, white space folded.  Where no sentence has a word of the question, it is DONT_KNOW in the
+    question's language.
+    """
+
+    sentences: int = 3
+
+    def __post_init__(self) -> None:
+        if self.sentences < 1:
+            raise InputError(f"generate extractive: sentences is {self.sentences}; at least 1 is needed")
+
+    def answer(self, query: str, passages: Sequence[Passage]) -> str:
+        """The best sentences with their citations, or that it does not know."""
+        candidates = [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
+        asked = _content_tokens(query)
+        words = [asked & _content_tokens(passage.text[start:end]) for passage, start, end in candidates]
+        df = Counter(word for each in words for word in each)
+        # fsum, since the order of a set must not move a bit of the score.
+        scores = [math.fsum(math.log1p(len(words) / df[word]) for word in each) for each in words]
+        chosen: list[int] = []
+        for i in sorted(range(len(scores)), key=lambda i: (-scores[i], i)):
+            if len(chosen) == self.sentences or scores[i] == 0:
+                break
+            if not any(_repeats(candidates[i], candidates[j]) for j in chosen):
+                chosen.append(i)
+        if not chosen:
+            return DONT_KNOW[language_of(query)]
+        return " ".join(f"{_folded(candidates[i])} [{candidates[i][0].chunk_id}]" for i in sorted(chosen))
+
+
+Candidate = tuple[Passage, int, int]
+
+
+def _folded(candidate: Candidate) -> str:
+    passage, start, end = candidate
+    return " ".join(passage.text[start:end].split())
+
+
+def _repeats(one: Candidate, other: Candidate) -> bool:
+    if _folded(one) == _folded(other):
+        return True
+    (a, a_start, a_end), (b, b_start, b_end) = one, other
+    # Chunks of one document may overlap; offsets tell where they are those of the text.
+    located = all(passage.end - passage.start == len(passage.text) for passage in (a, b))
+    overlap = a.start + a_start < b.start + b_end and b.start + b_start < a.start + a_end
+    return located and a.doc_id == b.doc_id and overlap
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return Tokenizer(chinese="bigrams", stem="none")
+
+
+def _content_tokens(text: str) -> frozenset[str]:
+    """The words of a text that say what it is about."""
+    return frozenset(
+        token
+        for token in _tokenizer().tokens(text)
+        # Of a contraction (don't, we're) the first part tells.
+        if re.split("['’]", token)[0] not in _STOP_WORDS
+        and not (len(token) <= 2 and _STOP_CHARACTERS.intersection(token))
+    )

@@ -1,0 +1,269 @@
+"""Which files there are, how each kind is read, and what its documents are called."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, overload
+
+from steelyard.corpus import Document
+from steelyard.errors import DuplicateError, InputError
+from steelyard.io.json_files import json_lines
+from steelyard.io.objects import text_id
+from steelyard.io.source import Source, strip_compression
+from steelyard.rag.loading.decoding import known_encoding, read_text, refuse_half_characters
+from steelyard.rag.loading.html import visible_text
+from steelyard.rag.loading.pdf import read_pdf
+
+_ID_KEYS = ("_id", "doc_id", "id", "doc")
+_BEIR = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")
+_N_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Loaded(Sequence[Document]):
+    """The documents of a file or folder, in order; itself a sequence of them.
+
+    documents   sorted by path (as bytes), those of one file in its order
+    skipped     paths within the folder that are no documents: other kinds of files, links that lead nowhere or to a
+                folder, pipes.  Hidden files, and files that the pattern leaves out, are not named.
+    """
+
+    documents: tuple[Document, ...]
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Ids of the documents without text; they count, and have no chunks."""
+        return tuple(document.doc_id for document in self.documents if not document.text)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @overload
+    def __getitem__(self, at: int) -> Document: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Document, ...]: ...
+    def __getitem__(self, at: int | slice) -> Document | tuple[Document, ...]:
+        """One document, or some of them."""
+        return self.documents[at]
+
+
+def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = None) -> Loaded:
+    """Documents of a file, of a folder with all folders in it, or of a BEIR folder (one that holds corpus.jsonl).
+
+    encoding   of all text files; nothing is guessed
+    pattern    which files of a folder to read, as `*.md` (a name at any depth) or `guides/*` (a path; `*` crosses `/`);
+               given one, a BEIR folder is read like any other
+
+    kind             doc_id         text, in which all offsets count
+    .txt .md         its path       as it is, line ends included, without a byte order mark
+    .markdown
+    .html .htm       its path       what a reader sees (`html.visible_text`)
+    .pdf             its path       the pages' text with `pdf.PAGE_END` between two; `pages` says where each begins
+    .jsonl           _id, doc_id,   one document a line: `text`, and before it `title` and an empty line
+                     id or doc      where a title that is not blank is given
+
+    A path counts from the folder, with "/", and drops its suffix where the rest is no other file's path, with or
+    without suffix: `manual.pdf` is `manual`, unless there is a `manual.txt`.  Text kinds may end in .gz or .zst.  A
+    document of nothing but white space is kept with the text "".
+    Raises   InputError naming file and byte, line or page; DuplicateError; MissingExtraError for a PDF.
+    """
+    path, encoding = Path(path), known_encoding(encoding)
+    if not path.is_dir():
+        if pattern is not None:
+            raise InputError(f"{path}: is no folder; a pattern ({pattern!r}) chooses files of a folder")
+        return _loaded([(path, path.name)], encoding, [])
+    beir = next((name for name in _BEIR if (path / name).is_file()), None)
+    if beir and pattern is None:
+        return _loaded([(path / beir, beir)], encoding, [])
+    found, skipped = _walk(path, pattern)
+    if not found:
+        raise InputError(f"{path}: {_nothing_there(skipped, pattern)}; documents are files of {', '.join(KINDS)}")
+    return _loaded(found, encoding, skipped)
+
+
+def aliases(documents: Iterable[Document]) -> dict[str, str]:
+    """Other names of documents that were read from files of their own, to doc_id.
+
+    A document may be called by its path or its bare file name, with or without suffix; a name that fits two documents,
+    or is the id of one, is no alias.
+    >>> aliases([Document("guides/manual", "…", source="docs/guides/manual.pdf")])
+    {'guides/manual.pdf': 'guides/manual', 'manual': 'guides/manual', 'manual.pdf': 'guides/manual'}
+    """
+    documents = list(documents)
+    ids = {document.doc_id for document in documents}
+    fits: dict[str, set[str]] = {}
+    for document in documents:
+        for name in _names(document):
+            fits.setdefault(name, set()).add(document.doc_id)
+    return {name: min(owners) for name, owners in sorted(fits.items()) if len(owners) == 1 and name not in ids}
+
+
+def _names(document: Document) -> set[str]:
+    source, doc_id = Path(document.source).as_posix(), document.doc_id
+    stem = _stem(source)
+    if stem is None:
+        return set()
+    full = f"/{source}".endswith(f"/{doc_id}")
+    if not full and not f"/{stem}".endswith(f"/{doc_id}"):
+        return set()
+    path = doc_id if full else doc_id + source[len(stem) :]
+    paths = {path, strip_compression(path)[0], path.removesuffix(source[len(stem) :])}
+    return paths | {PurePosixPath(each).name for each in paths}
+
+
+def _stem(name: str) -> str | None:
+    """A path without the suffix of a kind that can be read, or None for other kinds."""
+    bare, compression = strip_compression(name)
+    suffix = PurePosixPath(bare).suffix
+    if suffix.lower() not in KINDS or (compression and suffix.lower() == ".pdf"):
+        return None
+    return bare.removesuffix(suffix)
+
+
+def _walk(folder: Path, pattern: str | None) -> tuple[list[tuple[Path, str]], list[str]]:
+    """Files to read, each with its path in the folder, and paths to skip; sorted by path."""
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
+
+    found, skipped = [], []
+    for parent, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        # A link to a folder is not followed: it may lead back to where it stands.
+        for name in files + [name for name in folders if os.path.islink(os.path.join(parent, name))]:
+            file = Path(parent, name)
+            relative = file.relative_to(folder).as_posix()
+            if name.startswith(".") or not _matches(relative, pattern):
+                continue
+            if _stem(name) is not None and os.path.isfile(file):
+                found.append((file, text_id(relative, str(folder), "the name of a file")))
+            else:
+                skipped.append(relative)
+    found.sort(key=lambda pair: os.fsencode(pair[1]))
+    return found, sorted(skipped, key=os.fsencode)
+
+
+def _matches(relative: str, pattern: str | None) -> bool:
+    if pattern is None:
+        return True
+    return any(fnmatch.fnmatchcase(name, pattern) for name in (relative, PurePosixPath(relative).name))
+
+
+def _nothing_there(skipped: Sequence[str], pattern: str | None) -> str:
+    if pattern is not None:
+        return f"has no document that matches {pattern!r}"
+    if not skipped:
+        return "is an empty folder"
+    more = f" and {len(skipped) - _N_SHOWN} more" if len(skipped) > _N_SHOWN else ""
+    return f"has no documents, only {', '.join(skipped[:_N_SHOWN])}{more}"
+
+
+def _loaded(files: Sequence[tuple[Path, str]], encoding: str, skipped: Sequence[str]) -> Loaded:
+    paths = [relative for _, relative in files]
+    stems = [_stem(relative) or relative for relative in paths]
+    taken = Counter(stems) + Counter(path for path, stem in zip(paths, stems, strict=True) if path != stem)
+    documents: dict[str, Document] = {}
+    for (file, relative), stem in zip(files, stems, strict=True):
+        for document in _documents(file, stem if taken[stem] == 1 else relative, encoding):
+            before = documents.setdefault(document.doc_id, document)
+            if before is not document:
+                raise DuplicateError(
+                    f"document {document.doc_id!r} is in {before.source} and in {document.source}; rename one, or "
+                    "choose files with pattern=..."
+                )
+    if not documents:
+        raise InputError(f"{files[0][0]}: has no documents; expected one JSON object a line, with an id and a text")
+    return Loaded(tuple(documents.values()), tuple(skipped))
+
+
+def _documents(file: Path, doc_id: str, encoding: str) -> Iterator[Document]:
+    if not os.path.lexists(file):
+        raise InputError(f"{file}: there is no such file or folder; check the path")
+    if _stem(file.name) is None:
+        raise InputError(f"{file}: is of no kind that can be read ({', '.join(KINDS)}); plain text is named .txt")
+    source = Source(file)
+    return KINDS[source.suffix](source, doc_id, encoding)
+
+
+def _one(source: Source, doc_id: str, text: str, pages: tuple[int, ...] | None = None) -> Iterator[Document]:
+    yield Document(doc_id, "" if text.isspace() else text, pages, source.name)
+
+
+def _from_text(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
+    return _one(source, doc_id, read_text(source, encoding=encoding))
+
+
+def _from_html(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
+    return _one(source, doc_id, visible_text(read_text(source, encoding=encoding)))
+
+
+def _from_pdf(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
+    return _one(source, doc_id, *read_pdf(source))
+
+
+def _from_jsonl(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
+    lines = json_lines(source) if encoding == "utf-8" else _other_lines(source, encoding)
+    for number, line in lines:
+        where = f"{source.name}, line {number}"
+        text = _text_of(line, where)
+        yield Document(_id_of(line, where), "" if text.isspace() else text, None, where)
+
+
+def _other_lines(source: Source, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSONL file that is not in UTF-8, with the numbers of their lines."""
+    for number, raw in enumerate(read_text(source, encoding=encoding).split("\n"), 1):
+        where = f"{source.name}, line {number}"
+        if not raw.strip():
+            continue
+        try:
+            value = json.loads(raw)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
+        yield number, value
+
+
+def _id_of(line: Mapping[str, Any], where: str) -> str:
+    key = next((key for key in _ID_KEYS if key in line), None)
+    if key is None:
+        raise InputError(
+            f"{where}: has no id (keys: {', '.join(line) or 'none'}); expected one of {', '.join(_ID_KEYS)}"
+        )
+    doc_id = text_id(line[key], where, f"`{key}`")
+    if not doc_id.strip():
+        raise InputError(f"{where}: `{key}` is empty; every document needs an id")
+    return doc_id
+
+
+def _text_of(line: Mapping[str, Any], where: str) -> str:
+    if "text" not in line:
+        raise InputError(
+            f"{where}: has no `text` (keys: {', '.join(line) or 'none'}); is this a file of documents? "
+            "Else choose the others with pattern=..."
+        )
+    title, text = line.get("title") or "", line["text"]
+    for key, value in (("title", title), ("text", text)):
+        if not isinstance(value, str):
+            raise InputError(f"{where}: `{key}` is {value!r:.60}, expected text")
+        refuse_half_characters(value, f"{where}, `{key}`")
+    return f"{title}\n\n{text}" if title.strip() else text
+
+
+KINDS: Mapping[str, Callable[[Source, str, str], Iterator[Document]]] = {
+    ".txt": _from_text,
+    ".md": _from_text,
+    ".markdown": _from_text,
+    ".html": _from_html,
+    ".htm": _from_html,
+    ".jsonl": _from_jsonl,
+    ".pdf": _from_pdf,
+}
+"""How each kind of file is read: (source, doc_id, encoding) to its documents."""

@@ -1,0 +1,501 @@
+"""A retrieval pipeline: load, chunk, embed, index, fuse, rerank, generate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+
+from steelyard.arrays import Floats, Ints
+from steelyard.corpus import Chunks, Document, Passage
+from steelyard.errors import InputError, StageError
+from steelyard.rag import config as configuration
+from steelyard.rag.cache import Cache, NoCache, Store, text_key
+from steelyard.rag.config import Config, default_name, without_secrets
+from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
+from steelyard.rag.preparing import BATCH, Given, chunked, embedded, loaded
+from steelyard.rag.registry import Role, make, settings_of
+from steelyard.rag.reranking import checked_scores
+from steelyard.rag.running import run
+from steelyard.rag.stages import (
+    Embedder,
+    Fuser,
+    Generator,
+    Index,
+    Ranking,
+    Reranker,
+    Vectors,
+)
+from steelyard.rag.system import Progress, Record, quoted
+from steelyard.run_folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a pipeline gave for one question.
+
+    passages    at most k, in canonical order: score descending, then chunk_id descending by bytes
+    answer      None without a generator
+    latency_ms  embed, search (search.NAME for each of several indexes), fuse, rerank, generate: those that there are;
+                total is the whole time from question to reply.  The time of a vector that came from the cache is the
+                time that it took when it was computed.
+    """
+
+    passages: tuple[Passage, ...]
+    answer: str | None
+    latency_ms: Mapping[str, float]
+
+
+class Pipeline:
+    """Documents, and the stages that find passages in them and answer from those.
+
+    documents   a folder or file; or Documents; or a dict {doc_id: text}
+    chunk, embed, index, fuse, rerank, generate
+                each a registered name, "module:object", a dict with `kind` and its settings, or an object that does
+                what `steelyard.rag.stages` says (chunk: also one with `split_text`); index may be a list of these.
+                embed is only made where an index needs vectors.  fuse is "rrf" where there are several indexes
+    k           passages that a question gets;   depth   candidates that each index gives
+    top_n       candidates that are reranked.  The rest stays below them in its order, with the lowest reranked score
+                less 1, less 2, and so on
+    passages    how many of them the generator sees
+    encoding    of the documents' files
+    cache       an SQLite file in which chunks and vectors are kept by content, a Cache, or None
+    name        what the system is called; made of the stages' names by default
+    Raises      InputError for a stage or setting that does not exist; MissingExtraError
+
+    >>> p = Pipeline({"scales": "A steelyard weighs with one weight.", "sea": "A whale swims."}, k=1)
+    >>> p.search("What weighs?")[0].chunk_id
+    'scales#1'
+    """
+
+    def __init__(
+        self,
+        documents: Given,
+        *,
+        chunk: Any = "recursive",
+        embed: Any = "lsa",
+        index: Any = "bm25",
+        fuse: Any = None,
+        rerank: Any = None,
+        generate: Any = None,
+        k: int = 10,
+        depth: int = 100,
+        top_n: int = 50,
+        passages: int = 5,
+        encoding: str = "utf-8",
+        cache: str | Path | Store | None = None,
+        name: str | None = None,
+    ) -> None:
+        rerank, top_n = _without(rerank, "top_n", top_n)
+        generate, passages = _without(generate, "passages", passages)
+        for what, count in (("k", k), ("depth", depth), ("top_n", top_n), ("passages", passages)):
+            if not isinstance(count, int) or count < 1:
+                raise InputError(f"{what} must be a whole number from 1, not {count!r}")
+        if k > depth:
+            raise InputError(f"k is {k}, but each index gives depth = {depth} candidates; raise depth")
+        indexes = list(index) if isinstance(index, list | tuple) else [index]
+        if not indexes or any(one is None or one == "none" for one in indexes):
+            raise InputError('index must name one or several, e.g. "bm25" or ["bm25", "dense"]')
+        if fuse is None and len(indexes) > 1:
+            fuse = "rrf"
+        self.k, self.depth, self.top_n, self.n_passages, self.encoding = k, depth, top_n, passages, encoding
+        self.name = name or default_name([_name_of(one) for one in indexes], _name_of(rerank) if rerank else None)
+        self.notes: list[str] = []
+        self._given = documents
+        self._cache = cache
+        self._where: Config | None = None
+        self._indexes: list[Index] = [_made("index", one) for one in indexes]
+        self._search_names = _search_names([_name_of(one) for one in indexes])
+        needs_vectors = any(one.needs_vectors for one in self._indexes)
+        self._chunker = _made("chunk", chunk)
+        self._embedder: Embedder | None = _made("embed", embed) if needs_vectors else None
+        self._fuser: Fuser | None = _made("fuse", fuse)
+        self._reranker: Reranker | None = _made("rerank", rerank)
+        self._generator: Generator | None = _made("generate", generate)
+        if self._chunker is None or (needs_vectors and self._embedder is None):
+            missing = "chunk" if self._chunker is None else "embed"
+            raise InputError(f"{missing} cannot be none; leave it away for the default")
+        if self._fuser is None and len(indexes) > 1:
+            raise InputError(f"{len(indexes)} indexes need a fuse stage; leave fuse out for rrf")
+        self._prepared = False
+        self._embedder_key = ""
+        self._open: Store | None = None
+        self._query_vectors: dict[str, tuple[Vectors, float]] = {}
+        self._new_queries: dict[bytes, tuple[Vectors, float]] = {}
+        self._json: dict[int, tuple[bytes, bytes]] = {}
+
+    @classmethod
+    def read(cls, config: str | Path | Config) -> Self:
+        """The pipeline of a configuration file, or of a Config.
+
+        Raises   InputError with the file and line of what is wrong.
+        """
+        config = config if isinstance(config, Config) else Config.read(config)
+        if config.documents is None:
+            raise InputError(f"{config.where or 'the configuration'}: is of a [target], not of a pipeline")
+        made = {role: _told(config, role, getattr(config, role)) for role in ("chunk", "fuse", "rerank", "generate")}
+        indexes = [_told(config, "index", one) for one in config.index]
+        needs_vectors = any(one.needs_vectors for one in indexes)
+        pipeline = cls(
+            config.documents, **made, index=indexes,
+            embed=_told(config, "embed", config.embed) if needs_vectors else None,
+            k=config.k, depth=config.depth, top_n=config.top_n, passages=config.passages, encoding=config.encoding,
+            cache=config.cache, name=config.name,
+        )  # fmt: skip
+        pipeline._where = config
+        pipeline._search_names = _search_names([one.kind for one in config.index])
+        return pipeline
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """What was loaded."""
+        self.prepare()
+        return self._chunks.documents
+
+    @property
+    def chunks(self) -> Chunks:
+        """All chunks."""
+        self.prepare()
+        return self._chunks
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds chunks and questions, ready for use; None where no index needs vectors."""
+        self.prepare()
+        return self._embedder
+
+    @property
+    def corpus(self) -> Chunks:
+        """All chunks, for a run."""
+        return self.chunks
+
+    @cached_property
+    def fingerprint(self) -> Mapping[str, str]:
+        """Short digests of the corpus and of each stage; "all" is the one of all of them, with k and depth.
+
+        A chunker is told by its settings and by the chunks that it made, an embedder that learns from the corpus by
+        its settings and by the chunks' texts.
+        """
+        self.prepare()
+        known = {role: described.digest for role, described in self._described.items()}
+        absent = digest(None)
+        parts = {
+            "corpus": corpus_digest(self._chunks.documents),
+            "chunk": digest(known["chunk"], chunks_digest(self._chunks)),
+            "embed": self._embedder_key or absent,
+            "index": digest([known[name] for name in self._search_names]),
+            "fuse": known.get("fuse", absent),
+            "rerank": digest(known["rerank"], self.top_n) if "rerank" in known else absent,
+            "generate": digest(known["generate"], self.n_passages) if "generate" in known else absent,
+        }
+        return parts | {"all": digest(parts, self.k, self.depth)}
+
+    @cached_property
+    def _described(self) -> dict[str, Description]:
+        """Each stage by its role, an index by the name of its times; as they are before they are used."""
+        stages: dict[str, object] = {
+            "chunk": self._chunker, "embed": self._embedder, "fuse": self._fuser, "rerank": self._reranker,
+            "generate": self._generator, **dict(zip(self._search_names, self._indexes, strict=True)),
+        }  # fmt: skip
+        return {role: describe(stage) for role, stage in stages.items() if stage is not None}
+
+    def resolved(self) -> Mapping[str, Any]:
+        """The configuration, without secrets."""
+        if self._where is not None:
+            return self._where.resolved()
+        roles = {
+            "chunk": self._chunker, "embed": self._embedder, "fuse": self._fuser, "rerank": self._reranker,
+            "generate": self._generator,
+        }  # fmt: skip
+        made: dict[str, Any] = {"name": self.name, "k": self.k, "depth": self.depth, "encoding": self.encoding}
+        if isinstance(self._given, str | Path):
+            made["documents"] = str(self._given)
+        made["index"] = [_table_of(index) for index in self._indexes]
+        made |= {role: None if stage is None else _table_of(stage) for role, stage in roles.items()}
+        blotted: dict[str, Any] = without_secrets(made | {"top_n": self.top_n, "passages": self.n_passages})
+        return blotted
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Load, chunk, embed and build the indexes; a second call does nothing.
+
+        Raises   InputError for documents that cannot be read or give no chunk; StageError where embedding fails; what
+                 was computed by then is in the cache.
+        """
+        if self._prepared:
+            return
+        tell = progress or (lambda stage, done, total: None)
+        described = self._described
+        documents = loaded(self._given, self.encoding, self._note, tell)
+        with self._open_cache() as cache:
+            self._chunks = chunked(documents, self._chunker, described["chunk"], cache, self._note, tell)
+            vectors = None
+            if self._embedder is not None:
+                vectors, self._embedder_key = embedded(
+                    self._chunks.texts, self._embedder, described["embed"], cache, tell
+                )  # fmt: skip
+        for i, index in enumerate(self._indexes):
+            tell("index", i, len(self._indexes))
+            index.build(self._chunks.texts, vectors if index.needs_vectors else None)
+        tell("index", len(self._indexes), len(self._indexes))
+        # Ranks of ids in descending order of bytes: what settles equal scores.
+        ids = [id.encode("utf-8", "surrogatepass") for id in self._chunks.ids]
+        self._tie_rank = np.empty(len(ids), np.int64)
+        self._tie_rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
+        if self.k > len(self._chunks):
+            self._note(f"k is {self.k}, but there are only {len(self._chunks)} chunks: questions get fewer results")
+        self._prepared = True
+
+    def search(self, query: str) -> list[Passage]:
+        """At most k passages for a question; nothing is generated.
+
+        Raises   InputError for an empty question; StageError.
+        """
+        positions, scores = self._found(query, _Clock())
+        return self._passages(positions, scores, len(positions))
+
+    def ask(self, query: str) -> Reply:
+        """Passages and answer for a question.
+
+        Raises   InputError for an empty question; StageError.
+        """
+        positions, scores, answer, latency_ms = self._asked(query)
+        return Reply(tuple(self._passages(positions, scores, len(positions))), answer, latency_ms)
+
+    def run(
+        self,
+        questions: str | Path | Iterable[Any],
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> RunFolder:
+        """Ask all questions and write a run folder; see `steelyard.rag.running.run`."""
+        return run(self, questions, folder, overwrite=overwrite, progress=progress)
+
+    @contextmanager
+    def session(self, queries: Sequence[str]) -> Iterator[None]:
+        """While it is open, the questions' vectors come from the cache and go there."""
+        self.prepare()
+        if self._embedder is None or not self._described["embed"].complete:
+            yield
+            return
+        with self._open_cache() as cache:
+            by_key = {text_key(query): query for query in queries}
+            known = cache.vectors(self._embedder_key, "query", list(by_key))
+            self._query_vectors = {by_key[text]: vector for text, vector in known.items()}
+            self._open = cache
+            try:
+                yield
+            finally:
+                self._open = None
+                self._query_vectors = {}
+                self._keep_queries(cache)
+
+    def record(self, query: str) -> Record:
+        """Ask a question, for a run."""
+        positions, scores, answer, latency_ms = self._asked(query)
+        pieces, between = [], b""
+        numbers = repr(scores.tolist())[1:-1].encode().split(b", ")
+        for position, number in zip(positions.tolist(), numbers, strict=False):
+            before, behind = self._json.get(position) or self._encoded(position)
+            pieces += [between, before, number, behind]
+            between = b", "
+        return Record((b"[", *pieces, b"]"), answer, latency_ms)
+
+    def _encoded(self, position: int) -> tuple[bytes, bytes]:
+        """What stands around the score of a chunk; kept, as encoding texts anew costs more than searching them."""
+        passage = self._chunks.passage(position, 0.0)
+        head = f'{{"id": {quoted(passage.chunk_id)}, "score": '
+        tail = f', "text": {quoted(passage.text)}, "doc": {quoted(passage.doc_id)}, '
+        tail += f'"start": {passage.start}, "end": {passage.end}}}'
+        self._json[position] = head.encode(), tail.encode()
+        return self._json[position]
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    @contextmanager
+    def _open_cache(self) -> Iterator[Store]:
+        if isinstance(self._cache, Cache | NoCache):
+            yield self._cache
+            return
+        store = NoCache() if self._cache is None else Cache(self._cache)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def _asked(self, query: str) -> tuple[Ints, Floats, str | None, Mapping[str, float]]:
+        clock = _Clock()
+        positions, scores = self._found(query, clock)
+        answer = None
+        if self._generator is not None:
+            passages = self._passages(positions, scores, self.n_passages)
+            clock.lap()
+            answer = self._generator.answer(query, passages)
+            clock.lap("generate")
+        return positions, scores, answer, clock.latency_ms()
+
+    def _found(self, query: str, clock: _Clock) -> Ranking:
+        """Positions and scores of at most k chunks, in canonical order."""
+        if not query.strip():
+            raise InputError("the question is empty; ask something")
+        if not self._prepared:
+            self.prepare()
+            clock.restart()
+        vector = None
+        if self._embedder is not None:
+            known = self._query_vectors.get(query)
+            if known is None:
+                vector = self._embedder.query(query)
+                self._remember(query, vector, clock.lap("embed"))
+            else:
+                vector = known[0]
+                clock.lap("embed", known[1])
+        rankings = []
+        for index, name in zip(self._indexes, self._search_names, strict=True):
+            rankings.append(index.search(query, vector if index.needs_vectors else None, self.depth))
+            clock.lap(name)
+        if self._fuser is not None:
+            positions, scores = self._fuser.fuse(rankings, self.depth)
+            clock.lap("fuse")
+        else:
+            positions, scores = rankings[0]
+        if self._reranker is None:
+            near = scores[: self.k + 1]
+            if len(near) and (near[1:] < near[:-1]).all() and math.isfinite(near[0]) and math.isfinite(near[-1]):
+                # Best first and no two alike: they are in order already.
+                return positions[: self.k], scores[: self.k]
+        positions, scores = self._ordered(positions, scores)
+        if self._reranker is not None and len(positions):
+            positions, scores = self._reranked(query, positions, scores, clock)
+        if not np.isfinite(scores).all():
+            raise StageError("a chunk's score is not a finite number; check the index and fuse stages")
+        return positions[: self.k], scores[: self.k]
+
+    def _remember(self, query: str, vector: Vectors, ms: float) -> None:
+        """Keep the vector of a question, some at a time, while a session is open."""
+        if self._open is None:
+            return
+        self._query_vectors[query] = self._new_queries[text_key(query)] = vector, ms
+        if len(self._new_queries) >= BATCH:
+            self._keep_queries(self._open)
+
+    def _keep_queries(self, cache: Store) -> None:
+        cache.keep_vectors(self._embedder_key, "query", self._new_queries)
+        self._new_queries = {}
+
+    def _ordered(self, positions: Ints, scores: Floats) -> Ranking:
+        order = np.lexsort((self._tie_rank[positions], -scores))
+        return positions[order], scores[order]
+
+    def _reranked(self, query: str, positions: Ints, scores: Floats, clock: _Clock) -> Ranking:
+        assert self._reranker is not None
+        head, tail = positions[: self.top_n], positions[self.top_n :]
+        texts = [self._chunks.texts[position] for position in head.tolist()]
+        clock.lap()
+        given = checked_scores(self._reranker, query, texts)
+        clock.lap("rerank")
+        head, given = self._ordered(head, given)
+        lowest = given[-1]
+        # A step of 1 would be lost on a score beyond 2 ** 53.
+        step = max(1.0, 2 * float(np.spacing(abs(lowest))))
+        below = lowest - step * np.arange(1, len(tail) + 1)
+        return np.concatenate([head, tail]), np.concatenate([given, below])
+
+    def _passages(self, positions: Ints, scores: Floats, n: int) -> list[Passage]:
+        pairs = zip(positions[:n].tolist(), scores[:n].tolist(), strict=True)
+        return [self._chunks.passage(position, score) for position, score in pairs]
+
+
+class _Clock:
+    """Milliseconds of each stage of one question."""
+
+    __slots__ = ("_kept", "_last", "_shift", "_start")
+
+    def __init__(self) -> None:
+        self._kept: dict[str, float] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        self._start = self._last = perf_counter()
+        self._shift = 0.0
+
+    def lap(self, stage: str | None = None, instead: float | None = None) -> float:
+        """Time since the last lap; `instead` of it another, which then counts in the total too."""
+        now = perf_counter()
+        ms = elapsed = (now - self._last) * 1000
+        if instead is not None:
+            self._shift += instead - elapsed
+            ms = instead
+        if stage is not None:
+            self._kept[stage] = ms
+        self._last = now
+        return ms
+
+    def latency_ms(self) -> dict[str, float]:
+        self._kept["total"] = (perf_counter() - self._start) * 1000 + self._shift
+        return self._kept
+
+
+def _without(stage: Any, key: str, default: int) -> tuple[Any, int]:
+    """A stage without the setting that is the pipeline's, and that setting."""
+    if isinstance(stage, Mapping) and key in stage:
+        return {name: value for name, value in stage.items() if name != key}, stage[key]
+    return stage, default
+
+
+def _made(role: Role, given: Any) -> Any:
+    """A stage, however it is given."""
+    if given is None or (isinstance(given, str) and given == "none"):
+        return None
+    if isinstance(given, str):
+        return make(role, given, {})
+    if isinstance(given, configuration.Stage):
+        return make(role, given.kind, given.settings)
+    if isinstance(given, Mapping):
+        kind = given.get("kind")
+        if not isinstance(kind, str) or not kind:
+            raise InputError(f"{role} is a dict without `kind`, the name of the stage: {dict(given)}")
+        return None if kind == "none" else make(role, kind, {k: v for k, v in given.items() if k != "kind"})
+    return given
+
+
+def _told(config: Config, role: Role, stage: configuration.Stage | None) -> Any:
+    """A stage of a configuration; what is wrong with it is told with its line."""
+    try:
+        return _made(role, stage)
+    except InputError as error:
+        settings = stage.settings if stage is not None else {}
+        key = next(((role, name) for name in settings if name in str(error)), (role,))
+        raise InputError(f"{config.line(*key)}{error}") from error
+
+
+def _name_of(given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping):
+        return str(given.get("kind"))
+    return given.kind if isinstance(given, configuration.Stage) else type(given).__name__.lower()
+
+
+def _table_of(stage: object) -> dict[str, Any]:
+    return {"kind": f"{type(stage).__module__}:{type(stage).__qualname__}", **settings_of(stage)}
+
+
+def _search_names(kinds: Sequence[str]) -> list[str]:
+    """What the times of the indexes are called: search for one, search.NAME for several, with a number if repeated."""
+    if len(kinds) == 1:
+        return ["search"]
+    return [
+        f"search.{kind}" + (f".{kinds[: i + 1].count(kind)}" if kinds[:i].count(kind) else "")
+        for i, kind in enumerate(kinds)
+    ]

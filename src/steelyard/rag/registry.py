@@ -1,0 +1,146 @@
+"""Which stages there are: names to makers, and `module:object` for a stage of the user's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import importlib.metadata
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+from steelyard.errors import InputError
+
+Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
+ROLES: tuple[Role, ...] = ("chunk", "embed", "index", "fuse", "rerank", "generate")
+_BUILTIN = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")
+_makers: dict[tuple[str, str], Callable[..., Any]] = {}
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def stage(role: Role, name: str) -> Callable[[T], T]:
+    """Register a class (or function) that makes a stage; its parameters are the settings of the configuration file.
+
+    Raises   InputError when the name is taken by another maker.
+    """
+
+    def register(maker: T) -> T:
+        known = _makers.get((role, name))
+        if known is not None and (known.__module__, known.__qualname__) != (maker.__module__, maker.__qualname__):
+            raise InputError(f"a {role} stage called {name!r} exists; choose another name")
+        _makers[role, name] = maker
+        return maker
+
+    return register
+
+
+@cache
+def _load() -> None:
+    for module in _BUILTIN:
+        importlib.import_module(f"steelyard.rag.{module}")
+    for plugin in importlib.metadata.entry_points(group="steelyard.stages"):
+        plugin.load()
+
+
+def names(role: Role) -> list[str]:
+    """All registered stages of a role."""
+    _load()
+    return sorted(name for known_role, name in _makers if known_role == role)
+
+
+def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
+    """A stage by registered name or as `module:object`, with its settings.
+
+    An object that is not callable is taken as it is and accepts no settings.
+    Raises   InputError for an unknown name or setting, with the nearest ones.
+    """
+    maker = _imported(role, kind) if ":" in kind else _registered(role, kind)
+    if not callable(maker):
+        if settings:
+            raise InputError(f"{role} {kind}: is an object, not a class; it takes no settings ({', '.join(settings)})")
+        return maker
+    check_settings(role, kind, maker, settings)
+    try:
+        return maker(**settings)
+    except TypeError as error:
+        raise InputError(f"{role} {kind}: {error}; check its settings") from error
+
+
+def _registered(role: Role, kind: str) -> Callable[..., Any]:
+    _load()
+    if (role, kind) not in _makers:
+        near = difflib.get_close_matches(kind, names(role), n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names(role))}"
+        raise InputError(f"no {role} stage is called {kind!r}; {hint} (your own: module:object)")
+    return _makers[role, kind]
+
+
+def _imported(role: Role, kind: str) -> Any:
+    return import_object(kind, f"{role} stage")
+
+
+def import_object(path: str, what: str) -> Any:
+    """The object behind `module:object`; modules of the working folder are found too.
+
+    Raises   InputError saying which half is wrong.
+    """
+    module_name, _, attribute = path.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise InputError(f"{what} {path!r}: {module_name} cannot be imported: {error}") from error
+        raise InputError(
+            f"{what} {path!r}: there is no module {module_name!r} in the working folder or installed; "
+            "expected module:object"
+        ) from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found), n=2, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "check its spelling"
+            raise InputError(f"{what} {path!r}: {module_name} has no {part!r}; {hint}")
+        found = getattr(found, part)
+    return found
+
+
+_KINDS = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
+
+
+def check_settings(role: str, kind: str, maker: Callable[..., Any], settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a maker does not take, with the nearest name, and plain values of a wrong type.
+
+    Raises   InputError.
+    """
+    parameters = inspect.signature(maker).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    for key, value in settings.items():
+        if key not in parameters:
+            near = difflib.get_close_matches(key, parameters, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(parameters) or 'none'}"
+            raise InputError(f"{role} {kind}: takes no setting {key!r}; {hint}")
+        annotation = parameters[key].annotation
+        wanted = _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+        if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted)):
+            raise InputError(f"{role} {kind}: {key} must be of type {wanted[-1].__name__}, not {value!r}")
+
+
+def settings_of(stage: object) -> dict[str, Any]:
+    """The public settings of a stage, for its fingerprint: dataclass fields, else public attributes.
+
+    A field whose metadata say {"fingerprint": False} changes no result, and is left out.
+    """
+    pairs: Iterator[tuple[str, Any]]
+    if dataclasses.is_dataclass(stage):
+        fields = (f for f in dataclasses.fields(stage) if f.init and f.metadata.get("fingerprint") is not False)
+        pairs = ((f.name, getattr(stage, f.name)) for f in fields)
+    else:
+        pairs = ((name, value) for name, value in vars(stage).items()) if hasattr(stage, "__dict__") else iter(())
+    plain = (str, int, float, bool, type(None), list, tuple, dict)
+    return {name: value for name, value in pairs if not name.startswith("_") and isinstance(value, plain)}

@@ -1,0 +1,95 @@
+"""Question and text looked at together: a reranker that needs no model, and the check of what any reranker gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from steelyard.arrays import Floats
+from steelyard.errors import InputError, StageError
+from steelyard.rag.registry import stage
+from steelyard.rag.stages import Reranker
+from steelyard.text.tokens import Tokenizer
+
+
+@stage("rerank", "lexical")
+@dataclass(frozen=True)
+class Lexical:
+    """Share of the question's words, and of its pairs of neighbouring words, that occur in the text.
+
+    score = (1 - pairs) * share of its distinct words + pairs * share of its distinct pairs of neighbours; a question
+    of one word has no pairs, and the words alone count.
+
+    pairs      weight of the pairs, 0 to 1
+    chinese, stem, stopwords   see `Tokenizer`; stop words are left out by default, as all words count alike here
+
+    A text's score does not depend on the others.  How often a word occurs, and how rare it is, does not count, so this
+    helps a ranking that ignores words (LSA on Chinese) more than one that weighs them already (BM25).
+
+    >>> Lexical(stem="none").scores("Weigh the load", ["I weigh my load.", "The load that you weigh", "A whale"])
+    [1.0, 0.5, 0.0]
+    """
+
+    pairs: float = 0.5
+    chinese: Literal["words", "bigrams"] = "bigrams"
+    stem: Literal["english", "none"] = "english"
+    stopwords: bool = True
+    _tokenizer: Tokenizer = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.pairs <= 1:
+            raise InputError(f"rerank lexical: pairs must lie between 0 and 1, not {self.pairs!r}")
+        tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
+        object.__setattr__(self, "_tokenizer", tokenizer)
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """(n,) one score in [0, 1] a text; all 0 for a question without words."""
+        asked = self._tokenizer.tokens(query)
+        words, pairs = set(asked), _neighbours(asked)
+        told = self._tokenizer.many(texts)
+        shares = [_share(words, set(tokens)) for tokens in told]
+        if not pairs:
+            return shares
+        return [
+            (1 - self.pairs) * share + self.pairs * _share(pairs, _neighbours(tokens))
+            for share, tokens in zip(shares, told, strict=True)
+        ]
+
+
+def _neighbours(tokens: Sequence[str]) -> set[tuple[str, str]]:
+    return set(pairwise(tokens))
+
+
+def _share(asked: Set[object], told: Set[object]) -> float:
+    return len(asked & told) / len(asked) if asked else 0.0
+
+
+def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> Floats:
+    """(n,) what a reranker gives, where it gives one finite score a text; no text asks nothing of it.
+
+    Raises   StageError saying how many scores came, or which of them is no finite number; and whatever the reranker
+             raises itself.
+    """
+    if not len(texts):
+        return np.empty(0, np.float64)
+    name = type(reranker).__name__
+    given = reranker.scores(query, texts)
+    try:
+        scores = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise StageError(f"reranker {name} gave something else than numbers ({error}); expected one a text") from error
+    if scores.shape != (len(texts),):
+        got = f"{len(scores)} scores" if scores.ndim == 1 else f"scores of shape {scores.shape}"
+        raise StageError(f"reranker {name} gave {got} for {len(texts)} texts; expected one a text")
+    odd = np.flatnonzero(~np.isfinite(scores))
+    if len(odd):
+        raise StageError(
+            f"reranker {name} gave {scores[odd[0]]} for text {odd[0] + 1} of {len(texts)}"
+            + (f", and {len(odd) - 1} more such" if len(odd) > 1 else "")
+            + "; expected finite scores"
+        )
+    return scores

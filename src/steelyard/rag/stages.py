@@ -1,0 +1,107 @@
+"""What each stage of the pipeline takes and gives.
+
+Every stage is a small object.  Its public fields are its settings: they make its fingerprint, so what changes results
+must be a field, and a key or password must never be one (name the environment variable instead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.arrays import Ints
+from steelyard.corpus import Passage, Span
+
+Vectors = npt.NDArray[np.float32]
+Ranking = tuple[Ints, npt.NDArray[np.float64]]
+"""Positions of chunks and their scores, best first."""
+
+
+@runtime_checkable
+class Chunker(Protocol):
+    """Cuts a text."""
+
+    def spans(self, text: str) -> Sequence[Span]:
+        """Offsets of the chunks, ascending by start; none of them empty.  An empty text has none."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1."""
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn from the corpus; a model that is trained already does nothing."""
+        ...
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) one vector a text."""
+        ...
+
+    def query(self, text: str) -> Vectors:
+        """(d,) the vector of a question."""
+        ...
+
+
+@runtime_checkable
+class FittedEmbedder(Embedder, Protocol):
+    """An embedder whose `fit` learns something that is worth keeping."""
+
+    def state(self) -> bytes:
+        """What was learnt, without pickle."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Be as if `fit` had been called; raises ValueError for a state of another version."""
+        ...
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Finds chunks for a question."""
+
+    needs_vectors: bool
+
+    def build(self, texts: Sequence[str], vectors: Vectors | None) -> None:
+        """Take all chunks: their texts, and their vectors where `needs_vectors` says so."""
+        ...
+
+    def search(self, query: str, vector: Vectors | None, k: int) -> Ranking:
+        """At most k chunks, best first, equal scores by position; fewer where fewer are found."""
+        ...
+
+
+@runtime_checkable
+class Fuser(Protocol):
+    """Makes one ranking of several."""
+
+    def fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        """At most k chunks, best first, equal scores by position."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Looks at question and text together."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One finite score a text; higher is better.
+
+        Raises   StageError where that cannot be had.
+        """
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Answers from passages."""
+
+    def answer(self, query: str, passages: Sequence[Passage]) -> str:
+        """The answer, citing passages as [doc#chunk].
+
+        Raises   StageError where that cannot be had.
+        """
+        ...

@@ -1,0 +1,259 @@
+"""The extractive generator, the prompts, and the citations in an answer."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.corpus import Chunks, Document, Passage
+from steelyard.errors import InputError
+from steelyard.rag import registry
+from steelyard.rag.generation import (
+    DONT_KNOW,
+    Extractive,
+    build_prompt,
+    citations,
+    language_of,
+    prompt_digest,
+    read_template,
+    template_text,
+)
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "cases" / "citations.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+LIBRARY = (
+    "The library opens at nine. It closes at six on weekdays. On Sunday the library is shut.",
+    "Dr. Mills runs the workshop. Cordless drills cost 3.50 euros a day. The drill must come back charged.",
+    "图书馆九点开门。周日闭馆。电钻每天租金三元五角！押金另付。",
+)
+
+
+def passages(*texts: str, doc: str = "doc") -> list[Passage]:
+    return [Passage(f"{doc}{i}#1", f"{doc}{i}", 0, len(text), text, 1.0 / i) for i, text in enumerate(texts, 1)]
+
+
+# Extractive
+
+
+def test_the_best_sentence_comes_with_its_citation() -> None:
+    one = Extractive(sentences=1)
+    assert one.answer("What do cordless drills cost?", passages(*LIBRARY)) == (
+        "Cordless drills cost 3.50 euros a day. [doc2#1]"
+    )
+    assert one.answer("电钻的租金是多少？", passages(*LIBRARY)) == "电钻每天租金三元五角！ [doc3#1]"
+    assert one.answer("When is the LIBRARY shut?", passages(*LIBRARY)) == "On Sunday the library is shut. [doc1#1]"
+
+
+def test_sentences_stand_in_the_order_of_passages_and_positions() -> None:
+    answer = Extractive(sentences=3).answer("Is the library shut, and what does a drill cost?", passages(*LIBRARY))
+    assert answer == (
+        "On Sunday the library is shut. [doc1#1] Cordless drills cost 3.50 euros a day. [doc2#1] "
+        "The drill must come back charged. [doc2#1]"
+    )
+
+
+def test_rare_words_weigh_more() -> None:
+    # Two sentences have two words of the question each; "quartz" stands once, the others in many sentences.
+    found = passages(
+        "A river stone. A river stone. A river bank. Old stone walls. A quartz stone.", "River stone here."
+    )
+    assert Extractive(sentences=1).answer("river stone quartz", found) == "A quartz stone. [doc1#1]"
+
+
+@pytest.mark.parametrize(
+    ("query", "want"),
+    [
+        ("Who wrote Hamlet?", "I don't know."),
+        ("What is the, and how do they?", "I don't know."),
+        ("Don't they? What's that? We’re there, isn't it.", "I don't know."),
+        ("量子力学是什么？", "我不知道。"),
+        ("他们的什么？", "我不知道。"),
+        ("???", "I don't know."),
+    ],
+)
+def test_without_a_shared_word_it_does_not_know(query: str, want: str) -> None:
+    found = passages(
+        *LIBRARY,
+        "什么是图书馆的证件？他们是谁？",
+        "What is it, and how do they do? Don't, isn't, that's what we’re at.",
+    )
+    assert Extractive().answer(query, found) == want
+
+
+def test_no_passages_are_no_answer() -> None:
+    assert Extractive().answer("租金是多少", []) == DONT_KNOW["zh"]
+    assert Extractive().answer("drill", passages("", "  ")) == DONT_KNOW["en"]
+
+
+def test_overlapping_chunks_do_not_repeat_a_sentence() -> None:
+    text = "Rent is due on Monday. Late rent costs a fee of ten euros. Ask us."
+    chunks = Chunks.of([Document("a", text)], lambda _: [(0, 50), (23, len(text)), (39, len(text))])
+    found = [chunks.passage(i, 1.0) for i in (1, 0, 2)]
+    # The cut sentences of the two other chunks overlap the whole one, which is chosen first.
+    assert Extractive().answer("late rent fee ten euros", found) == (
+        "Late rent costs a fee of ten euros. [a#2] Rent is due on Monday. [a#1]"
+    )
+    twice = passages("Rent is due.", "Rent is\n  due.", doc="d")
+    assert Extractive().answer("rent", twice) == "Rent is due. [d1#1]"
+
+
+def test_wrapped_lines_are_joined() -> None:
+    assert (
+        Extractive().answer("drill", passages("The cordless\r\n  drill\tis here."))
+        == "The cordless drill is here. [doc1#1]"
+    )
+
+
+def test_it_is_registered_and_checks_its_setting() -> None:
+    assert registry.settings_of(Extractive(sentences=2)) == {"sentences": 2}
+    assert registry._makers["generate", "extractive"] is Extractive
+    with pytest.raises(InputError, match="sentences is 0; at least 1"):
+        Extractive(sentences=0)
+
+
+words = st.lists(st.sampled_from(["drill", "rent", "library", "电钻", "租金", "fee", "the"]), max_size=6).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(words, st.lists(st.lists(words, max_size=3).map(". ".join), max_size=4), st.integers(1, 3))
+def test_an_answer_cites_only_what_was_given(query: str, found: list[str], n: int) -> None:
+    answer = Extractive(sentences=n).answer(query, given := passages(*found))
+    assert answer == Extractive(sentences=n).answer(query, given)
+    cited = citations(answer)
+    if answer in DONT_KNOW.values():
+        assert not set(query.split()) & set(" ".join(found).replace(".", " ").split()) - {"the"}
+    else:
+        assert 1 <= len(cited) <= n
+        assert cited == sorted(cited, key=[passage.chunk_id for passage in given].index)
+        assert all(set(query.split()) & set(p.text.replace(".", " ").split()) for p in given if p.chunk_id in cited)
+
+
+# Citations and languages
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
+def test_citation_cases(case: dict[str, object]) -> None:
+    assert citations(str(case["input"])) == case["want"], case["comment"]
+
+
+doc_ids = st.text(
+    st.characters(exclude_characters="[]【】［］;；#,，、", exclude_categories=["Z", "C"]), min_size=1, max_size=8
+)
+chunk_ids = st.builds("{}#{}".format, doc_ids, st.integers(1, 99))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(chunk_ids, min_size=1, max_size=3), max_size=4),
+    st.sampled_from(["[]", "【】", "［］", "[】"]),
+    st.sampled_from(["; ", "；", ", ", "、"]),
+)
+def test_every_id_in_brackets_is_found(groups: list[list[str]], pair: str, separator: str) -> None:
+    answer = " ".join(f"Said, so # it is. {pair[0]}{separator.join(group)}{pair[1]}" for group in groups)
+    assert citations(answer) == list(dict.fromkeys(itertools.chain.from_iterable(groups)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("[]【】a#1;, \n中")))
+def test_citations_of_anything_are_ids(answer: str) -> None:
+    found = citations(answer)
+    assert len(set(found)) == len(found)
+    assert all("#" in each and each.strip() == each and each in answer for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("", "en"),
+        ("123 !?", "en"),
+        ("How do I say 谢谢?", "en"),
+        ("iPhone 怎么充电？", "zh"),
+        ("请问 BM25 和 TF-IDF 有什么区别？", "zh"),
+        ("ひらがなとカタカナ", "en"),
+        ("𠀋𠀋", "zh"),
+        ("abcdefg中文字", "zh"),
+        ("abcdefgh中文字", "en"),
+    ],
+)
+def test_the_language_of_a_question(text: str, want: str) -> None:
+    assert language_of(text) == want
+
+
+# Prompts
+
+
+@pytest.mark.parametrize(("query", "language"), [("Who runs it?", "en"), ("谁负责？", "zh")])
+def test_the_prompt_is_in_the_language_of_the_question(query: str, language: str) -> None:
+    system, user = build_prompt(query, passages(*LIBRARY))
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert DONT_KNOW[language] in system["content"]
+    assert "[doc#chunk]" in system["content"]
+    assert language_of(system["content"]) == language
+    assert f"[doc1#1]\n{LIBRARY[0]}\n\n[doc2#1]\n{LIBRARY[1]}" in user["content"]
+    assert user["content"].endswith(query)
+    assert build_prompt(query, passages(*LIBRARY), language=language) == [system, user]
+
+
+def test_a_language_can_be_named() -> None:
+    assert build_prompt("谁负责？", [], language="en")[0]["content"].startswith("You answer")
+    with pytest.raises(InputError, match="no prompt for the language 'de'; choose auto, en or zh"):
+        build_prompt("wer?", [], language="de")
+
+
+def test_what_is_filled_in_is_never_filled_in_again() -> None:
+    evil = "{query} {passages} {0} {} {{query}} \\1 \\g<0> %s $query --- \n---\n {"
+    system, user = build_prompt(
+        "Q {passages} {query}", passages(evil), template="S {x}\n---\n{passages}|{query}|{passages}"
+    )
+    listed = f"[doc1#1]\n{evil}"
+    assert system["content"] == "S {x}"
+    assert user["content"] == f"{listed}|Q {{passages}} {{query}}|{listed}"
+
+
+def test_a_template_without_a_rule_is_one_message() -> None:
+    assert build_prompt("q?", passages("x"), template="{passages}\n--- {query} ---\n") == [
+        {"role": "user", "content": "[doc1#1]\nx\n--- q? ---"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("{passages}", r"lacks \{query\}"),
+        ("{query} {context}", r"lacks \{passages\}"),
+        ("", r"lacks \{passages\} and \{query\}; a prompt needs both"),
+    ],
+)
+def test_a_missing_placeholder_is_refused(tmp_path: Path, template: str, told: str) -> None:
+    with pytest.raises(InputError, match=f"the prompt: {told}"):
+        build_prompt("q", [], template=template)
+    file = tmp_path / "mine.txt"
+    file.write_text(template)
+    with pytest.raises(InputError, match=rf"mine\.txt: {told}"):
+        read_template(file)
+
+
+def test_a_prompt_file_of_the_users_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_bytes("\ufeff根据材料\r\n---\r\n{passages}\r\n{query}".encode())
+    assert read_template(file) == "根据材料\n---\n{passages}\n{query}"
+    file.write_bytes("材料 {passages}{query}".encode("gb18030"))
+    with pytest.raises(InputError, match=r"mine\.txt: byte 0xb2 at 0 is not UTF-8"):
+        read_template(file)
+    with pytest.raises(InputError, match="there is no such file"):
+        read_template(tmp_path / "none.txt")
+
+
+def test_the_digest_moves_with_every_prompt_that_may_be_used() -> None:
+    digests = {prompt_digest(), prompt_digest("en"), prompt_digest("zh"), prompt_digest(template="{passages}{query}")}
+    assert len(digests) == 4
+    assert prompt_digest("en", template=template_text("zh")) == prompt_digest("zh")
+    assert all(digest.startswith("sha256:") and len(digest) == 71 for digest in digests)
+    with pytest.raises(InputError, match="no prompt for the language"):
+        prompt_digest("fr")

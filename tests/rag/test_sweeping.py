@@ -1,0 +1,325 @@
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from steelyard.errors import InputError, MeasureError
+from steelyard.evaluation import evaluate
+from steelyard.rag.config import Config
+from steelyard.rag.sweeping import MEASURES, Swept, grid, setting_text, sweep
+from tests.rag import small
+
+# Stages that count what they are asked, across all pipelines of a sweep; the configurations name them.
+EMBEDDED: list[str] = []
+RERANKED: list[str] = []
+
+
+class Counted(small.Letters):
+    def documents(self, texts: Sequence[str]) -> np.ndarray:
+        EMBEDDED.extend(texts)
+        return super().documents(texts)
+
+
+def counted() -> Counted:
+    return Counted()
+
+
+class Counting(small.Shortest):
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        RERANKED.append(query)
+        return super().scores(query, texts)
+
+
+def counting() -> Counting:
+    return Counting()
+
+
+def tired() -> small.Shortest:
+    return small.Shortest(_fail_on="whale")
+
+
+HERE = "tests.rag.test_sweeping"
+BASE = {
+    "documents": "documents", "questions": "questions.jsonl", "k": 2, "name": "mine",
+    "chunk": "tests.rag.small:Stops", "index": "tests.rag.small:Common",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    EMBEDDED.clear()
+    RERANKED.clear()
+    return small.write(tmp_path)
+
+
+def configured(folder: Path, varied: dict[str, object], **more: object) -> Config:
+    return Config.of({**BASE, **more, "sweep": varied}, base=folder)
+
+
+def test_a_grid_has_every_combination_and_k_shares_a_run(folder: Path) -> None:
+    varied = {"chunk.size": [300, 100], "index": ["bm25", "dense", ["bm25", "dense"]], "k": [5, 1, 5]}
+    trials = grid(configured(folder, varied, chunk={"kind": "recursive", "overlap": 10}))
+    assert [(t.settings["chunk.size"], setting_text(t.settings["index"])) for t in trials] == [
+        (300, "bm25"), (300, "dense"), (300, "bm25+dense"), (100, "bm25"), (100, "dense"), (100, "bm25+dense")
+    ]  # fmt: skip
+    assert {t.ks for t in trials} == {(1, 5)}
+    assert {t.config.k for t in trials} == {5}
+    last = trials[-1].config
+    assert last.name == "size=100-index=bm25+dense"
+    assert last.folder == folder / "runs" / "mine-sweep" / "size=100-index=bm25+dense"
+    assert [stage.kind for stage in last.index] == ["bm25", "dense"]
+    assert last.fuse.kind == "rrf"
+    assert last.chunk.settings["size"] == 100
+
+
+def test_k_beyond_the_depth_deepens_the_search(folder: Path) -> None:
+    assert [t.config.depth for t in grid(configured(folder, {"k": [5, 300]}))] == [300]
+    assert [t.config.depth for t in grid(configured(folder, {"depth": [2, 9]}))] == [2, 9]
+
+
+def test_what_is_repeated_is_run_once(folder: Path) -> None:
+    assert len(grid(configured(folder, {"rerank": ["lexical", "none", "lexical"]}))) == 2
+    assert len(grid(configured(folder, {"rerank": "lexical"}))) == 1
+
+
+def test_folders_of_odd_values_are_kept_apart(folder: Path) -> None:
+    addresses = ["http://h/a/b", "http://h/a_b", "http://h/a:b", f"http://h/{'x' * 300}"]
+    trials = grid(configured(folder, {"rerank": [{"kind": "http", "url": url} for url in addresses]}))
+    names = [trial.config.folder.name for trial in trials]
+    assert len(set(names)) == 4
+    assert all(len(name.encode()) < 120 and "/" not in name for name in names)
+
+
+def test_secrets_stay_out_of_names(folder: Path) -> None:
+    shown = setting_text({"kind": "http", "url": "http://me:hunter2@host/x", "api_key": "hunter2"})
+    assert "hunter2" not in shown
+    assert shown.startswith("http ")
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("", "line 6: there is nothing to vary"),
+        ("k = []", "line 6: there is nothing to vary"),
+        ("index = []", "line 6: there is nothing to vary"),
+        ("k = 0", "line 7: k must be whole numbers from 1, not [0]"),
+        ("k = [true]", "line 7: k must be whole numbers from 1, not [True]"),
+        ("k = [2.5]", "line 7: k must be whole numbers from 1, not [2.5]"),
+        ('indx = ["bm25"]', "line 7: sweep: there is no setting 'indx'; did you mean index?"),
+        ('folder = ["a", "b"]', "line 7: sweep: 'folder' cannot vary"),
+        ("weigh.min_gain = [1, 2]", "line 7: sweep: 'weigh' cannot vary"),
+        ('index = ["bm25", "bm26"]', "line 6: index = bm26: no index stage is called 'bm26'; did you mean bm25?"),
+        ("chunk.siz = [9]", "line 6: chunk.siz = 9: chunk recursive: takes no setting 'siz'; did you mean size?"),
+        ("chunk.size = [900, -5]", "line 6: chunk.size = -5: chunk recursive: size must be a whole number"),
+        ('chunk.size = ["big"]', "size must be of type int, not 'big'"),
+        ("rerank.top_n = [5]", "line 6: rerank.top_n = 5: rerank.top_n: there is no rerank stage"),
+        ("index = [[]]", "index is an empty list"),
+        ("depth = [1]", "line 6: depth = 1: k is 2, but each index gives depth = 1 candidates"),
+    ],
+)
+def test_a_bad_table_is_told_before_anything_is_run(table: str, reason: str, folder: Path) -> None:
+    path = folder / "mine.toml"
+    path.write_text(f'documents = "documents"\nquestions = "questions.jsonl"\nk = 2\n\n\n[sweep]\n{table}\n')
+    with pytest.raises(InputError) as caught:
+        sweep(Config.read(path))
+    assert str(caught.value).startswith(f"{path}, line ")
+    assert reason in str(caught.value)
+    assert not (folder / "runs").exists()
+
+
+def test_what_else_cannot_be_swept(folder: Path) -> None:
+    with pytest.raises(InputError, match="which questions"):
+        sweep(Config.of({"documents": "documents", "sweep": {"k": [1]}}, base=folder))
+    with pytest.raises(MeasureError, match="did you mean recall"):
+        sweep(configured(folder, {"k": [1]}), measures=["recal"])
+    assert not (folder / "runs").exists()
+
+
+def test_a_sweep_weighs_each_pipeline_at_each_k(folder: Path) -> None:
+    swept = sweep(configured(folder, {"rerank": ["none", f"{HERE}:counting"], "k": [2, 1]}))
+    assert [(setting_text(s["rerank"]), s["k"]) for s in swept.settings] == [
+        ("none", 1), ("none", 2), (f"{HERE}:counting", 1), (f"{HERE}:counting", 2)
+    ]  # fmt: skip
+    assert tuple(swept.measures) == MEASURES
+    assert swept.measures[:4] == ["evidence_recall", "span_recall", "span_precision", "span_iou"]
+    assert swept.values.shape == (4, len(MEASURES), 3)
+    for row, (setting, path) in enumerate(zip(swept.settings, swept.folders, strict=True)):
+        alone = evaluate(folder / "questions.jsonl", [path], [f"{m}@{setting['k']}" for m in MEASURES])
+        np.testing.assert_array_equal(swept.values[row], alone.values[0])
+    assert swept.means().shape == (4, len(MEASURES))
+    assert [question["query"] for question in small.QUESTIONS] == RERANKED
+
+
+def test_measures_keep_the_k_that_they_say(folder: Path) -> None:
+    swept = sweep(configured(folder, {"k": [1, 2]}), measures=["MRR,recall@1", "recall", "map"])
+    assert swept.measures == ["mrr", "recall@1", "recall", "map"]
+    recall_at_1, recall = swept.values[:, 1], swept.values[:, 2]
+    np.testing.assert_array_equal(recall_at_1[0], recall_at_1[1])
+    np.testing.assert_array_equal(recall[0], recall_at_1[0])
+
+
+def test_measures_of_the_configuration_are_taken(folder: Path) -> None:
+    weigh = {"measures": ["hit_rate", "ndcg@2"], "rule": "contains"}
+    swept = sweep(configured(folder, {"k": [1, 2]}, weigh=weigh))
+    assert swept.measures == ["hit_rate", "ndcg@2"]
+    assert "A chunk holds a gold span by the rule contains." in swept.notes
+
+
+def test_pipelines_share_vectors_and_a_second_sweep_computes_nothing(folder: Path) -> None:
+    varied = {"rerank": ["none", "lexical", f"{HERE}:counting"], "k": [1, 2]}
+    config = configured(folder, varied, index="tests.rag.small:Nearest", embed=f"{HERE}:counted")
+    first = sweep(config)
+    n_chunks = sum(text.count(".") + text.count("。") for text in small.TEXTS.values())
+    assert len(EMBEDDED) == n_chunks  # one time for three pipelines
+    assert len(RERANKED) == 3
+    second = sweep(config)
+    assert (len(EMBEDDED), len(RERANKED)) == (n_chunks, 3)
+    np.testing.assert_array_equal(first.values, second.values)
+    sweep(config, overwrite=True)
+    assert (len(EMBEDDED), len(RERANKED)) == (n_chunks, 6)
+
+
+def test_an_interrupted_sweep_goes_on(folder: Path) -> None:
+    config = configured(folder, {"rerank": [f"{HERE}:counting", "lexical", "none"]})
+    seen: list[tuple[str, int, int]] = []
+
+    def stop(stage: str, done: int, total: int) -> None:
+        seen.append((stage, done, total))
+        if (stage, done) == ("pipelines", 1):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(config, progress=stop)
+    assert len(RERANKED) == 3
+    swept = sweep(config)
+    assert len(RERANKED) == 3
+    assert len(swept.settings) == 3
+
+
+def test_notes_are_said_once_and_failures_are_told(folder: Path) -> None:
+    (folder / "documents" / "empty.txt").write_text("")
+    swept = sweep(configured(folder, {"rerank": ["none", "lexical", f"{HERE}:tired"]}))
+    assert swept.notes.count("1 document is empty: empty") == 1
+    told = [note for note in swept.notes if "failed" in note]
+    assert told == [f"rerank={HERE}:tired: Questions that failed: 1 of 3 (q2); they count 0."]
+
+
+def test_gold_that_is_nowhere_is_told(folder: Path) -> None:
+    with (folder / "questions.jsonl").open("a") as file:
+        file.write(json.dumps({"qid": "q4", "query": "Lost?", "evidence": [{"text": "nowhere to be found"}]}) + "\n")
+    swept = sweep(configured(folder, {"k": [1, 2]}))
+    assert "Gold pieces that are in no chunk: 1 of 4." in swept.notes
+    assert "Questions without gold in any chunk: 1 of 4 (q4); they count 0." in swept.notes
+
+
+# Luck and holding out
+
+
+def made(values: np.ndarray, held_out: np.ndarray | None = None) -> Swept:
+    """A sweep of one measure; (rows, q) values."""
+    rows, n = values.shape
+    return Swept(
+        [{"k": i} for i in range(rows)], [Path()] * rows, ["ndcg"], values[:, None],
+        [str(q) for q in range(n)], np.zeros(n, bool) if held_out is None else held_out, [],
+    )  # fmt: skip
+
+
+def noisy(rows: int, n: int, *, sd: float, seed: int) -> np.ndarray:
+    """Equal systems: what the question makes of all of them, and noise of each of standard deviation sd."""
+    rng = np.random.default_rng(seed)
+    return np.clip(rng.uniform(0.3, 0.7, n), 0, 1) + rng.normal(0, sd, (rows, n))
+
+
+def largest_of_normals(rows: int) -> float:
+    """Expected largest of so many standard normal numbers, by the trapezoidal rule."""
+    x = np.linspace(-8, 8, 20_001)
+    density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    below = np.cumsum(density) * (x[1] - x[0])
+    return float(np.trapezoid(x * rows * density * below ** (rows - 1), x))
+
+
+def test_luck_is_that_of_twenty_equal_systems_on_fifty_questions() -> None:
+    """Noise of .137 a question makes the best of 20 equal systems seem .036 better on 50 questions."""
+    sd = 0.036 / largest_of_normals(20) * math.sqrt(50)
+    simulated = [  # What happens to one who weighs 20 equal systems: how far the best is above the truth.
+        float(np.random.default_rng(seed).normal(0, sd, (20, 50)).mean(axis=1).max()) for seed in range(4_000)
+    ]
+    assert np.mean(simulated) == pytest.approx(0.036, abs=0.001)
+    told = [made(noisy(20, 50, sd=sd, seed=seed)).luck(seed=seed) for seed in range(20)]
+    assert np.mean(told) == pytest.approx(np.mean(simulated), abs=0.002)
+    assert max(abs(one - 0.036) for one in told) < 0.006
+
+
+def test_luck_equals_a_loop() -> None:
+    values = noisy(5, 12, sd=0.2, seed=3)
+    values[2] += 0.4  # A better one is no luckier.
+    rng = np.random.default_rng(99)
+    ahead = []
+    for _ in range(4_000):
+        drawn = rng.integers(0, 12, 12)
+        means = [sum(row[q] - row.mean() for q in drawn) / 12 for row in values]
+        ahead.append(max(means))
+    assert made(values).luck() == pytest.approx(np.mean(ahead), abs=0.004)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 12])
+def test_rows_that_are_alike_leave_nothing_to_luck(rows: int) -> None:
+    assert made(np.tile(noisy(1, 9, sd=0.3, seed=0), (rows, 1))).luck() == pytest.approx(0, abs=1e-12)
+
+
+def test_luck_is_of_the_questions_that_choose() -> None:
+    values = noisy(4, 20, sd=0.2, seed=1)
+    held_out = np.arange(20) >= 10
+    assert made(values, held_out).luck() == made(values[:, :10]).luck()
+
+
+def test_questions_without_a_value_are_left_out() -> None:
+    values = noisy(4, 10, sd=0.2, seed=2)
+    apart = np.hstack([values, np.full((4, 5), np.nan)])
+    assert made(apart).means()[:, 0] == pytest.approx(values.mean(axis=1))
+    assert made(apart).luck() == pytest.approx(made(values).luck(), abs=0.02)
+    nothing = made(np.full((3, 4), np.nan))
+    assert np.isnan(nothing.means()).all()
+    assert (nothing.luck(), nothing.best) == (0.0, 0)
+
+
+def test_the_best_is_the_first_among_equals_and_never_one_without_value() -> None:
+    values = np.array([[np.nan, np.nan], [0.2, 0.4], [0.4, 0.2]])
+    assert made(values).best == 1
+
+
+def test_half_of_the_questions_are_held_out_of_the_choice(folder: Path) -> None:
+    asked = [
+        {"qid": f"q{i}", "query": "whale sea", "evidence": [{"doc": "sea.txt", "start": 26, "end": 49}]}
+        for i in range(11)
+    ]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in asked))
+    config = configured(folder, {"k": [1, 2]})
+    one, same, other = (sweep(config, holdout=True, seed=seed) for seed in (7, 7, 8))
+    assert one.held_out.sum() == 5
+    np.testing.assert_array_equal(one.held_out, same.held_out)
+    assert (one.held_out != other.held_out).any()
+    assert not sweep(config).held_out.any()
+
+
+def test_the_best_is_chosen_on_one_half_only() -> None:
+    values = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    held_out = np.array([True, True, False, False])
+    swept = made(values, held_out)
+    assert swept.best == 1
+    assert swept.means()[:, 0].tolist() == [0.0, 1.0]
+    assert swept.means(held_out)[swept.best, 0] == 0.0
+
+
+@pytest.mark.parametrize("index", ["bm25", "dense", ["bm25", "dense"]])
+def test_real_retrievers(index: object, folder: Path) -> None:
+    pytest.importorskip("bm25s", reason="needs the extra rag")
+    pytest.importorskip("sklearn", reason="needs the extra rag")
+    varied = {"chunk.size": [40, 80], "index": [index], "rerank": ["none", "lexical"]}
+    config = Config.of({**BASE, "chunk": "sentences", "index": "bm25", "k": 3, "sweep": varied}, base=folder)
+    swept = sweep(config, measures=["evidence_recall", "span_recall"])
+    assert len(swept.settings) == 4
+    assert swept.means().min() > 0.5
