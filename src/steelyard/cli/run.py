@@ -1,0 +1,144 @@
+"""`steelyard run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.terminal import terminal_width
+from steelyard.errors import InputError
+from steelyard.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.measures import parse_all
+from steelyard.rag.config import Config
+from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.running import n_done
+from steelyard.rag.running import run as run_questions
+from steelyard.rag.system import Progress, System, TargetSystem
+from steelyard.report.formats import table
+from steelyard.run_folder import RunFolder
+
+INTERRUPTED = 130
+
+
+def run(
+    config: Path | None, *, documents: Path | None, questions: Path | None, target: str | None, k: int | None,
+    measures: list[str], output: Path | None, overwrite: bool, cache: bool,
+) -> None:  # fmt: skip
+    """Run a pipeline or a target over questions, and weigh what it found."""
+    chosen = configured(
+        config, documents=documents, questions=questions, target=target, k=k, output=output, cache=cache
+    )  # fmt: skip
+    if chosen.questions is None:
+        raise InputError("which questions? Give --questions FILE, or `questions` in the configuration")
+    # A misspelt measure is told now, not after the run.
+    specs = parse_all(measures or chosen.weigh.measures or DEFAULT_MEASURES)
+    system: System = TargetSystem.read(chosen) if chosen.target else Pipeline.read(chosen)
+    begun: dict[str, int] = {}
+    try:
+        with progress_bars() as bars:
+
+            def tell(stage: str, done: int, total: int) -> None:
+                begun.setdefault(stage, done)
+                bars(stage, done, total)
+
+            folder = run_questions(system, chosen.questions, chosen.folder, overwrite=overwrite, progress=tell)
+    except KeyboardInterrupt:
+        done = n_done(chosen.folder)
+        print(
+            f"steelyard: interrupted; {done} question{'s are' if done != 1 else ' is'} done and kept. "
+            "The same command goes on from there",
+            file=sys.stderr,
+        )
+        sys.exit(INTERRUPTED)
+    _say(folder, begun.get("questions", 0))
+    weigh = chosen.weigh
+    scores = evaluate(
+        str(chosen.questions), [str(folder.path)], specs,
+        min_gain=weigh.min_gain, rule=weigh.rule or "any",
+    )  # fmt: skip
+    print(table(scores, per_query=False, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+
+
+def configured(
+    config: Path | None, *, documents: Path | None, questions: Path | None, target: str | None, k: int | None,
+    output: Path | None, cache: bool,
+) -> Config:  # fmt: skip
+    """A configuration file with what the command line changes; paths of the command line count from where it runs.
+
+    Raises   InputError where neither names what is to be run.
+    """
+    paths = {"documents": documents, "questions": questions, "folder": output}
+    given: dict[str, Any] = {key: str(Path(path).absolute()) for key, path in paths.items() if path is not None}
+    if k is not None:
+        given["k"] = k
+    if not cache:
+        given["cache"] = False
+    if target is not None:
+        given["target"] = {"url" if "://" in target else "callable": target}
+    if config is not None:
+        return Config.read(config).with_changes(given)
+    if documents is None and target is None:
+        raise InputError(
+            "what is to be run? Give a CONFIG.toml, or --documents FOLDER, or --target module:function or a URL"
+        )
+    return Config.of(given)
+
+
+def _say(folder: RunFolder, n_before: int) -> None:
+    counts = folder.manifest["counts"]
+    asked, failed = counts["questions"], counts["failed"]
+    for note in folder.manifest["notes"]:
+        print(f"Note: {note}")
+    if n_before == asked:
+        print("The run was finished before; nothing is asked again (--overwrite asks anew).")
+    elif n_before:
+        print(f"{n_before} of {asked} questions were answered before and are kept.")
+    if failed:
+        query_id, error = _first_failure(folder)
+        print(f"{failed} of {asked} questions failed; the same command asks them again. First {query_id}: {error}")
+    chunks = ""
+    if "chunks" in counts:
+        chunks = f", {counted(counts['chunks'], 'chunk')} of {counted(counts['documents'], 'document')}"
+    total = folder.manifest["latency_ms"].get("total")
+    times = f", {total['p50']:.1f} ms a question (median; 95 %: {total['p95']:.1f})" if total else ""
+    print(f"{folder.path}: {counted(asked, 'question')}{chunks}{times}\n")
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "chunk"), counted(2, "chunk")
+    ('1 chunk', '2 chunks')
+    """
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _first_failure(folder: RunFolder) -> tuple[str, str]:
+    with folder.outputs.open(encoding="utf-8") as lines:
+        return next((line["qid"], line["error"]) for line in map(json.loads, lines) if line.get("error") is not None)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Bars on standard error, where that is a terminal; else nothing is shown."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield tell

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from steelyard.cli.chat import shown
+from steelyard.corpus import Passage
+from steelyard.rag.chatting import Turn
+from tests.cli.command import complaint, printed
+from tests.rag import small
+
+pytest.importorskip("bm25s", reason="the default index needs the extra rag")
+pytest.importorskip("sklearn", reason="the default embedder needs the extra rag")
+CONFIG = """
+documents = "documents"
+questions = "questions.jsonl"
+chunk = {kind = "sentences", size = 40}
+rerank = "mine:tired"
+k = 2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small.write(tmp_path)
+    (tmp_path / "tea.toml").write_text(CONFIG)
+    (tmp_path / "mine.py").write_text(
+        "class Tired:\n"
+        "    def scores(self, query, texts):\n"
+        "        from steelyard.errors import StageError\n"
+        "        if 'tired' in query:\n"
+        "            raise StageError('the reranker is tired')\n"
+        "        return [-float(i) for i in range(len(texts))]\n"
+        "\n"
+        "def tired():\n"
+        "    return Tired()\n"
+    )
+    return tmp_path
+
+
+def test_a_conversation(folder: Path) -> None:
+    asked = "Who fears the whale?\n\n   \n龙井茶来自哪里？\nAre you tired of the whale?\nWho is it?\nExit\nnever\n"
+    text = printed("chat", "tea.toml", cwd=folder, stdin=asked.encode())
+    greeting, _, rest = text.partition("\n")
+    assert greeting.startswith("tea: ")
+    assert greeting.endswith(" chunks of 3 documents. `exit` leaves.")
+    turns = rest.split("\nYou: ")[1:]
+    assert [turn.splitlines()[0] if turn.strip() else "" for turn in turns] == [
+        "Who fears the whale?", "", "", "龙井茶来自哪里？", "Are you tired of the whale?", "Who is it?", "Exit"
+    ]  # fmt: skip
+    whale, tea, tired, unknown, left = turns[0], turns[3], turns[4], turns[5], turns[6]
+    assert "\n  1  cosine " in whale
+    assert "[sea#" in whale
+    assert "Answer: " in whale
+    assert "q2 of the dataset: Hit@2 1.00, Precision@2 0.50, Recall@2 1.00, F1@2 0.67" in whale
+    assert "龙井茶来自杭州。" in tea
+    assert "q3 of the dataset: Hit@2 1.00" in tea
+    assert tired.splitlines()[1] == "steelyard: the reranker is tired"
+    assert "of the dataset" not in unknown
+    assert left == "Exit\n"
+    assert "never" not in text
+
+
+def test_the_end_of_the_input_leaves_and_the_width_is_kept(folder: Path) -> None:
+    text = printed("chat", "tea.toml", "--k", "3", cwd=folder, stdin="龙井茶来自哪里？".encode(), columns=40)
+    passages = [line for line in text.splitlines() if line.startswith("  ")]
+    assert len(passages) >= 2
+    assert all(cell_len(line) <= 40 for line in passages)
+    assert "Hit@3 1.00" in text
+    assert text.endswith("\nYou: \n")
+
+
+def test_bytes_that_are_no_text_do_no_harm(folder: Path) -> None:
+    text = printed("chat", "tea.toml", cwd=folder, stdin=b"\xff\xfe whale\nexit\n")
+    assert "Answer: " in text
+
+
+def test_what_cannot_be_talked_to_is_told_in_a_line(folder: Path) -> None:
+    assert "there is no such file" in complaint("chat", "none.toml", cwd=folder, stdin=b"")
+    (folder / "mine.toml").write_text('questions = "questions.jsonl"\n[target]\ncallable = "os:getcwd"\n')
+    assert "[target]" in complaint("chat", "mine.toml", cwd=folder, stdin=b"")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("text", ["word " * 40, "老茶馆在城南，" * 20, "short", "a\n\tb"])
+def test_a_passage_is_cut_to_the_width(text: str, width: int) -> None:
+    turn = Turn([Passage("d#1", "d", 0, len(text), text, 1.0)], [0.5], "Yes. [d#1]", None, {})
+    lines = shown(turn, 5, width=width).splitlines()
+    assert lines[0] == "  1  cosine  0.500  [d#1]"
+    assert cell_len(lines[1]) <= width
+    whole = "     " + " ".join(text.split())
+    assert lines[1] == whole if cell_len(whole) <= width else lines[1].endswith("…")
+    assert lines[-1] == "Answer: Yes. [d#1]"
+    assert "of the dataset" not in "".join(lines)
+
+
+def test_nothing_found_is_said() -> None:
+    assert shown(Turn([], [], "I don't know.", None, {}), 5, width=80).startswith("Nothing was found.\n")

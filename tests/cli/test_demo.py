@@ -1,0 +1,57 @@
+"""`steelyard demo`: from documents to a comparison."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from tests.cli.command import complaint, printed
+
+pytest.importorskip("bm25s", reason="the demo needs the extra `rag`")
+pytest.importorskip("sklearn", reason="the demo needs the extra `rag`")
+SYSTEMS = ("bm25", "lsa", "hybrid", "hybrid-rerank")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a demo, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo") / "example"
+    return folder, printed("demo", folder)
+
+
+def test_four_systems_are_compared(made: tuple[Path, str]) -> None:
+    folder, text = made
+    scores = sy.evaluate(
+        folder / "questions.jsonl", [folder / "runs" / name for name in SYSTEMS], ["evidence_recall@5"]
+    )
+    for name, mean in zip(SYSTEMS, scores.means[:, 0].tolist(), strict=True):
+        assert any(line.split()[:2] == [name, f"{mean:.4f}"] for line in text.splitlines())
+        assert 0.4 < mean < 0.8
+    assert "Gold: 68 quotes; a chunk holds a span by the rule any." in text
+    assert "2 of 40 queries are without a relevant document and count 0." in text
+
+
+def test_the_reranked_system_answers_with_citations(made: tuple[Path, str]) -> None:
+    lines = (made[0] / "runs" / "hybrid-rerank" / "outputs.jsonl").read_text("utf-8").split("\n")
+    answers = [json.loads(line)["answer"] for line in lines if line]
+    assert len(answers) == 40
+    assert sum("#" in answer for answer in answers) > 30
+
+
+def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
+    folder, text = made
+    commands = [line.strip() for line in text.splitlines() if line.startswith("  steelyard ")]
+    assert len(commands) == 3
+    for command in commands[:2]:
+        printed(*shlex.split(command)[1:], cwd=folder)
+    done = printed(*shlex.split(commands[2])[1:], cwd=folder, stdin=b"exit\n")
+    assert "chunks of 24 documents" in done
+
+
+def test_it_runs_again_and_spares_what_is_not_its_own(made: tuple[Path, str], tmp_path: Path) -> None:
+    folder, text = made
+    assert printed("demo", folder).split("Median")[0] == text.split("Median")[0]
+    (tmp_path / "mine.txt").write_text("mine")
+    assert "holds other things" in complaint("demo", tmp_path)

@@ -1,0 +1,141 @@
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import complaint, printed
+from tests.rag import small
+
+pytest.importorskip("bm25s", reason="the default index needs the extra rag")
+CONFIG = """
+documents = "documents"
+questions = "questions.jsonl"
+chunk = {kind = "sentences", size = 40}
+k = 2
+[weigh]
+measures = ["recall@2"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small.write(tmp_path)
+    (tmp_path / "words.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def test_a_configuration_is_run_and_weighed(folder: Path) -> None:
+    text = printed("run", folder / "words.toml")
+    assert "3 questions, " in text
+    assert "chunks of 3 documents" in text
+    assert "recall@2" in text
+    assert (folder / "runs" / "words" / "outputs.jsonl").exists()
+    again = printed("run", folder / "words.toml", "-m", "hit_rate@1")
+    assert "The run was finished before; nothing is asked again" in again
+    assert "hit_rate@1" in again
+
+
+def test_a_run_without_a_configuration(folder: Path) -> None:
+    options = ("--documents", "documents", "--questions", "questions.jsonl", "--k", "3", "--no-cache")
+    text = printed("run", *options, "--output", "out", cwd=folder)
+    assert "Note: k is 3" not in text
+    line = json.loads((folder / "out" / "outputs.jsonl").read_text().splitlines()[0])
+    assert set(line["retrieved"][0]) == {"id", "score", "text", "doc", "start", "end"}
+    assert not (folder / "runs").exists()
+
+
+def test_notes_and_failures_are_told(folder: Path) -> None:
+    (folder / "documents" / "empty.txt").write_text("")
+    (folder / "mine.py").write_text(
+        "from tests.rag.small import Shortest\n\ndef tired():\n    return Shortest(_fail_on='whale')\n"
+    )
+    (folder / "words.toml").write_text('rerank = "mine:tired"\n' + CONFIG)
+    path = os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])
+    text = printed("run", "words.toml", cwd=folder, environment={"PYTHONPATH": path})
+    assert "Note: 1 document is empty: empty" in text
+    assert "1 of 3 questions failed" in text
+
+
+def test_a_target_is_run_and_weighed(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "def search(query):\n"
+        "    return [{'id': 'x', 'text': 'Sailors fear the whale.', 'doc': 'sea', 'start': 26, 'end': 49}]\n"
+    )
+    text = printed("run", "--target", "mine:search", "--questions", "questions.jsonl", "-m", "recall@5", cwd=folder)
+    assert "3 questions" in text
+    assert (folder / "runs" / "search" / "outputs.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "what is to be run?"),
+        (("none.toml",), "there is no such file"),
+        (("--documents", "documents"), "which questions?"),
+        (("--documents", "docs", "--questions", "questions.jsonl"), "there is no"),
+        (("words.toml", "--k", "1000"), "raise depth"),
+        (("words.toml", "--target", "a:b"), "belongs to a pipeline"),
+        (("words.toml", "-o", "."), "holds other things"),
+        (("words.toml", "-m", "recal@5"), "recall"),
+    ],
+)
+def test_what_cannot_be_run_is_told_in_a_line(arguments: tuple[str, ...], reason: str, folder: Path) -> None:
+    assert reason in complaint("run", *arguments, cwd=folder)
+
+
+def test_another_configuration_needs_overwrite(folder: Path) -> None:
+    printed("run", folder / "words.toml")
+    assert "--overwrite" in complaint("run", folder / "words.toml", "--k", "1")
+    printed("run", folder / "words.toml", "--k", "1", "--overwrite")
+
+
+SLOW = """
+import time
+
+def search(query):
+    if query.startswith("3"):
+        time.sleep(60)
+    return [{"id": "a", "score": 1.0, "text": "x"}]
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal as a terminal does")
+def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
+    (folder / "slow.py").write_text(SLOW)
+    asked = [{"qid": f"q{i}", "query": f"{i}", "evidence": [{"text": "x"}]} for i in range(5)]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in asked))
+    command = [sys.executable, "-m", "steelyard", "run", "--target", "slow:search", "--questions", "questions.jsonl"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    partial = folder / "runs" / "search" / "outputs.partial.jsonl"
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (partial.exists() and partial.read_bytes().count(b"\n") == 3):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == b""
+    assert err.decode() == (
+        "steelyard: interrupted; 3 questions are done and kept. The same command goes on from there\n"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="makes a terminal")
+def test_bars_are_drawn_on_a_terminal_alone(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "steelyard", "run", str(folder / "words.toml")]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    out, _ = process.communicate(timeout=60)
+    os.close(theirs)
+    drawn = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert process.returncode == 0, drawn
+    assert "questions" in drawn
+    assert "3/3" in drawn
+    assert "\x1b" not in out.decode()
