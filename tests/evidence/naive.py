@@ -216,10 +216,10 @@ class Weighed:
         elsewhere = 0
         for group in self.groups:
             positive = [piece for piece in group if piece.gain > 0]
-            where = [place for piece in positive for place in places(piece, self.world)]
+            where = [place for piece in positive for place in self.places(piece)]
             sizes = [piece.end - piece.start if piece.kind == "span" else
                      len(piece.text) if piece.kind in ("quote", "text") else None
-                     for piece in positive if not places(piece, self.world)]  # fmt: skip
+                     for piece in positive if not self.places(piece)]  # fmt: skip
             if None in sizes:
                 return None
             if where:
@@ -227,6 +227,12 @@ class Weighed:
             elif sizes:
                 elsewhere += sizes[0] or 0
         return frozenset().union(*chosen), elsewhere
+
+    def places(self, piece: Any) -> list[Place]:
+        """Where a piece stands, as this question can know: of an unknown corpus it knows only what it retrieved."""
+        if piece.kind == "chunk" and not self.world.complete and piece.chunk_id not in self.ranked:
+            return []
+        return places(piece, self.world)
 
     def precedence(self, place: Place) -> tuple[int, float]:
         """Of several places the one that is shown first counts, then the one of which that chunk shows most."""

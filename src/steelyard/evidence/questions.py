@@ -323,12 +323,14 @@ def _beir(folder: Path) -> Iterator[Question]:
     if file is None:
         raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
     source = Source(file)
+    asked = set[str]()
     for number, line in json_lines(source):
         where = f"{source.name}, line {number}"
         if "_id" not in line or not isinstance(line.get("text"), str):
             raise InputError(f"{where}: must have `_id` and `text` (keys: {', '.join(line) or 'none'})")
         query_id = text_id(line["_id"], where, "`_id`")
         if query_id in pieces:
-            yield Question(query_id, line["text"], tuple(pieces.pop(query_id)), None, None, (), where)
-    for query_id, labels in pieces.items():
-        yield Question(query_id, None, tuple(labels), None, None, (), str(folder))
+            asked.add(query_id)
+            yield Question(query_id, line["text"], tuple(pieces[query_id]), None, None, (), where)
+    for query_id in sorted(pieces.keys() - asked):
+        yield Question(query_id, None, tuple(pieces[query_id]), None, None, (), str(folder))

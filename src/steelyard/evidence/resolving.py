@@ -118,18 +118,23 @@ def resolve(
     *,
     rule: Rule,
     steps: Sequence[str] = DEFAULT_STEPS,
+    retrieved: tuple[Ints, Ints] | None = None,
 ) -> Resolution:
     """Find the chunks that hold each gold piece.
 
     table       the chunks;   documents   the texts they were cut from, where they are at hand
     rule        when a chunk holds a span or quote; a page or a whole document is held by every chunk of it
     steps       of folding, for quotes and texts
+    retrieved   (r,) question and (r,) chunk of all that was retrieved, where these are all the chunks that are known:
+                then only what its own question retrieved can hold a piece
     Raises      InputError for a quote, page or span that its document does not have, naming the question.
     """
-    known = _Documents.of(documents, table)
+    known = _Documents.of(documents, table, gold)
     places, lost = _place(gold, known, table, steps)
     placed, spans, _ = places.columns()
     texts, whole = _by_text(gold, table, placed, known, steps)
+    own = _own(gold, texts, retrieved, len(table))
+    texts, whole = texts[own], whole[own]
     pairs = [
         _by_id(gold, table, lost),
         *_by_span(gold, placed, spans, *table.spans(known.row), rule),
@@ -138,6 +143,7 @@ def resolve(
         _by_page(gold, table),
     ]
     both = np.unique(np.concatenate([np.asarray(pair, np.int64).reshape(-1, 2) for pair in pairs]), axis=0)
+    both = both[_own(gold, both, retrieved, len(table))]
     piece, chunk = both[:, 0], both[:, 1]
     n_unplaced = _lengths(gold)
     if known.texts is None:
@@ -151,6 +157,14 @@ def resolve(
     return Resolution(gold, piece, chunk, *places.columns(), known.row, n_unplaced, lost)
 
 
+def _own(gold: Gold, pairs: Ints, retrieved: tuple[Ints, Ints] | None, n_chunks: int) -> Bools:
+    """(m,) the pairs of a piece and a chunk that the piece's own question retrieved; all where that does not matter."""
+    if retrieved is None:
+        return np.ones(len(pairs), bool)
+    query, chunk = retrieved
+    return np.isin(gold.query[pairs[:, 0]] * n_chunks + pairs[:, 1], query * n_chunks + chunk)
+
+
 @dataclass(frozen=True)
 class _Documents:
     """Documents by number, under all the names that gold may call them."""
@@ -159,10 +173,12 @@ class _Documents:
     texts: Sequence[Document] | None
 
     @classmethod
-    def of(cls, documents: Sequence[Document] | None, table: ChunkTable) -> _Documents:
+    def of(cls, documents: Sequence[Document] | None, table: ChunkTable, gold: Gold) -> _Documents:
         if documents is None:
+            # Spans tell their place themselves, also in documents of which nothing was retrieved.
+            spoken_of = {piece.doc for piece in gold.pieces if piece.kind == "span"}
             # Sorted, so that no order of the input moves a number.
-            names = sorted({doc for doc in table.docs if doc is not None})
+            names = sorted({doc for doc in table.docs if doc is not None} | spoken_of)
             return cls({name: i for i, name in enumerate(names)}, None)
         row = {document.doc_id: i for i, document in enumerate(documents)}
         return cls(_other_names(documents) | row, documents)
@@ -177,7 +193,7 @@ def _other_names(documents: Sequence[Document]) -> dict[str, int]:
     for i, document in enumerate(documents):
         paths = [PurePath(document.doc_id), *([PurePath(document.source)] if document.source else [])]
         for path in paths:
-            for name in (path.name, path.stem, str(path.with_suffix("")) if path.name else ""):
+            for name in (str(path), path.name, path.stem, str(path.with_suffix("")) if path.name else ""):
                 names.setdefault(name, set()).add(i)
     return {name: rows.pop() for name, rows in names.items() if len(rows) == 1 and name}
 
@@ -188,14 +204,16 @@ def _place(
     """Places of spans, quotes, pages, documents and texts, in documents; and the pieces whose document is not there."""
     places, lost, missing = _Places(), dict[int, str](), list[str]()
     locators: dict[int, Locator] = {}
+    there = known.row.keys() if known.texts is not None else set(table.docs)
     for row, piece in enumerate(gold.pieces):
         if piece.kind in ("chunk", "text"):
             continue
+        if piece.doc not in there and (table.complete or known.texts is not None):
+            lost[row] = f"there is no document {piece.doc!r}"
         doc = known.row.get(piece.doc)
         if doc is None:
-            if table.complete or known.texts is not None:
-                lost[row] = f"there is no document {piece.doc!r}"
-        elif piece.kind == "span" and known.texts is None:
+            continue
+        if piece.kind == "span" and known.texts is None:
             places.add(row, doc, (piece.start, piece.end))
         elif known.texts is not None:
             if piece.kind == "quote" and doc not in locators:

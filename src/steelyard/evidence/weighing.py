@@ -100,11 +100,10 @@ def align_evidence(
     table, documents = _known(outputs, corpus)
     gold = Gold.of(list(questions))
     unfindable = _unfindable(gold, table, documents, outputs.name)
-    found = resolve(gold, table, documents, rule=Rule.parse(rule), steps=steps)
     query_ids = [question.query_id for question in questions]
     frame = outputs.run.checked_frame(on_duplicate)
-    if not table.complete:
-        found = _retrieved(found, frame, table, query_ids)
+    retrieved = None if table.complete else _retrieved(frame, table, query_ids)
+    found = resolve(gold, table, documents, rule=Rule.parse(rule), steps=steps, retrieved=retrieved)
     truth = _truth(found, table, query_ids, questions.name)
     aligned = outputs.run.align(truth, on_duplicate=on_duplicate)
     ranks = _ranks(frame, table, truth)
@@ -131,15 +130,12 @@ def _known(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequenc
     return outputs.table if corpus.chunks is None else corpus.chunks, corpus.documents
 
 
-def _retrieved(found: Resolution, frame: pl.DataFrame, table: ChunkTable, query_ids: Sequence[str]) -> Resolution:
-    """Only those chunks that the piece's own question retrieved: what others retrieved tells nothing about it."""
+def _retrieved(frame: pl.DataFrame, table: ChunkTable, query_ids: Sequence[str]) -> tuple[Ints, Ints]:
+    """Number of the question and row of the chunk of everything retrieved."""
     number = {query_id: i for i, query_id in enumerate(query_ids)}
-    listed = frame.drop_nulls("doc_id")
-    query = np.array([number.get(query_id, -1) for query_id in listed["query_id"].to_list()], np.int64)
-    chunk = np.array([table.row_of[id] for id in listed["doc_id"].to_list()], np.int64)
-    width = len(table) + 1
-    own = np.isin(found.gold.query[found.piece] * width + found.chunk, query * width + chunk)
-    return replace(found, piece=found.piece[own], chunk=found.chunk[own])
+    listed = frame.drop_nulls("doc_id").filter(pl.col("query_id").is_in(list(number)))
+    query = np.array([number[query_id] for query_id in listed["query_id"].to_list()], np.int64)
+    return query, np.array([table.row_of[id] for id in listed["doc_id"].to_list()], np.int64)
 
 
 def _truth(found: Resolution, table: ChunkTable, query_ids: Sequence[str], name: str) -> Truth:
@@ -284,7 +280,7 @@ def _first_places(found: Resolution, rows: Ints, place: Ints, shown_query: Ints,
     """Of every group the place that the system shows first: places among `rows`.
 
     Of places that one chunk shows first, the one of which it shows the larger share counts, then the one labelled
-    first; so what stands below rank k never moves a value at k.
+    first; so what stands below rank k does not change which gold was found above it.
     """
     gold = found.gold
     group, number = gold.group[found.placed[rows]], found.place[rows]
@@ -312,7 +308,8 @@ def _first_places(found: Resolution, rows: Ints, place: Ints, shown_query: Ints,
         of_place, spans.end - spans.start
     )
     of_group = group[contested][first_row]
-    order = np.lexsort((numbers, -share, first, of_group))
+    label = found.placed[rows[contested][first_row]]
+    order = np.lexsort((numbers, label, -share, first, of_group))
     chosen = numbers[order[np.unique(of_group[order], return_index=True)[1]]]
     return np.flatnonzero(alone | np.isin(number, chosen))
 
@@ -342,8 +339,7 @@ def _unfindable(gold: Gold, table: ChunkTable, documents: Sequence[Document] | N
     Raises   InputError where no piece can be.
     """
     docs = any(doc is not None for doc in table.docs)
-    with_pages = table.has_offsets and any(document.pages is not None for document in documents or ())
-    pages = with_pages or any(listed is not None for listed in table.pages)
+    pages = (documents is not None and table.has_offsets) or any(listed is not None for listed in table.pages)
     findable = {
         "span": (table.has_offsets, "`doc`, `start` and `end`"),
         "quote": (table.has_text or (table.has_offsets and documents is not None), "`text`"),

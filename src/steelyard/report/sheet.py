@@ -164,6 +164,11 @@ def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: lis
         f"Gold: {kinds or 'none'}; a chunk holds a span by the rule {report.rule}"
         + ("." if report.complete else "; the corpus is unknown, so recall counts gold pieces, not chunks.")
     )
+    if not report.complete and any(measure.name in _OF_IDEALS for measure in scores.measures):
+        yield (
+            "Ideal lists are made of what each system itself retrieved, as the corpus is unknown: name it "
+            "(--corpus) to compare systems by ndcg, map or r_precision."
+        )
     if not report.placed and report.kinds.get("quote"):
         yield "No documents are at hand, so quotes are compared with the texts of chunks: either one within the other."
     if report.n_coarse:
@@ -191,6 +196,7 @@ def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: lis
 
 _KINDS = {"chunk": "chunk id", "span": "span", "quote": "quote", "text": "text", "pages": "page range",
           "document": "whole document"}  # fmt: skip
+_OF_IDEALS = {"ndcg", "ndcg_rel", "rndcg", "map", "gm_map", "r_precision", "g", "iprec", "11pt_avg", "bin_g"}
 _LISTED = 5
 
 
