@@ -17,6 +17,11 @@ FAMILIES = {
     "sets": ("Sets", "Measures of the first `k` documents as a set. Their order does not count."),
     "ranking": ("Binary relevance", "Measures that look at where in the list the relevant documents stand."),
     "graded": ("Graded relevance", "Measures that use the gain itself: how relevant, not just whether."),
+    "evidence": (
+        "Evidence",
+        "Measures of the gold itself, however the documents are cut into chunks: see [evidence](evidence.md). "
+        "Where the truth is made of ids, `evidence_recall` is `recall`, and the others are refused.",
+    ),
 }
 
 HEAD = """\
@@ -59,7 +64,7 @@ def page() -> str:
     for module, family in families.items():
         title, about = FAMILIES[module]
         links = " · ".join(f"[{each.name}](#{each.name})" for each in family)
-        parts.append(f"## {title}\n\n{about}\n\n{_wrapped(links)}\n")
+        parts.append(f"## {title}\n\n{_wrapped(about)}\n\n{_wrapped(links)}\n")
         parts += ["\n".join(_entry(each)) for each in family]
     return "\n".join(parts)
 
@@ -86,6 +91,7 @@ def _facts(each: Definition) -> dict[str, str]:
         }[each.aggregate],
         "query without relevant documents": "0 and counted" if each.relevant else "measured like any other",
         "aliases": ", ".join(_alias(each, name) for name in each.aliases) or "–",
+        "counts": {"documents": "documents (chunks)", "pieces": "gold pieces", "characters": "characters"}[each.counts],
         "source": each.source or "–",
     }
 

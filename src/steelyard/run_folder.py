@@ -138,8 +138,8 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 def _read_chunks(path: Path) -> Chunks:
     try:
-        table = pl.read_parquet(path / CHUNKS, columns=["chunk_id", "doc_id", "start", "end"])
-        rows = pl.read_parquet(path / DOCUMENTS, columns=["doc_id", "text", "pages", "source"])
+        table = pl.read_parquet(path / CHUNKS, columns=["chunk_id", "doc_id", "start", "end"], glob=False)
+        rows = pl.read_parquet(path / DOCUMENTS, columns=["doc_id", "text", "pages", "source"], glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: its chunks cannot be read ({error}); run it again with --overwrite") from error
     documents = [

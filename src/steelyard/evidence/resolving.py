@@ -191,7 +191,9 @@ def _other_names(documents: Sequence[Document]) -> dict[str, int]:
     """File names and stems that name one document only: gold may say manual.pdf, docs/manual.pdf or manual."""
     names: dict[str, set[int]] = {}
     for i, document in enumerate(documents):
-        paths = [PurePath(document.doc_id), *([PurePath(document.source)] if document.source else [])]
+        source = PurePath(document.source)
+        paths = [PurePath(document.doc_id), PurePath(document.doc_id + source.suffix)]
+        paths += [source] if document.source else []
         for path in paths:
             for name in (str(path), path.name, path.stem, str(path.with_suffix("")) if path.name else ""):
                 names.setdefault(name, set()).add(i)

@@ -16,6 +16,10 @@ from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer
 
 
+_REMEMBERED = 50_000
+"""Texts whose tokens are kept at most: the same chunks come again with every question."""
+
+
 @stage("rerank", "lexical")
 @dataclass(frozen=True)
 class Lexical:
@@ -39,6 +43,7 @@ class Lexical:
     stem: Literal["english", "none"] = "english"
     stopwords: bool = True
     _tokenizer: Tokenizer = field(init=False, repr=False, compare=False)
+    _told: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.pairs <= 1:
@@ -50,7 +55,7 @@ class Lexical:
         """(n,) one score in [0, 1] a text; all 0 for a question without words."""
         asked = self._tokenizer.tokens(query)
         words, pairs = set(asked), _neighbours(asked)
-        told = self._tokenizer.many(texts)
+        told = self._tokens(texts)
         shares = [_share(words, set(tokens)) for tokens in told]
         if not pairs:
             return shares
@@ -58,6 +63,14 @@ class Lexical:
             (1 - self.pairs) * share + self.pairs * _share(pairs, _neighbours(tokens))
             for share, tokens in zip(shares, told, strict=True)
         ]
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens of each text; those of texts that were met before are remembered."""
+        if len(self._told) > _REMEMBERED:
+            self._told.clear()
+        new = list(dict.fromkeys(text for text in texts if text not in self._told))
+        self._told.update(zip(new, self._tokenizer.many(new), strict=True))
+        return [self._told[text] for text in texts]
 
 
 def _neighbours(tokens: Sequence[str]) -> set[tuple[str, str]]:
