@@ -23,6 +23,7 @@ MADE: list[tuple[str, dict[str, Any], Chunker]] = [
     ("windows", {"size": 4, "overlap": 2}, Windows(4, 2)),
     ("windows", {"size": 9, "unit": "characters"}, Windows(9, unit="characters")),
     ("semantic", {"size": 30, "markdown": True}, Semantic(30, markdown=True)),
+    ("semantic-text-splitter", {"size": 30}, Semantic(30)),
     ("whole", {}, Whole()),
 ]
 
@@ -38,7 +39,7 @@ def test_a_name_and_its_settings_make_a_chunker(name: str, given: dict[str, Any]
     assert isinstance(made, Chunker)
     assert as_chunker(made) is made
     assert given.items() <= registry.settings_of(made).items()
-    if name == "semantic":
+    if name.startswith("semantic"):
         pytest.importorskip("semantic_text_splitter", reason="needs the extra splitter")
     spans = made.spans(TEXT)
     assert spans

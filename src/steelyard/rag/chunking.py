@@ -10,6 +10,7 @@ from steelyard.text.chunks import Recursive, Semantic, Sentences, Splitter, Whol
 stage("chunk", "recursive")(Recursive)
 stage("chunk", "sentences")(Sentences)
 stage("chunk", "semantic")(Semantic)
+stage("chunk", "semantic-text-splitter")(Semantic)
 stage("chunk", "whole")(Whole)
 stage("chunk", "windows")(Windows)
 

@@ -9,6 +9,7 @@ import importlib.metadata
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -100,6 +101,13 @@ def import_object(path: str, what: str) -> Any:
             f"{what} {path!r}: there is no module {module_name!r} in the working folder or installed; "
             "expected module:object"
         ) from None
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (at.filename, at.lineno)
+        raise InputError(
+            f"{what} {path!r}: importing {module_name} raised {type(error).__name__}: "
+            f"{' '.join(str(error).split())} ({file}:{line}); mend it"
+        ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             near = difflib.get_close_matches(part, dir(found), n=2, cutoff=0.5)
