@@ -136,7 +136,7 @@ def test_notes_say_each_thing_once(tmp_path: Path) -> None:
     assert pipeline.notes == [
         "1 file was skipped: c.bin",
         "1 document is empty: b",
-        "k is 10, but there are only 1 chunks: questions get fewer results",
+        "k is 10, but there is only 1 chunk: questions get fewer results",
     ]
     assert len(pipeline.search("One")) == 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.errors import InputError, MeasureError
+from steelyard.errors import InputError, MeasureError, StageError
 from steelyard.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import MEASURES, Swept, grid, setting_text, sweep
@@ -205,6 +205,14 @@ def test_notes_are_said_once_and_failures_are_told(folder: Path) -> None:
     assert swept.notes.count("1 document is empty: empty") == 1
     told = [note for note in swept.notes if "failed" in note]
     assert told == [f"rerank={HERE}:tired: Questions that failed: 1 of 3 (q2); they count 0."]
+
+
+def test_a_pipeline_that_fails_from_the_start_is_named(folder: Path) -> None:
+    asked = [{"qid": f"q{i}", "query": f"whale {i}", "evidence": [{"text": "whale"}]} for i in range(5)]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in asked))
+    with pytest.raises(StageError, match=f"^rerank={HERE}:tired: the first 5 questions all failed"):
+        sweep(configured(folder, {"rerank": ["none", f"{HERE}:tired"]}))
+    assert (folder / "runs" / "mine-sweep" / "rerank=none" / "outputs.jsonl").exists()
 
 
 def test_gold_that_is_nowhere_is_told(folder: Path) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 from steelyard.cli.terminal import terminal_width
 from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.evidence.questions import Questions
+from steelyard.evidence.weighing import check_gold
 from steelyard.measures import parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
@@ -37,6 +39,7 @@ def run(
     # A misspelt measure is told now, not after the run.
     specs = parse_all(measures or chosen.weigh.measures or DEFAULT_MEASURES)
     system: System = TargetSystem.read(chosen) if chosen.target else Pipeline.read(chosen)
+    asked, rule = Questions.read(chosen.questions), chosen.weigh.rule or "any"
     begun: dict[str, int] = {}
     try:
         with progress_bars() as bars:
@@ -45,7 +48,11 @@ def run(
                 begun.setdefault(stage, done)
                 bars(stage, done, total)
 
-            folder = run_questions(system, chosen.questions, chosen.folder, overwrite=overwrite, progress=tell)
+            system.prepare(tell)
+            if system.corpus is not None:
+                # A quote that is not in its document is told now, not after the run.
+                check_gold(asked, system.corpus, rule=rule)
+            folder = run_questions(system, asked, chosen.folder, overwrite=overwrite, progress=tell)
     except KeyboardInterrupt:
         done = n_done(chosen.folder)
         print(
@@ -55,11 +62,7 @@ def run(
         )
         sys.exit(INTERRUPTED)
     _say(folder, begun.get("questions", 0))
-    weigh = chosen.weigh
-    scores = evaluate(
-        str(chosen.questions), [str(folder.path)], specs,
-        min_gain=weigh.min_gain, rule=weigh.rule or "any",
-    )  # fmt: skip
+    scores = evaluate(asked, [folder.path], specs, min_gain=chosen.weigh.min_gain, rule=rule)
     print(table(scores, per_query=False, width=terminal_width(), colour=sys.stdout.isatty()), end="")
 
 

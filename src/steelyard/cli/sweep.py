@@ -84,9 +84,12 @@ def _rows(swept: Swept) -> list[dict[str, Any]]:
     means = swept.means()
     rows = []
     for i in _order(swept):
-        row = {k: v if isinstance(v, int | float | str) else setting_text(v) for k, v in swept.settings[i].items()}
-        found = zip(swept.measures, means[i].tolist(), strict=True)
-        row |= {name: None if np.isnan(mean) else mean for name, mean in found}
+        row: dict[str, Any] = {
+            key: value if isinstance(value, int | float | str) else setting_text(value)
+            for key, value in swept.settings[i].items()
+        }
+        for name, mean in zip(swept.measures, means[i].tolist(), strict=True):
+            row[name] = None if np.isnan(mean) else mean
         rows.append({**row, "folder": str(swept.folders[i])})
     return rows
 

@@ -313,9 +313,10 @@ _FORMS: dict[str, Callable[[Mapping[str, Any], str], dict[str, object]]] = {
 
 
 def _beir(folder: Path) -> Iterator[Question]:
-    """Questions of a BEIR folder; every judged document is gold, or judged not to be, as a whole."""
+    """Questions of a BEIR folder: every judged document is gold, or judged not to be, as a whole and by its id."""
     truth = Truth.read(folder, format="beir")
     pieces: dict[str, list[Piece]] = {query_id: [] for query_id in truth.query_ids}
+    labels = dict(zip(truth.query_ids, truth.labels, strict=True))
     for query_id, doc_id, gain in truth.frame.drop_nulls().iter_rows():
         pieces[query_id].append(Piece("document", gain, doc=doc_id))
     file = next((folder / f"queries.jsonl{end}" for end in ("", ".gz", ".zst")
@@ -331,6 +332,6 @@ def _beir(folder: Path) -> Iterator[Question]:
         query_id = text_id(line["_id"], where, "`_id`")
         if query_id in pieces:
             asked.add(query_id)
-            yield Question(query_id, line["text"], tuple(pieces[query_id]), None, None, (), where)
+            yield Question(query_id, line["text"], tuple(pieces[query_id]), labels[query_id], None, (), where)
     for query_id in sorted(pieces.keys() - asked):
-        yield Question(query_id, None, tuple(pieces[query_id]), None, None, (), str(folder))
+        yield Question(query_id, None, tuple(pieces[query_id]), labels[query_id], None, (), str(folder))

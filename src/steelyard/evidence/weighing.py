@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.align import Aligned
 from steelyard.arrays import Bools, Floats, Ints
-from steelyard.corpus import Document
+from steelyard.corpus import Chunks, Document
 from steelyard.errors import InputError
 from steelyard.evidence.outputs import ChunkTable, Outputs, read_chunks
 from steelyard.evidence.questions import Questions
@@ -72,6 +72,14 @@ def read_corpus(path: str | Path) -> Corpus:
     if is_run_folder(path) and (chunks := read_run_folder(path).chunks) is not None:
         return Corpus(ChunkTable.of(chunks), chunks.documents)
     return Corpus(read_chunks(path))
+
+
+def check_gold(questions: Questions, chunks: Chunks, *, rule: str = "any") -> None:
+    """See whether gold can be looked up in a corpus, before anything is retrieved from it.
+
+    Raises   InputError for a quote, page or span that its document does not have, naming the question.
+    """
+    resolve(Gold.of(list(questions)), ChunkTable.of(chunks), chunks.documents, rule=Rule.parse(rule))
 
 
 @dataclass(frozen=True)

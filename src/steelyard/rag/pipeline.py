@@ -20,7 +20,7 @@ from steelyard.rag import config as configuration
 from steelyard.rag.cache import Cache, NoCache, Store, text_key
 from steelyard.rag.config import Config, default_name, without_secrets
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
-from steelyard.rag.preparing import BATCH, Given, chunked, embedded, loaded
+from steelyard.rag.preparing import BATCH, Given, checked_query, chunked, embedded, loaded, telling
 from steelyard.rag.registry import Role, make, settings_of
 from steelyard.rag.reranking import checked_scores
 from steelyard.rag.running import run
@@ -35,6 +35,11 @@ from steelyard.rag.stages import (
 )
 from steelyard.rag.system import Progress, Record, quoted
 from steelyard.run_folder import RunFolder
+
+_PROTOCOLS: Mapping[Role, type] = {
+    "embed": Embedder, "index": Index, "fuse": Fuser, "rerank": Reranker, "generate": Generator,
+}  # fmt: skip
+"""What a stage must be; a chunker may also be of another library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,7 @@ class Pipeline:
             raise InputError(f"{len(indexes)} indexes need a fuse stage; leave fuse out for rrf")
         self._prepared = False
         self._embedder_key = ""
+        self._width = 0
         self._open: Store | None = None
         self._query_vectors: dict[str, tuple[Vectors, float]] = {}
         self._new_queries: dict[bytes, tuple[Vectors, float]] = {}
@@ -234,22 +240,28 @@ class Pipeline:
         described = self._described
         documents = loaded(self._given, self.encoding, self._note, tell)
         with self._open_cache() as cache:
-            self._chunks = chunked(documents, self._chunker, described["chunk"], cache, self._note, tell)
+            with telling("chunk"):
+                self._chunks = chunked(documents, self._chunker, described["chunk"], cache, self._note, tell)
             vectors = None
             if self._embedder is not None:
-                vectors, self._embedder_key = embedded(
-                    self._chunks.texts, self._embedder, described["embed"], cache, tell
-                )  # fmt: skip
+                with telling("embed"):
+                    vectors, self._embedder_key = embedded(
+                        self._chunks.texts, self._embedder, described["embed"], cache, tell
+                    )  # fmt: skip
+                self._width = vectors.shape[1]
         for i, index in enumerate(self._indexes):
             tell("index", i, len(self._indexes))
-            index.build(self._chunks.texts, vectors if index.needs_vectors else None)
+            with telling("index"):
+                index.build(self._chunks.texts, vectors if index.needs_vectors else None)
         tell("index", len(self._indexes), len(self._indexes))
         # Ranks of ids in descending order of bytes: what settles equal scores.
         ids = [id.encode("utf-8", "surrogatepass") for id in self._chunks.ids]
         self._tie_rank = np.empty(len(ids), np.int64)
         self._tie_rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
         if self.k > len(self._chunks):
-            self._note(f"k is {self.k}, but there are only {len(self._chunks)} chunks: questions get fewer results")
+            n = len(self._chunks)
+            there = "is only 1 chunk" if n == 1 else f"are only {n} chunks"
+            self._note(f"k is {self.k}, but there {there}: questions get fewer results")
         self._prepared = True
 
     def search(self, query: str) -> list[Passage]:
@@ -289,7 +301,7 @@ class Pipeline:
         with self._open_cache() as cache:
             by_key = {text_key(query): query for query in queries}
             known = cache.vectors(self._embedder_key, "query", list(by_key))
-            self._query_vectors = {by_key[text]: vector for text, vector in known.items()}
+            self._query_vectors = {by_key[text]: kept for text, kept in known.items() if len(kept[0]) == self._width}
             self._open = cache
             try:
                 yield
@@ -300,13 +312,16 @@ class Pipeline:
 
     def record(self, query: str) -> Record:
         """Ask a question, for a run."""
-        positions, scores, answer, latency_ms = self._asked(query)
-        pieces, between = [], b""
-        numbers = repr(scores.tolist())[1:-1].encode().split(b", ")
-        for position, number in zip(positions.tolist(), numbers, strict=False):
-            before, behind = self._json.get(position) or self._encoded(position)
-            pieces += [between, before, number, behind]
-            between = b", "
+        with telling("a stage"):
+            positions, scores, answer, latency_ms = self._asked(query)
+            if answer is not None and not isinstance(answer, str):
+                raise StageError(f"generate: gave {type(answer).__name__}, not a text")
+            pieces, between = [], b""
+            numbers = repr(scores.tolist())[1:-1].encode().split(b", ")
+            for position, number in zip(positions.tolist(), numbers, strict=False):
+                before, behind = self._json.get(position) or self._encoded(position)
+                pieces += [between, before, number, behind]
+                between = b", "
         return Record((b"[", *pieces, b"]"), answer, latency_ms)
 
     def _encoded(self, position: int) -> tuple[bytes, bytes]:
@@ -355,7 +370,7 @@ class Pipeline:
         if self._embedder is not None:
             known = self._query_vectors.get(query)
             if known is None:
-                vector = self._embedder.query(query)
+                vector = checked_query(self._embedder.query(query), self._width)
                 self._remember(query, vector, clock.lap("embed"))
             else:
                 vector = known[0]
@@ -472,11 +487,21 @@ def _made(role: Role, given: Any) -> Any:
 def _told(config: Config, role: Role, stage: configuration.Stage | None) -> Any:
     """A stage of a configuration; what is wrong with it is told with its line."""
     try:
-        return _made(role, stage)
+        made = _made(role, stage)
+        if made is not None and role in _PROTOCOLS and not isinstance(made, _PROTOCOLS[role]):
+            raise InputError(f"{role}: {_name_of(stage)} gives {type(made).__name__}, which {_lacks(made, role)}")
+        return made
     except InputError as error:
         settings = stage.settings if stage is not None else {}
         key = next(((role, name) for name in settings if name in str(error)), (role,))
         raise InputError(f"{config.line(*key)}{error}") from error
+
+
+def _lacks(made: object, role: Role) -> str:
+    wanted = [name for name in dir(_PROTOCOLS[role]) if not name.startswith("_")]
+    wanted += [name for name in getattr(_PROTOCOLS[role], "__annotations__", ()) if name not in wanted]
+    absent = [name for name in wanted if not hasattr(made, name)]
+    return f"has no {' and no '.join(absent)}; see steelyard.rag.stages for what one must have"
 
 
 def _name_of(given: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +15,7 @@ import numpy as np
 from steelyard._version import __version__
 from steelyard.arrays import Ints
 from steelyard.corpus import Chunks, Document
-from steelyard.errors import InputError, StageError
+from steelyard.errors import InputError, StageError, SteelyardError
 from steelyard.rag.cache import NoCache, Store, text_key
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
@@ -26,6 +28,26 @@ Note = Callable[[str], None]
 BATCH = 64
 """Texts that are embedded, and then kept, at once: what an interruption may cost."""
 _NAMES_SHOWN = 3
+_LONGEST = 300
+
+
+@contextmanager
+def telling(what: str) -> Iterator[None]:
+    """Any error that a stage raises, as ours: its type, its message, and the line where it arose.
+
+    Raises   StageError.
+    """
+    try:
+        yield
+    except SteelyardError:
+        raise
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        said = " ".join(str(error).split())
+        message = f": {said[:_LONGEST]}{'…' * (len(said) > _LONGEST)}" if said else ""
+        raise StageError(
+            f"{what} raised {type(error).__name__}{message} ({at.filename}:{at.lineno}); mend it, then run again"
+        ) from error
 
 
 def loaded(given: Given, encoding: str, note: Note, tell: Progress) -> Sequence[Document]:
@@ -109,7 +131,9 @@ def embedded(
     missing = iter({name: text for name, text in zip(names, texts, strict=True) if name not in known}.items())
     total = len(set(names))
     tell("embed", len(known), total)
-    while batch := list(islice(missing, BATCH)):
+    # An embedder that sends smaller batches may fail between them; what it has done by then is kept.
+    size = min(BATCH, getattr(embedder, "batch_size", BATCH))
+    while batch := list(islice(missing, size)):
         start = perf_counter()
         vectors = _checked_vectors(embedder.documents([text for _, text in batch]), len(batch))
         ms = (perf_counter() - start) * 1000 / len(batch)
@@ -124,6 +148,20 @@ def embedded(
             "Delete the cache, or choose another"
         )
     return np.stack([known[name] for name in names]), key
+
+
+def checked_query(given: Any, width: int) -> Vectors:
+    """The vector of a question, before anybody keeps it.
+
+    Raises   StageError where it is not as long as those of the chunks, or not finite.
+    """
+    vector = np.asarray(given, np.float32)
+    if vector.shape != (width,) or not np.isfinite(vector).all():
+        raise StageError(
+            f"embed: gave a question an array of shape {vector.shape}; expected {width} finite numbers, as of chunks; "
+            "look whether one model answers for both"
+        )
+    return vector
 
 
 def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: Store, key: str, tell: Progress) -> None:

@@ -15,7 +15,6 @@ from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer
 
-
 _REMEMBERED = 50_000
 """Texts whose tokens are kept at most: the same chunks come again with every question."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.arrays import Bools, Floats
-from steelyard.errors import InputError
+from steelyard.errors import InputError, StageError
 from steelyard.evaluation import evaluate
 from steelyard.evidence.questions import Questions
 from steelyard.measures import Measure, parse_all
@@ -174,9 +174,11 @@ def sweep(
     for number, trial in enumerate(trials):
         if progress:
             progress("pipelines", number, len(trials))
-        folder = run(
-            Pipeline.read(trial.config), questions, trial.config.folder, overwrite=overwrite, progress=progress
-        )
+        pipeline = Pipeline.read(trial.config)
+        try:
+            folder = run(pipeline, questions, trial.config.folder, overwrite=overwrite, progress=progress)
+        except StageError as error:
+            raise StageError(f"{trial.config.name}: {error}") from error
         specs = [_at(given, k) for k in trial.ks]
         names = [
             str(one if measure.k == one.k else replace(measure, k=None))

@@ -201,8 +201,9 @@ class Semantic:
         _check_size("semantic", self.size, self.overlap)
 
     def spans(self, text: str) -> list[Span]:
-        """Offsets of the chunks, starts and ends ascending; none for a blank text.
+        """Offsets of the chunks, in order; none for a blank text.
 
+        Where chunks overlap, the Markdown splitter's may begin at the same place as the one before.
         Raises   StageError for a text that is not Unicode, that is one with a lone surrogate, and where the library
                  itself breaks down, as its Markdown splitter does on a few texts when chunks overlap.
         """
