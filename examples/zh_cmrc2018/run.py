@@ -1,0 +1,97 @@
+"""Chinese questions to Chinese contexts: BM25 with words and with bigrams, LSA, and both together.
+
+python examples/zh_cmrc2018/run.py [--data FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import steelyard as sy
+from steelyard.text.tokens import Tokenizer
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[2] / "shared" / "data" / "zh_cmrc2018" / "beir"
+MEASURES = ("ndcg@10", "mrr@10", "recall@10")
+WORDS, BIGRAMS = "bm25-words", "bm25-bigrams"
+WIDTH = 79
+
+
+def main() -> None:
+    """Run every pipeline of the file, weigh all, and print it."""
+    asked = arguments()
+    if not (asked.data / "qrels").is_dir():
+        sys.exit(f"{asked.data}: is no BEIR folder; README.md says what belongs there. Name it with --data")
+    questions = sy.Questions.read(asked.data)
+    runs = [pipeline.run(questions, asked.output / pipeline.name, progress=say) for pipeline in pipelines(asked)]
+    scores = sy.evaluate(questions, [made.path for made in runs], MEASURES)
+    counts = runs[0].manifest["counts"]
+    print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
+    print_table(scores)
+    print(f"In brackets: 95 % intervals, BCa bootstrap over the questions, seed {scores.seed}.\n")
+    print_words_against_bigrams(scores, questions)
+    print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description="Chinese retrieval with words and with bigrams.")
+    parser.add_argument("--data", type=Path, default=DATA, help="BEIR folder of the contexts and questions")
+    parser.add_argument("--output", type=Path, default=HERE / "runs", help="folder for the runs")
+    return parser.parse_args()
+
+
+def pipelines(asked: argparse.Namespace) -> Iterator[sy.Pipeline]:
+    """One pipeline for each table of pipelines.toml."""
+    tables: dict[str, dict[str, Any]] = tomllib.loads((HERE / "pipelines.toml").read_text(encoding="utf-8"))
+    common = tables.pop("common")
+    asked.output.mkdir(parents=True, exist_ok=True)
+    for name, settings in tables.items():
+        yield sy.Pipeline(asked.data, name=name, cache=asked.output / "cache.sqlite", **common, **settings)
+
+
+def say(stage: str, done: int, total: int) -> None:
+    """Progress, where somebody is watching."""
+    if sys.stderr.isatty() and stage == "questions":
+        end = "\r\x1b[K" if done == total else ""
+        print(f"\r{done} of {total} questions", end=end, file=sys.stderr, flush=True)
+
+
+def print_table(scores: sy.Scores) -> None:
+    """A row for each pipeline: means, and their 95 % intervals."""
+    means, low, high = scores.means, scores.intervals.low, scores.intervals.high
+    print(f"{'':<13}" + "".join(f"{measure:^22}" for measure in MEASURES).rstrip())
+    for i, system in enumerate(scores.systems):
+        cells = [f"{means[i, j]:.4f} ({low[i, j]:.3f}–{high[i, j]:.3f})" for j in range(len(MEASURES))]
+        print(f"{system:<13}" + "".join(f"{cell:^22}" for cell in cells).rstrip())
+
+
+def print_words_against_bigrams(scores: sy.Scores, questions: sy.Questions) -> None:
+    """Question by question: who is ahead how often, and what the tokens are where it matters most."""
+    values = scores.values[:, 0]
+    lead = values[scores.systems.index(BIGRAMS)] - values[scores.systems.index(WORDS)]
+    ahead, behind = int((lead > 0).sum()), int((lead < 0).sum())
+    summary = (
+        f"Bigrams put the gold context higher than words for {ahead} questions, lower for {behind}, and alike for the "
+        f"other {len(lead) - ahead - behind:,}: on average they differ by {lead.mean():+.4f} in {MEASURES[0]}."
+    )
+    print(textwrap.fill(summary, WIDTH))
+    by_id = {question.query_id: question.query or "" for question in questions}
+    for winner, i in (("bigrams", int(lead.argmax())), ("words", int(lead.argmin()))):
+        query = by_id[scores.query_ids[i]]
+        print(f"\nWhere {winner} are most ahead ({lead[i]:+.2f}): {query}")
+        for way in ("words", "bigrams"):
+            print(f"  as {way:<9}{' | '.join(Tokenizer(chinese=way).tokens(query))}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except sy.SteelyardError as error:
+        sys.exit(str(error))

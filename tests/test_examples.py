@@ -1,0 +1,97 @@
+"""The examples run from one command each, and print what their README promises."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.shared_data import shared
+
+pytest.importorskip("bm25s", reason="BM25, of the extra rag")
+pytest.importorskip("sklearn", reason="LSA, of the extra rag")
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def run(example: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A finished example; its output is UTF-8 wherever it runs."""
+    return subprocess.run(
+        [sys.executable, EXAMPLES / example / "run.py", *map(str, arguments)],
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+
+
+def printed(example: str, *arguments: object) -> list[str]:
+    done = run(example, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert all(len(line) < 80 for line in lines if str(arguments[-1]) not in line)
+    assert lines == [line.rstrip() for line in lines]
+    return lines
+
+
+@pytest.mark.slow
+def test_war_and_peace(tmp_path: Path) -> None:
+    data = shared("war_and_peace")
+    lines = printed("war_and_peace", "--data", data, "--model", "none", "--cache", tmp_path / "cache.sqlite")
+    titles = [line for line, below in pairwise(lines) if below.startswith("──")]
+    assert titles == [
+        "Who is Anna Pávlovna?",
+        "Chunks: exact overlap (4,185 chunks)",
+        "Chunks: as LangChain (3,673 chunks)",
+        "Chunks: as LangChain, LF (4,343 chunks)",
+        "Against the published result",
+    ]
+    rows = [line.split() for line in lines if line.startswith("BM25 + rerank ")]
+    assert all(0 <= float(value) <= 1 for row in rows for value in row[-7:])
+    assert rows[1][-7:-3] == ["0.00", "0.00", "0.00", "0.00"]
+    for system in ("BM25", "LSA", "hybrid"):
+        for name in (f"{system}  ", f"{system} + rerank"):
+            assert sum(line.startswith(name) and line.count("0.") + line.count("1.") == 7 for line in lines) == 3
+    text = " ".join(lines)
+    assert "Passage 2 is cut apart: of its 960 characters chunk 672 holds 538 and chunk 673 holds 486." in text
+    assert "all 3 gold passages are whole chunks" in text
+    assert "'as LangChain' cuts every passage apart: recall by texts is 0 for everybody." in text
+    assert "The tutorial's dense pipeline has Hit 1.00, Prec 0.20, Rec 0.67, F1 0.31 at k = 10, by texts." in text
+    assert "The measures are the same ones" in text
+    assert "to it the first 10 of BM25 + rerank, LSA + rerank and hybrid + rerank are all alike." in text
+    assert "The rows of dense retrieval are left out" in text
+
+
+@pytest.mark.slow
+def test_zh_cmrc2018(tmp_path: Path) -> None:
+    pytest.importorskip("rjieba", reason="Chinese words, of the extra rag")
+    data = shared("zh_cmrc2018", "beir")
+    lines = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
+    assert lines[0] == "3,219 questions, 848 contexts, each one chunk"
+    means = {line.split()[0]: line for line in lines if line.startswith(("bm25-", "lsa ", "hybrid "))}
+    assert list(means) == ["bm25-words", "bm25-bigrams", "lsa", "hybrid"]
+    assert all(line.count("(0.") == 3 for line in means.values())
+    assert any(line.startswith("Bigrams put the gold context higher than words for ") for line in lines)
+    again = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
+    assert again == lines
+
+
+@pytest.mark.parametrize("example", ["war_and_peace", "zh_cmrc2018"])
+def test_without_data(example: str, tmp_path: Path) -> None:
+    done = run(example, "--data", tmp_path)
+    assert done.returncode == 1
+    assert str(tmp_path) in done.stderr
+    assert "--data" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra models")
+    data, nowhere = shared("war_and_peace"), tmp_path / "model"
+    done = run("war_and_peace", "--data", data, "--model", nowhere, "--cache", tmp_path / "cache.sqlite")
+    assert done.returncode == 1
+    assert "the model folder is not there" in done.stderr
+    assert "Traceback" not in done.stderr
