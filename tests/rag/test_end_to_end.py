@@ -57,7 +57,7 @@ def lines(folder: RunFolder) -> list[dict[str, Any]]:
 
 
 def expected(query: str) -> list[str]:
-    """Ids of the best three: the five nearest by cosine, then by the words in common; ties by id, descending."""
+    """Ids of the best three: the five nearest by cosine (ties by id, descending), then by the words in common."""
 
     def unit(text: str) -> np.ndarray:
         counts = np.array(vector(text))
@@ -65,7 +65,7 @@ def expected(query: str) -> list[str]:
 
     asked = unit(query)
     near = sorted(SENTENCES, key=lambda pair: (round(float(unit(pair[1]) @ asked), 6), pair[0].encode()), reverse=True)
-    best = sorted(near[:5], key=lambda pair: (overlap(query, pair[1]), pair[0].encode()), reverse=True)
+    best = sorted(near[:5], key=lambda pair: overlap(query, pair[1]), reverse=True)
     return [name for name, _ in best[:3]]
 
 

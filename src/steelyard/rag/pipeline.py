@@ -67,8 +67,8 @@ class Pipeline:
                 what `steelyard.rag.stages` says (chunk: also one with `split_text`); index may be a list of these.
                 embed is only made where an index needs vectors.  fuse is "rrf" where there are several indexes
     k           passages that a question gets;   depth   candidates that each index gives
-    top_n       candidates that are reranked.  The rest stays below them in its order, with the lowest reranked score
-                less 1, less 2, and so on
+    top_n       candidates that are reranked.  Those of one score keep the order they had, each a hair's breadth below
+                the one before; the rest stays below in its order, with the lowest reranked score less 1, less 2, ...
     passages    how many of them the generator sees
     encoding    of the documents' files
     cache       an SQLite file in which chunks and vectors are kept by content, a Cache, or None
@@ -419,7 +419,11 @@ class Pipeline:
         clock.lap()
         given = checked_scores(self._reranker, query, texts)
         clock.lap("rerank")
-        head, given = self._ordered(head, given)
+        order = np.argsort(-given, kind="stable")
+        head, given = head[order], given[order]
+        # What the reranker holds equal keeps the order that it had: ids would settle it otherwise, which is chance.
+        for i in range(1, len(given)):
+            given[i] = min(given[i], np.nextafter(given[i - 1], -np.inf))
         lowest = given[-1]
         # A step of 1 would be lost on a score beyond 2 ** 53.
         step = max(1.0, 2 * float(np.spacing(abs(lowest))))
