@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from steelyard.corpus import Span
 from steelyard.errors import InputError, MissingExtraError, StageError
-from steelyard.text import chunks as module
+from steelyard.text import chunks, recursive
 from steelyard.text.chunks import LANGCHAIN_SEPARATORS, Recursive, Semantic, Sentences, Splitter, Whole, Windows
 from steelyard.text.sentences import sentence_spans
 from tests.shared_data import shared
@@ -80,7 +80,7 @@ def words(text: str) -> list[Span]:
     found: list[Span] = []
     for i, c in enumerate(text):
         name = unicodedata.name(c, "")
-        ideograph = name.startswith(("CJK", "KATAKANA", "HIRAGANA")) or module._IN_WORD.match(c) is None
+        ideograph = name.startswith(("CJK", "KATAKANA", "HIRAGANA")) or recursive._IN_WORD.match(c) is None
         if not ideograph and (c.isalnum() or c in "_\u200c\u200d" or unicodedata.category(c)[0] == "M"):
             if found and found[-1][1] == i:
                 found[-1] = (found[-1][0], i + 1)
@@ -92,13 +92,15 @@ def words(text: str) -> list[Span]:
 @quick
 @given(texts, sizes)
 def test_exact_chunks_cut_no_word_that_fits(text: str, size: tuple[int, int]) -> None:
-    assume(not re.search(rf"(?:\W|_)(?<![{module.MARKS}\u200d])[{module.MARKS}\u200d]", text))  # marks have a letter
+    assume(
+        not re.search(rf"(?:\W|_)(?<![{recursive.MARKS}\u200d])[{recursive.MARKS}\u200d]", text)
+    )  # marks have a letter
     borders = {border for span in Recursive(*size).spans(text) for border in span}
     for start, end in words(text):
         first, last = start, end  # with what is joined to its first and last letter
-        while first and module._parts_character(text, first):
+        while first and recursive._parts_character(text, first):
             first -= 1
-        while last < len(text) and module._parts_character(text, last):
+        while last < len(text) and recursive._parts_character(text, last):
             last += 1
         assert last - first > size[0] or not any(start < border < end for border in borders)
 
@@ -126,7 +128,7 @@ def test_exact_neighbours_overlap(text: str, size: tuple[int, int]) -> None:
     longest, overlap = size
     spans = Recursive(longest, overlap).spans(text)
     inner = {i for start, end in words(text) for i in range(start + 1, end)}
-    inner |= {i for i in range(1, len(text)) if module._parts_character(text, i)}
+    inner |= {i for i in range(1, len(text)) if recursive._parts_character(text, i)}
     for (start, end), (following, _) in pairwise(spans):
         assert end - following <= overlap
         if following < end:
@@ -136,7 +138,7 @@ def test_exact_neighbours_overlap(text: str, size: tuple[int, int]) -> None:
         while until < len(text) and until in inner and until - following < longest:
             until += 1
         low = max(end - overlap, start + 1, until - longest)
-        assert all(i in inner or text[i].isspace() or text[i] in module._NEVER_FIRST for i in range(low, end))
+        assert all(i in inner or text[i].isspace() or text[i] in recursive._NEVER_FIRST for i in range(low, end))
 
 
 @settings(max_examples=200, deadline=None)
@@ -257,14 +259,14 @@ def test_windows_of_words(text: str, size: tuple[int, int]) -> None:
     spans = Windows(n, overlap).spans(text)
     sound(text, spans, len(text))
     found = re.findall("[\u4e00-\u9fff\u30ab]|[^\\s\u4e00-\u9fff\u30ab]+", text)
-    assume(not re.search(module._WINDOW_WORD.pattern.split("|")[0], re.sub("[\u4e00-\u9fff\u30ab]", "", text)))
+    assume(not re.search(chunks._WINDOW_WORD.pattern.split("|")[0], re.sub("[\u4e00-\u9fff\u30ab]", "", text)))
     want, first = [], 0
     while first < len(found):
         want.append(found[first : first + n])
         if first + n >= len(found):
             break
         first += n - overlap
-    assert [module._WINDOW_WORD.findall(chunk) for chunk in cut(text, spans)] == want
+    assert [chunks._WINDOW_WORD.findall(chunk) for chunk in cut(text, spans)] == want
 
 
 @quick
@@ -299,7 +301,7 @@ def test_semantic_says_so_where_its_library_breaks_down(monkeypatch: pytest.Monk
 
     kind = SimpleNamespace(chunk_indices=breaks)
     library = SimpleNamespace(TextSplitter=lambda *_: kind, MarkdownSplitter=lambda *_: kind)
-    monkeypatch.setattr(module, "require", lambda *_, **__: library)
+    monkeypatch.setattr(chunks, "require", lambda *_, **__: library)
     with pytest.raises(StageError, match=r"broke down \(Invalid byte sequence\).*overlap = 0"):
         Semantic(10, 5, markdown=True).spans("text")
     monkeypatch.setattr(kind, "chunk_indices", _interrupted)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -16,12 +15,13 @@ import numpy as np
 from steelyard.arrays import Floats, Ints
 from steelyard.corpus import Chunks, Document, Passage
 from steelyard.errors import InputError, StageError
-from steelyard.rag import config as configuration
 from steelyard.rag.cache import Cache, NoCache, Store, text_key
+from steelyard.rag.clock import Clock
 from steelyard.rag.config import Config, default_name, without_secrets
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
+from steelyard.rag.making import made_stage, name_of, search_names, table_of, told_stage, without
 from steelyard.rag.preparing import BATCH, Given, checked_query, chunked, embedded, loaded, telling
-from steelyard.rag.registry import Role, make, settings_of
+from steelyard.rag.registry import Role
 from steelyard.rag.reranking import checked_scores
 from steelyard.rag.running import run
 from steelyard.rag.stages import (
@@ -35,11 +35,6 @@ from steelyard.rag.stages import (
 )
 from steelyard.rag.system import Progress, Record, quoted
 from steelyard.run_folder import RunFolder
-
-_PROTOCOLS: Mapping[Role, type] = {
-    "embed": Embedder, "index": Index, "fuse": Fuser, "rerank": Reranker, "generate": Generator,
-}  # fmt: skip
-"""What a stage must be; a chunker may also be of another library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +93,8 @@ class Pipeline:
         cache: str | Path | Store | None = None,
         name: str | None = None,
     ) -> None:
-        rerank, top_n = _without(rerank, "top_n", top_n)
-        generate, passages = _without(generate, "passages", passages)
+        rerank, top_n = without(rerank, "top_n", top_n)
+        generate, passages = without(generate, "passages", passages)
         for what, count in (("k", k), ("depth", depth), ("top_n", top_n), ("passages", passages)):
             if not isinstance(count, int) or count < 1:
                 raise InputError(f"{what} must be a whole number from 1, not {count!r}")
@@ -111,19 +106,19 @@ class Pipeline:
         if fuse is None and len(indexes) > 1:
             fuse = "rrf"
         self.k, self.depth, self.top_n, self.n_passages, self.encoding = k, depth, top_n, passages, encoding
-        self.name = name or default_name([_name_of(one) for one in indexes], _name_of(rerank) if rerank else None)
+        self.name = name or default_name([name_of(one) for one in indexes], name_of(rerank) if rerank else None)
         self.notes: list[str] = []
         self._given = documents
         self._cache = cache
         self._where: Config | None = None
-        self._indexes: list[Index] = [_made("index", one) for one in indexes]
-        self._search_names = _search_names([_name_of(one) for one in indexes])
+        self._indexes: list[Index] = [made_stage("index", one) for one in indexes]
+        self._search_names = search_names([name_of(one) for one in indexes])
         needs_vectors = any(one.needs_vectors for one in self._indexes)
-        self._chunker = _made("chunk", chunk)
-        self._embedder: Embedder | None = _made("embed", embed) if needs_vectors else None
-        self._fuser: Fuser | None = _made("fuse", fuse)
-        self._reranker: Reranker | None = _made("rerank", rerank)
-        self._generator: Generator | None = _made("generate", generate)
+        self._chunker = made_stage("chunk", chunk)
+        self._embedder: Embedder | None = made_stage("embed", embed) if needs_vectors else None
+        self._fuser: Fuser | None = made_stage("fuse", fuse)
+        self._reranker: Reranker | None = made_stage("rerank", rerank)
+        self._generator: Generator | None = made_stage("generate", generate)
         if self._chunker is None or (needs_vectors and self._embedder is None):
             missing = "chunk" if self._chunker is None else "embed"
             raise InputError(f"{missing} cannot be none; leave it away for the default")
@@ -146,17 +141,18 @@ class Pipeline:
         config = config if isinstance(config, Config) else Config.read(config)
         if config.documents is None:
             raise InputError(f"{config.where or 'the configuration'}: is of a [target], not of a pipeline")
-        made = {role: _told(config, role, getattr(config, role)) for role in ("chunk", "fuse", "rerank", "generate")}
-        indexes = [_told(config, "index", one) for one in config.index]
+        single: tuple[Role, ...] = ("chunk", "fuse", "rerank", "generate")
+        made = {role: told_stage(config, role, getattr(config, role)) for role in single}
+        indexes = [told_stage(config, "index", one) for one in config.index]
         needs_vectors = any(one.needs_vectors for one in indexes)
         pipeline = cls(
             config.documents, **made, index=indexes,
-            embed=_told(config, "embed", config.embed) if needs_vectors else None,
+            embed=told_stage(config, "embed", config.embed) if needs_vectors else None,
             k=config.k, depth=config.depth, top_n=config.top_n, passages=config.passages, encoding=config.encoding,
             cache=config.cache, name=config.name,
         )  # fmt: skip
         pipeline._where = config
-        pipeline._search_names = _search_names([one.kind for one in config.index])
+        pipeline._search_names = search_names([one.kind for one in config.index])
         return pipeline
 
     @property
@@ -223,8 +219,8 @@ class Pipeline:
         made: dict[str, Any] = {"name": self.name, "k": self.k, "depth": self.depth, "encoding": self.encoding}
         if isinstance(self._given, str | Path):
             made["documents"] = str(self._given)
-        made["index"] = [_table_of(index) for index in self._indexes]
-        made |= {role: None if stage is None else _table_of(stage) for role, stage in roles.items()}
+        made["index"] = [table_of(index) for index in self._indexes]
+        made |= {role: None if stage is None else table_of(stage) for role, stage in roles.items()}
         blotted: dict[str, Any] = without_secrets(made | {"top_n": self.top_n, "passages": self.n_passages})
         return blotted
 
@@ -269,7 +265,7 @@ class Pipeline:
 
         Raises   InputError for an empty question; StageError.
         """
-        positions, scores = self._found(query, _Clock())
+        positions, scores = self._found(query, Clock())
         return self._passages(positions, scores, len(positions))
 
     def ask(self, query: str) -> Reply:
@@ -349,7 +345,7 @@ class Pipeline:
             store.close()
 
     def _asked(self, query: str) -> tuple[Ints, Floats, str | None, Mapping[str, float]]:
-        clock = _Clock()
+        clock = Clock()
         positions, scores = self._found(query, clock)
         answer = None
         if self._generator is not None:
@@ -359,7 +355,7 @@ class Pipeline:
             clock.lap("generate")
         return positions, scores, answer, clock.latency_ms()
 
-    def _found(self, query: str, clock: _Clock) -> Ranking:
+    def _found(self, query: str, clock: Clock) -> Ranking:
         """Positions and scores of at most k chunks, in canonical order."""
         if not query.strip():
             raise InputError("the question is empty; ask something")
@@ -412,7 +408,7 @@ class Pipeline:
         order = np.lexsort((self._tie_rank[positions], -scores))
         return positions[order], scores[order]
 
-    def _reranked(self, query: str, positions: Ints, scores: Floats, clock: _Clock) -> Ranking:
+    def _reranked(self, query: str, positions: Ints, scores: Floats, clock: Clock) -> Ranking:
         assert self._reranker is not None
         head, tail = positions[: self.top_n], positions[self.top_n :]
         texts = [self._chunks.texts[position] for position in head.tolist()]
@@ -433,98 +429,3 @@ class Pipeline:
     def _passages(self, positions: Ints, scores: Floats, n: int) -> list[Passage]:
         pairs = zip(positions[:n].tolist(), scores[:n].tolist(), strict=True)
         return [self._chunks.passage(position, score) for position, score in pairs]
-
-
-class _Clock:
-    """Milliseconds of each stage of one question."""
-
-    __slots__ = ("_kept", "_last", "_shift", "_start")
-
-    def __init__(self) -> None:
-        self._kept: dict[str, float] = {}
-        self.restart()
-
-    def restart(self) -> None:
-        self._start = self._last = perf_counter()
-        self._shift = 0.0
-
-    def lap(self, stage: str | None = None, instead: float | None = None) -> float:
-        """Time since the last lap; `instead` of it another, which then counts in the total too."""
-        now = perf_counter()
-        ms = elapsed = (now - self._last) * 1000
-        if instead is not None:
-            self._shift += instead - elapsed
-            ms = instead
-        if stage is not None:
-            self._kept[stage] = ms
-        self._last = now
-        return ms
-
-    def latency_ms(self) -> dict[str, float]:
-        self._kept["total"] = (perf_counter() - self._start) * 1000 + self._shift
-        return self._kept
-
-
-def _without(stage: Any, key: str, default: int) -> tuple[Any, int]:
-    """A stage without the setting that is the pipeline's, and that setting."""
-    if isinstance(stage, Mapping) and key in stage:
-        return {name: value for name, value in stage.items() if name != key}, stage[key]
-    return stage, default
-
-
-def _made(role: Role, given: Any) -> Any:
-    """A stage, however it is given."""
-    if given is None or (isinstance(given, str) and given == "none"):
-        return None
-    if isinstance(given, str):
-        return make(role, given, {})
-    if isinstance(given, configuration.Stage):
-        return make(role, given.kind, given.settings)
-    if isinstance(given, Mapping):
-        kind = given.get("kind")
-        if not isinstance(kind, str) or not kind:
-            raise InputError(f"{role} is a dict without `kind`, the name of the stage: {dict(given)}")
-        return None if kind == "none" else make(role, kind, {k: v for k, v in given.items() if k != "kind"})
-    return given
-
-
-def _told(config: Config, role: Role, stage: configuration.Stage | None) -> Any:
-    """A stage of a configuration; what is wrong with it is told with its line."""
-    try:
-        made = _made(role, stage)
-        if made is not None and role in _PROTOCOLS and not isinstance(made, _PROTOCOLS[role]):
-            raise InputError(f"{role}: {_name_of(stage)} gives {type(made).__name__}, which {_lacks(made, role)}")
-        return made
-    except InputError as error:
-        settings = stage.settings if stage is not None else {}
-        key = next(((role, name) for name in settings if name in str(error)), (role,))
-        raise InputError(f"{config.line(*key)}{error}") from error
-
-
-def _lacks(made: object, role: Role) -> str:
-    wanted = [name for name in dir(_PROTOCOLS[role]) if not name.startswith("_")]
-    wanted += [name for name in getattr(_PROTOCOLS[role], "__annotations__", ()) if name not in wanted]
-    absent = [name for name in wanted if not hasattr(made, name)]
-    return f"has no {' and no '.join(absent)}; see steelyard.rag.stages for what one must have"
-
-
-def _name_of(given: Any) -> str:
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping):
-        return str(given.get("kind"))
-    return given.kind if isinstance(given, configuration.Stage) else type(given).__name__.lower()
-
-
-def _table_of(stage: object) -> dict[str, Any]:
-    return {"kind": f"{type(stage).__module__}:{type(stage).__qualname__}", **settings_of(stage)}
-
-
-def _search_names(kinds: Sequence[str]) -> list[str]:
-    """What the times of the indexes are called: search for one, search.NAME for several, with a number if repeated."""
-    if len(kinds) == 1:
-        return ["search"]
-    return [
-        f"search.{kind}" + (f".{kinds[: i + 1].count(kind)}" if kinds[:i].count(kind) else "")
-        for i, kind in enumerate(kinds)
-    ]
