@@ -204,3 +204,11 @@ def test_lines_of_keys(text: str, keys: tuple[str, ...], line: int | None) -> No
     from steelyard.rag.config import _line_of
 
     assert _line_of(text, keys) == line
+
+
+def test_how_gold_is_looked_up_is_checked_at_once() -> None:
+    weigh = Config.of({"documents": ".", "weigh": {"rule": " share >= .50", "fold": ["quotes", "lower"]}}).weigh
+    assert weigh.options() == {"rule": "share>=0.5", "min_gain": None, "steps": ("lower", "quotes")}
+    for wrong, told in (({"rule": "half"}, "no rule is called 'half'"), ({"fold": ["quots"]}, "did you mean quotes")):
+        with pytest.raises(InputError, match=told):
+            Config.of({"documents": ".", "weigh": wrong})

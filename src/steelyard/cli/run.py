@@ -39,7 +39,7 @@ def run(
     # A misspelt measure is told now, not after the run.
     specs = parse_all(measures or chosen.weigh.measures or DEFAULT_MEASURES)
     system: System = TargetSystem.read(chosen) if chosen.target else Pipeline.read(chosen)
-    asked, rule = Questions.read(chosen.questions), chosen.weigh.rule or "any"
+    asked, how = Questions.read(chosen.questions), chosen.weigh.options()
     begun: dict[str, int] = {}
     try:
         with progress_bars() as bars:
@@ -51,7 +51,7 @@ def run(
             system.prepare(tell)
             if system.corpus is not None:
                 # A quote that is not in its document is told now, not after the run.
-                check_gold(asked, system.corpus, rule=rule)
+                check_gold(asked, system.corpus, rule=how["rule"], steps=how["steps"])
             folder = run_questions(system, asked, chosen.folder, overwrite=overwrite, progress=tell)
     except KeyboardInterrupt:
         done = n_done(chosen.folder)
@@ -62,7 +62,7 @@ def run(
         )
         sys.exit(INTERRUPTED)
     _say(folder, begun.get("questions", 0))
-    scores = evaluate(asked, [folder.path], specs, min_gain=chosen.weigh.min_gain, rule=rule)
+    scores = evaluate(asked, [folder.path], specs, **how)
     print(table(scores, per_query=False, width=terminal_width(), colour=sys.stdout.isatty()), end="")
 
 

@@ -74,12 +74,15 @@ def read_corpus(path: str | Path) -> Corpus:
     return Corpus(read_chunks(path))
 
 
-def check_gold(questions: Questions, chunks: Chunks, *, rule: str = "any") -> None:
+def check_gold(
+    questions: Questions, chunks: Chunks, *, rule: str = "any", steps: Sequence[str] | None = None
+) -> None:  # fmt: skip
     """See whether gold can be looked up in a corpus, before anything is retrieved from it.
 
     Raises   InputError for a quote, page or span that its document does not have, naming the question.
     """
-    resolve(Gold.of(list(questions)), ChunkTable.of(chunks), chunks.documents, rule=Rule.parse(rule))
+    folding = DEFAULT_STEPS if steps is None else steps
+    resolve(Gold.of(list(questions)), ChunkTable.of(chunks), chunks.documents, rule=Rule.parse(rule), steps=folding)
 
 
 @dataclass(frozen=True)

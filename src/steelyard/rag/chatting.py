@@ -50,8 +50,7 @@ class Assistant:
     def __init__(self, config: Config, *, progress: Progress | None = None) -> None:
         self.pipeline = Pipeline.read(config if config.generate else replace(config, generate=Stage("extractive")))
         self.pipeline.prepare(progress)
-        self._rule = config.weigh.rule or "any"
-        self._min_gain = config.weigh.min_gain
+        self._weigh = config.weigh
         self._embedder = self.pipeline.embedder or self._fitted(config, progress)
         questions = Questions.read(config.questions) if config.questions is not None else ()
         self._known = {fold(question.query): question for question in questions if question.query}
@@ -93,6 +92,6 @@ class Assistant:
         scores = evaluate(
             Questions.of([question]), Outputs([{"qid": question.query_id, "retrieved": retrieved}]),
             [make(name, self.pipeline.k) for name in MEASURES.values()],
-            corpus=self.pipeline.chunks, rule=self._rule, min_gain=self._min_gain,
+            corpus=self.pipeline.chunks, **self._weigh.options(),
         )  # fmt: skip
         return dict(zip(MEASURES, scores.values[0, :, 0].tolist(), strict=True))

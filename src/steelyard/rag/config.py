@@ -18,6 +18,7 @@
     measures = ["recall@10"]
     rule = "any"
     min_gain = 1.0
+    fold = ["lower", "white_space"]      how texts are folded before they are compared
     [sweep]                              for `steelyard sweep`: what varies, each a list of values
     chunk.size = [300, 1000]
     index = ["bm25", "dense", ["bm25", "dense"]]
@@ -38,6 +39,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from steelyard.errors import InputError
+from steelyard.evidence.spans import Rule
+from steelyard.text.folding import in_order
 
 OneStage = Literal["chunk", "embed", "fuse", "rerank", "generate"]
 _STAGES = ("chunk", "embed", "index", "fuse", "rerank", "generate")
@@ -57,7 +60,7 @@ _KEYS = (
     "cache",
 )
 _SWEPT = ("k", "depth", *_STAGES)
-_WEIGH_KEYS = ("measures", "rule", "min_gain")
+_WEIGH_KEYS = ("measures", "rule", "min_gain", "fold")
 _FILE_SETTINGS = ("model", "prompt")
 CACHE_NAME = "steelyard-cache.sqlite"
 _SECRET = re.compile(r"api_?key|password|secret|token$|authorization|headers", re.IGNORECASE)
@@ -84,11 +87,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Weigh:
-    """How the run is to be weighed; None leaves it to the weighing."""
+    """How the run is to be weighed; None leaves it to the weighing.  fold: steps by which texts are compared."""
 
     measures: tuple[str, ...] | None = None
     rule: str | None = None
     min_gain: float | None = None
+    fold: tuple[str, ...] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What `evaluate` is to be told, the measures left aside."""
+        return {"rule": self.rule or "any", "min_gain": self.min_gain, "steps": self.fold}
 
 
 @dataclass(frozen=True)
@@ -205,8 +213,7 @@ class Config:
             made["fuse"] = _table_of(self.fuse)
             made["rerank"] = _table_of(self.rerank, top_n=self.top_n)
             made["generate"] = _table_of(self.generate, passages=self.passages)
-        weigh = {"measures": self.weigh.measures, "rule": self.weigh.rule, "min_gain": self.weigh.min_gain}
-        made["weigh"] = {key: value for key, value in weigh.items() if value is not None}
+        made["weigh"] = {key: value for key, value in vars(self.weigh).items() if value is not None}
         made |= {"folder": _shown(self.folder), "cache": _shown(self.cache) or False}
         blotted: dict[str, Any] = without_secrets(made)
         return blotted
@@ -462,7 +469,13 @@ class _Reader:
         if least is not None and (isinstance(least, bool) or not isinstance(least, int | float)):
             raise InputError(f"{self._at('weigh', 'min_gain')}weigh.min_gain must be a number, not {least!r}")
         rule = self._typed(table, ("weigh", "rule"), str, "a text", "") or None
-        return Weigh(tuple(measures) if measures else None, rule, None if least is None else float(least))
+        fold = table.get("fold")
+        try:
+            rule = None if rule is None else str(Rule.parse(rule))
+            steps = None if fold is None else in_order(fold)
+        except InputError as error:
+            raise InputError(f"{self._at('weigh')}{error}") from None
+        return Weigh(tuple(measures) if measures else None, rule, None if least is None else float(least), steps)
 
     def _sweep(self) -> dict[str, Any]:
         """What varies, by dotted key, be it written `"chunk.size" = [...]` or `chunk.size = [...]`."""

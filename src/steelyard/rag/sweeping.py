@@ -186,7 +186,7 @@ def sweep(
         ]
         scores = evaluate(
             questions, [folder.path], [measure for of_k in specs for measure in of_k],
-            min_gain=config.weigh.min_gain, rule=config.weigh.rule or "any", seed=seed,
+            **config.weigh.options(), seed=seed,
         )  # fmt: skip
         at = {str(measure): j for j, measure in enumerate(scores.measures)}
         for k, of_k in zip(trial.ks, specs, strict=True):
