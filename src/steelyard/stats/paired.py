@@ -1,0 +1,196 @@
+"""Is B better than A: tests on the differences of two systems, query by query.
+
+Each takes d (n,), B less A, from `samples.differences`, and gives an Outcome; all are two-sided.  The paired t test
+is the primary one and sign-flip randomisation its companion; Wilcoxon and sign test other hypotheses and serve as
+a check of robustness.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.arrays import Floats, Ints
+from steelyard.extras import require
+from steelyard.stats.flipping import EXACT_QUERIES, count_extreme, on_grid
+from steelyard.stats.samples import (
+    NO_SPREAD,
+    ROUNDING,
+    SMALLEST_P,
+    Clusters,
+    cluster_sums,
+    finite,
+    mean_error,
+    t_sf,
+    too_few,
+    whole,
+)
+
+N_RESAMPLES = 100_000
+EXACT_RANKS = 50
+"""Up to so many differences other than zero, the signed rank statistic's distribution is counted out."""
+
+_TWO_SIDED = 2.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found, and how.
+
+    test          "t", "randomization", "wilcoxon" or "sign"
+    statistic     t; mean difference; sum of the positive differences' ranks; number of positive differences
+    p             in (0, 1]; NaN where there is no test, and then reason says why
+    n             queries
+    exact         whether p comes from the full distribution rather than from samples or an approximation
+    n_resamples   random sign patterns behind p, None where none were drawn;   seed   of them
+    """
+
+    test: str
+    statistic: float
+    p: float
+    n: int
+    exact: bool = False
+    n_resamples: int | None = None
+    seed: int | None = None
+    reason: str | None = None
+
+
+def paired_t(d: npt.ArrayLike, *, clusters: Clusters | None = None) -> Outcome:
+    """Student's paired t test, with a cluster-robust error where queries carry a cluster.
+
+    d         (n,) differences;   clusters   (n,) or None
+    Returns   p = 1 where all differences are zero; no test (NaN) for one query or cluster, and where all differences
+              are equal but not zero: then only the sign-flip test has something to say.
+    Raises    InputError for NaN.
+    Source    Student 1908; Sakai, Statistical Reform in Information Retrieval?, SIGIR Forum 2014.
+
+    >>> found = paired_t([0.1, 0.3, 0.2, 0.4])
+    >>> round(found.statistic, 3), round(found.p, 4)
+    (3.873, 0.0305)
+    """
+    values = finite(d, n_axes=1, what="differences")
+    found = mean_error(values, clusters=clusters)
+    if found.reason:
+        return Outcome("t", math.nan, math.nan, found.n, reason=found.reason)
+    if not values.any():
+        return Outcome("t", 0.0, 1.0, found.n)
+    if found.flat:
+        return Outcome("t", math.copysign(math.inf, found.mean), math.nan, found.n, reason=NO_SPREAD)
+    t = found.mean / found.error
+    return Outcome("t", t, min(1.0, _TWO_SIDED * t_sf(abs(t), found.df)), found.n)
+
+
+def sign_flip(
+    d: npt.ArrayLike, *, seed: int, n_resamples: int = N_RESAMPLES, clusters: Clusters | None = None
+) -> Outcome:
+    """Randomisation test: if the systems were alike, every difference could as well have the other sign.
+
+    With b of B random sign patterns whose |mean| reaches the observed one, p = (1 + b) / (1 + B).  For up to
+    EXACT_QUERIES queries (or clusters, whose queries change sign together) all patterns are tried and p is their share.
+
+    seed      of the signs; the same data and seed give the same p to the bit, whatever the number of threads
+    Returns   p = 1 where all differences are zero; no test (NaN) for one query or cluster
+    Raises    InputError for NaN, n_resamples < 1
+    Source    Fisher 1935; Smucker, Allan & Carterette, A Comparison of Statistical Significance Tests for
+              Information Retrieval Evaluation, CIKM 2007; Phipson & Smyth 2010 (the 1 + b).
+
+    >>> sign_flip([1.0, 1.0, 1.0, 1.0, 1.0], seed=0).p
+    0.0625
+    """
+    values = finite(d, n_axes=1, what="differences")
+    whole(n_resamples, "n_resamples")
+    found = mean_error(values, clusters=clusters)
+    if found.reason:
+        return Outcome("randomization", found.mean, math.nan, found.n, reason=found.reason)
+    grid = on_grid(cluster_sums(np.stack([np.zeros_like(values), values]), clusters))
+    exact = grid.steps.shape[1] <= EXACT_QUERIES
+    drawn = None if exact else n_resamples
+    count = count_extreme(grid, np.array([0]), np.array([1]), n_resamples=drawn, seed=seed)
+    p = float(share_reached(count, drawn, grid.steps.shape[1])[0])
+    return Outcome("randomization", found.mean, p, found.n, exact, drawn, None if exact else seed)
+
+
+def share_reached(counts: Ints, n_resamples: int | None, n: int) -> Floats:
+    """p of counted sign patterns: their share of all 2**n, or with the observed one among the random ones."""
+    return counts / 2.0**n if n_resamples is None else (1 + counts) / (1 + n_resamples)
+
+
+def wilcoxon(d: npt.ArrayLike) -> Outcome:
+    """Wilcoxon's signed rank test; zeros are ranked and then left out, as Pratt proposed; ties share their mean rank.
+
+    Up to EXACT_RANKS differences other than zero the distribution is counted out, ties and zeros included; from there
+    on it is taken as normal, with the variance of the ranks as they are and no continuity correction.
+
+    Returns   p = 1 where all differences are zero; no test (NaN) for fewer than two queries
+    Raises    InputError for NaN
+    Source    Wilcoxon 1945; Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed Rank Procedures, JASA 1959.
+
+    >>> found = wilcoxon([0.0, 0.1, -0.2, 0.3, 0.4])
+    >>> found.statistic, found.p
+    (11.0, 0.375)
+    """
+    values = finite(d, n_axes=1, what="differences")
+    reason = too_few(len(values), len(values) - 1)
+    if reason:
+        return Outcome("wilcoxon", math.nan, math.nan, len(values), reason=reason)
+    doubled = _doubled_ranks(np.abs(values))
+    ranks, positive = doubled[values != 0], int(doubled[values > 0].sum())
+    total = int(ranks.sum())
+    off = abs(2 * positive - total)
+    exact = len(ranks) <= EXACT_RANKS
+    if not len(ranks):
+        p = 1.0
+    elif exact:
+        chances = _rank_sum_chances(ranks)
+        p = float(chances[np.abs(2 * np.arange(total + 1) - total) >= off].sum())
+    else:
+        z = off / math.sqrt(math.fsum(ranks.astype(np.float64) ** 2))
+        p = math.erfc(z / math.sqrt(2))
+    return Outcome("wilcoxon", positive / 2, min(1.0, max(p, SMALLEST_P)), len(values), exact)
+
+
+def _doubled_ranks(sizes: Floats) -> Ints:
+    """(n,) twice the mean rank of each size from 1: whole numbers; sizes that differ by rounding alone are tied."""
+    order = np.argsort(sizes, kind="stable")
+    ascending = sizes[order]
+    starts = np.flatnonzero(np.diff(ascending, prepend=-np.inf) > ROUNDING * ascending)
+    lengths = np.diff(starts, append=len(sizes))
+    ranks = np.empty(len(sizes), dtype=np.int64)
+    ranks[order] = np.repeat(2 * starts + lengths + 1, lengths)
+    return ranks
+
+
+def _rank_sum_chances(doubled: Ints) -> Floats:
+    """Chance of each sum 0, 1, … of the positive differences' doubled ranks, when every sign is a fair coin."""
+    chances = np.zeros(int(doubled.sum()) + 1)
+    chances[0] = 1.0
+    for rank in doubled:
+        moved = np.zeros_like(chances)
+        moved[rank:] = chances[: len(chances) - rank]
+        chances = (chances + moved) / 2
+    return chances
+
+
+def sign_test(d: npt.ArrayLike) -> Outcome:
+    """Exact binomial test that B wins as often as it loses; ties are left out.
+
+    Returns   p = 1 where all differences are zero; no test (NaN) for fewer than two queries
+    Raises    InputError for NaN
+    Source    Arbuthnott 1710; Conover, Practical Nonparametric Statistics.
+
+    >>> sign_test([0.1, 0.2, 0.0, 0.3, 0.1, 0.4]).p
+    0.0625
+    """
+    values = finite(d, n_axes=1, what="differences")
+    reason = too_few(len(values), len(values) - 1)
+    if reason:
+        return Outcome("sign", math.nan, math.nan, len(values), reason=reason)
+    n_wins, n_losses = int((values > 0).sum()), int((values < 0).sum())
+    if n_wins == n_losses:
+        return Outcome("sign", float(n_wins), 1.0, len(values), exact=True)
+    special = require("scipy.special", extra="stats", what="the sign test")
+    tail = float(special.bdtr(min(n_wins, n_losses), n_wins + n_losses, 0.5))
+    return Outcome("sign", float(n_wins), min(1.0, max(_TWO_SIDED * tail, SMALLEST_P)), len(values), exact=True)

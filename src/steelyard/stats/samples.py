@@ -1,0 +1,170 @@
+"""What the tests take: finite values, differences free of rounding, sums per cluster, a mean and its error."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.arrays import Floats, Ints
+from steelyard.errors import InputError
+from steelyard.extras import require
+
+ROUNDING = 1e-12
+"""Relative to the largest value: differences below it are rounding."""
+
+SMALLEST_P = sys.float_info.min
+"""No test here proves anything: where a p-value underflows, it is this."""
+
+Clusters = npt.NDArray[Any] | Sequence[Any]
+"""(n,) which conversation, document, … each query belongs to: integers or strings."""
+
+NO_SPREAD = "all differences are equal: there is no spread to test against"
+
+
+def finite(values: npt.ArrayLike, *, n_axes: int, what: str) -> Floats:
+    """The values as floats, refused unless they have that many axes and are finite.
+
+    Raises   InputError: wrong shape; NaN or infinite, with how many and where the first one is.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != n_axes:
+        raise InputError(f"{what} have {array.ndim} axes, expected {n_axes}: {'(s, n)' if n_axes == 2 else '(n,)'}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"{what} hold {int(bad.sum())} values that are not finite, the first at {place}: {array[place]}; "
+            "leave out the queries that have no value, for all systems alike, and count them"
+        )
+    return array
+
+
+def differences(baseline: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+    """How much better the other system is, query by query; rounding is not a difference.
+
+    baseline, other   (n,) values of the same n queries in the same order
+    Returns           (n,) other - baseline, 0 where they agree to 12 digits
+    Raises            InputError for NaN, infinite values, or unequal lengths.
+
+    >>> differences([0.3, 0.5], [0.1 + 0.2, 0.75])
+    array([0.  , 0.25])
+    """
+    one = finite(baseline, n_axes=1, what="the baseline's values")
+    two = finite(other, n_axes=1, what="the other system's values")
+    if one.shape != two.shape:
+        raise InputError(
+            f"the baseline has {len(one)} values and the other system {len(two)}; expected one each for the same "
+            "queries: keep the queries that both answered"
+        )
+    return less(two, one)
+
+
+def less(values: Floats, others: Floats) -> Floats:
+    """values - others, 0 where they agree to 12 digits."""
+    away = values - others
+    return np.where(np.abs(away) <= ROUNDING * np.maximum(np.abs(values), np.abs(others)), 0.0, away)
+
+
+def cluster_codes(clusters: Clusters, n: int) -> Ints:
+    """(n,) clusters numbered from 0 in sorted order.
+
+    Raises   InputError unless there is one cluster a query.
+    """
+    names = np.asarray(clusters)
+    if names.shape != (n,):
+        raise InputError(f"clusters have shape {names.shape}, expected ({n},): one a query")
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
+    """(s, g) sums of (s, n) values over each of g clusters; the values themselves without clusters."""
+    if clusters is None:
+        return values
+    codes = cluster_codes(clusters, values.shape[1])
+    return np.stack([np.bincount(codes, weights=row) for row in values]) if len(values) else values
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """A mean, its standard error and degrees of freedom; the error is NaN for fewer than two queries or clusters."""
+
+    mean: float
+    error: float
+    df: int
+    n: int
+
+    @property
+    def reason(self) -> str | None:
+        """Why no error can be given, or none."""
+        return too_few(self.n, self.df)
+
+    @property
+    def flat(self) -> bool:
+        """Whether all values, or all clusters' means, are equal, so that the error is 0."""
+        return self.error == 0
+
+
+def too_few(n: int, df: int) -> str | None:
+    """Why there is no test: at least two queries are needed, in at least two clusters."""
+    if n < 2:
+        return f"{n} {'query' if n == 1 else 'queries'}: a test needs at least two"
+    return "all queries are in one cluster: a test needs at least two" if df < 1 else None
+
+
+def mean_error(values: Floats, *, clusters: Clusters | None = None) -> MeanError:
+    """Mean and standard error of (n,) values; the error allows for queries that move together in a cluster.
+
+    Sums are exact (math.fsum), so the order of the queries moves no bit of a result without clusters.
+
+    clusters   None: every query for itself.  Else the variance of g clusters' summed residuals, times g / (g - 1);
+               df is g - 1.  With one query a cluster that is the same as none.
+    Source     Liang & Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 1986.
+
+    >>> found = mean_error(np.array([0.0, 1.0, 2.0]))
+    >>> found.mean, round(found.error, 6), found.df
+    (1.0, 0.57735, 2)
+    """
+    n = len(values)
+    if n == 0:
+        return MeanError(math.nan, math.nan, -1, 0)
+    mean = math.fsum(values) / n
+    residuals = cluster_sums((values - mean)[None, :], clusters)[0]
+    df = len(residuals) - 1
+    if df < 1:
+        return MeanError(mean, math.nan, df, n)
+    if np.abs(residuals).max() <= ROUNDING * n / (df + 1) * np.abs(values).max():
+        return MeanError(mean, 0.0, df, n)
+    variance = math.fsum(residuals**2) * (df + 1) / df / n**2
+    return MeanError(mean, math.sqrt(variance), df, n)
+
+
+def t_sf(t: float, df: int) -> float:
+    """P(T > t) of Student's t, above 0."""
+    special = require("scipy.special", extra="stats", what="the t test")
+    return max(float(special.stdtr(df, -t)), SMALLEST_P)
+
+
+def t_quantile(share: float, df: int) -> float:
+    """The value below which this share of Student's t lies."""
+    special = require("scipy.special", extra="stats", what="a t interval")
+    return float(special.stdtrit(df, share))
+
+
+def share(value: float, name: str) -> float:
+    """The value, refused unless it lies strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise InputError(f"{name} is {value}, expected a number between 0 and 1, such as 0.05")
+    return value
+
+
+def whole(value: int, name: str, least: int = 1) -> int:
+    """The value, refused where it is below the least."""
+    if value < least:
+        raise InputError(f"{name} is {value}, expected at least {least}")
+    return value

@@ -1,0 +1,323 @@
+"""Many comparisons at once: every pair of s systems on the same n queries, and corrections for a family of p-values.
+
+Whoever makes many comparisons finds differences that are not there.  Randomised Tukey settles that for all pairs by
+itself; for any other family of tests, `correct` raises the p-values, and the family's name travels with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.arrays import Floats, Ints
+from steelyard.errors import InputError
+from steelyard.stats.flipping import EXACT_QUERIES, count_extreme, on_grid, shuffled_ranges
+from steelyard.stats.paired import N_RESAMPLES, paired_t, share_reached
+from steelyard.stats.samples import Clusters, cluster_sums, finite, less, too_few, whole
+
+N_SHUFFLES = 10_000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Comparisons of m pairs out of s systems.
+
+    test          "t", "randomization" or "tukey"
+    first         (m,) index of the baseline of each pair;   second   (m,) of the other system
+    difference    (m,) mean of second less mean of first
+    p             (m,) of each test alone; for "tukey" the same as adjusted
+    adjusted      (m,) family-wise, or false discovery rate for "bh"; the plain p where correction is "none"
+    correction    "tukey", "holm", "bonferroni", "bh" or "none"
+    family        which comparisons the correction covers, in words
+    n             queries
+    exact         whether all sign patterns were tried;   n_resamples, seed   of random ones, else None
+    reason        why p is NaN, where it is for want of queries; else None
+    """
+
+    test: str
+    first: Ints
+    second: Ints
+    difference: Floats
+    p: Floats
+    adjusted: Floats
+    correction: str
+    family: str
+    n: int
+    exact: bool = False
+    n_resamples: int | None = None
+    seed: int | None = None
+    reason: str | None = None
+
+
+def all_pairs(s: int) -> Ints:
+    """(m, 2) every pair of s systems once, the earlier one first.
+
+    >>> all_pairs(3).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    return np.array(list(combinations(range(s), 2)), dtype=np.int64).reshape(-1, 2)
+
+
+def baseline_pairs(s: int, baseline: int) -> Ints:
+    """(s - 1, 2) the baseline against every other system.
+
+    >>> baseline_pairs(3, 1).tolist()
+    [[1, 0], [1, 2]]
+    """
+    return np.array([(baseline, i) for i in range(s) if i != baseline], dtype=np.int64).reshape(-1, 2)
+
+
+def tukey(
+    scores: npt.ArrayLike, *, seed: int, n_resamples: int = N_SHUFFLES, clusters: Clusters | None = None
+) -> Pairs:
+    """Randomised Tukey HSD: a family-wise p for every pair of systems.
+
+    The systems' labels are shuffled within each query (or cluster); p of a pair is the share of shuffles whose best
+    and worst means differ at least as much as the pair does, the observed labels counted once: (1 + b) / (1 + B).
+
+    scores    (s, n) one row a system, two systems at least
+    Returns   all s (s - 1) / 2 pairs; p is NaN with a reason for one query or cluster
+    Raises    InputError for NaN, fewer than two systems, n_resamples < 1
+    Source    Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval
+              Experiments, TOIS 2012; Sakai 2014.
+
+    >>> rng = np.random.default_rng(0)
+    >>> found = tukey(rng.random((3, 20)) + np.array([[0.0], [0.0], [1.0]]), seed=0, n_resamples=999)
+    >>> found.p.round(3).tolist(), found.family
+    ([0.961, 0.001, 0.001], 'all 3 pairs of 3 systems')
+    """
+    values = _systems(scores)
+    whole(n_resamples, "n_resamples")
+    pairs = all_pairs(len(values))
+    sums = cluster_sums(values, clusters)
+    reason = too_few(values.shape[1], sums.shape[1] - 1)
+    if reason:
+        p = np.full(len(pairs), np.nan)
+    else:
+        grid = on_grid(sums)
+        totals = grid.steps.sum(axis=1)
+        ranges = shuffled_ranges(grid, n_resamples=n_resamples, seed=seed)
+        observed = np.abs(totals[pairs[:, 1]] - totals[pairs[:, 0]]) - grid.slack
+        p = (1 + n_resamples - np.searchsorted(ranges, observed, side="left")) / (1 + n_resamples)
+    compared = _compared("tukey", values, pairs, p)
+    return replace(compared, correction="tukey", n_resamples=n_resamples, seed=seed, reason=reason)
+
+
+def sign_flip_pairs(
+    scores: npt.ArrayLike,
+    *,
+    seed: int,
+    pairs: npt.ArrayLike | None = None,
+    n_resamples: int = N_RESAMPLES,
+    clusters: Clusters | None = None,
+    correction: str = "holm",
+) -> Pairs:
+    """Sign-flip randomisation test of many pairs under the same signs; each p is that of `paired.sign_flip`.
+
+    scores       (s, n) one row a system, two systems at least
+    pairs        (m, 2) indices (baseline, other); None: all pairs
+    correction   "holm", "bonferroni", "bh" or "none", over these pairs
+    Returns      p is NaN with a reason for one query or cluster
+    Raises       InputError for NaN, fewer than two systems, n_resamples < 1, an unknown correction
+
+    >>> plain = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    >>> sign_flip_pairs([plain, plain + 0.5, plain], seed=0).p.tolist()
+    [0.03125, 1.0, 0.03125]
+    """
+    values = _systems(scores)
+    whole(n_resamples, "n_resamples")
+    chosen = _chosen(pairs, len(values))
+    sums = cluster_sums(values, clusters)
+    g = sums.shape[1]
+    reason = too_few(values.shape[1], g - 1)
+    exact = reason is None and g <= EXACT_QUERIES
+    drawn = None if exact else n_resamples
+    if reason:
+        p = np.full(len(chosen), np.nan)
+    else:
+        counts = count_extreme(on_grid(sums), chosen[:, 0], chosen[:, 1], n_resamples=drawn, seed=seed)
+        p = share_reached(counts, drawn, g)
+    found = _compared("randomization", values, chosen, p)
+    found = replace(found, exact=exact, n_resamples=drawn, seed=None if exact else seed, reason=reason)
+    return corrected(found, correction)
+
+
+def t_pairs(
+    scores: npt.ArrayLike,
+    *,
+    pairs: npt.ArrayLike | None = None,
+    clusters: Clusters | None = None,
+    correction: str = "holm",
+) -> Pairs:
+    """Paired t test of many pairs; each p is that of `paired.paired_t`.
+
+    scores       (s, n) one row a system, two systems at least
+    pairs        (m, 2) indices (baseline, other); None: all pairs
+    correction   "holm", "bonferroni", "bh" or "none", over these pairs
+    Returns      p is NaN for pairs without a test; those are left out of the family
+    Raises       InputError for NaN, fewer than two systems, an unknown correction
+
+    >>> t_pairs([[0.1, 0.2, 0.3, 0.4], [0.2, 0.5, 0.5, 0.8]]).p.round(4).tolist()
+    [0.0305]
+    """
+    values = _systems(scores)
+    chosen = _chosen(pairs, len(values))
+    outcomes = [paired_t(less(values[j], values[i]), clusters=clusters) for i, j in chosen]
+    p = np.array([outcome.p for outcome in outcomes])
+    n = values.shape[1]
+    n_groups = n if clusters is None else len(np.unique(np.asarray(clusters)))
+    found = replace(_compared("t", values, chosen, p), reason=too_few(n, n_groups - 1))
+    return corrected(found, correction)
+
+
+def corrected(pairs: Pairs, correction: str, *, family: str | None = None) -> Pairs:
+    """The same comparisons with their p-values corrected; the family is these pairs, unless it is named otherwise.
+
+    Raises   InputError for an unknown correction, and for Tukey's pairs, which are corrected already.
+    """
+    if pairs.test == "tukey":
+        raise InputError(f"Tukey's p-values are family-wise already; leave out the correction {correction!r}")
+    found = correct(pairs.p, method=correction, family=family or pairs.family)
+    return replace(pairs, adjusted=found.adjusted, correction=correction, family=found.family)
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """p-values of a family of tests, corrected for their number.
+
+    p, adjusted   (m,) before and after; NaN stays NaN
+    method        "holm", "bonferroni", "bh" or "none"
+    family        which tests it covers, in words;   n_tests   how many of them had a p
+    """
+
+    p: Floats
+    adjusted: Floats
+    method: str
+    family: str
+    n_tests: int
+
+
+def correct(p: npt.ArrayLike, *, method: str, family: str) -> Corrected:
+    """Raise p-values for the number of tests in their family.
+
+    p        (m,) in [0, 1]; NaN where there was no test: those do not count as tests
+    method   "holm" (any of m errors at most alpha; never weaker than "bonferroni"), "bonferroni",
+             "bh" (Benjamini-Hochberg: at most a share alpha of the findings false; for exploring), or "none"
+    family   which tests these are, in words
+    Raises   InputError for an unknown method or p outside [0, 1]
+    Source   Holm 1979; Benjamini & Hochberg 1995.
+
+    >>> correct([0.01, 0.04, 0.03], method="holm", family="three measures").adjusted
+    array([0.03, 0.06, 0.06])
+    """
+    if method not in CORRECTIONS:
+        raise InputError(f"no correction is called {method!r}; expected one of {', '.join(CORRECTIONS)}")
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1 or ((values < 0) | (values > 1)).any():
+        raise InputError("p-values are a list of numbers between 0 and 1, or NaN where there was no test")
+    tested = np.flatnonzero(~np.isnan(values))
+    order = tested[np.argsort(values[tested], kind="stable")]
+    adjusted = values.copy()
+    adjusted[order] = np.minimum(1.0, CORRECTIONS[method](values[order]))
+    return Corrected(values, adjusted, method, family, len(tested))
+
+
+def _holm(ascending: Floats) -> Floats:
+    m = len(ascending)
+    return np.maximum.accumulate(np.arange(m, 0, -1) * ascending)
+
+
+def _bonferroni(ascending: Floats) -> Floats:
+    return len(ascending) * ascending
+
+
+def _benjamini_hochberg(ascending: Floats) -> Floats:
+    m = len(ascending)
+    # The factor first: the last one is then exactly 1, and no p-value comes out above Holm's by rounding.
+    raised: Floats = ascending * (m / np.arange(1, m + 1))
+    return np.minimum.accumulate(raised[::-1])[::-1]
+
+
+def _as_it_is(ascending: Floats) -> Floats:
+    return ascending
+
+
+CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "holm": _holm,
+    "bonferroni": _bonferroni,
+    "bh": _benjamini_hochberg,
+    "none": _as_it_is,
+}
+"""By name: ascending p-values to raised ones, which `correct` caps at 1."""
+
+
+def groups(means: npt.ArrayLike, pairs: Pairs, *, alpha: float = 0.05) -> list[list[int]]:
+    """Systems that cannot be told apart: every largest run of the leaderboard, best first, without a difference in it.
+
+    means     (s,) of the systems compared;   pairs   all their pairs;   alpha   of a difference
+    Returns   lists of indices, best first; a system may be in several, and stands alone if it differs from all others
+    Raises    InputError unless pairs holds every pair of the systems
+
+    A run ends before the first system that any of its members differs from, so with a test other than Tukey's, where
+    a smaller difference can be the surer one, a run may part two systems that no test parts.
+
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random((3, 20)) + np.array([[0.0], [0.0], [1.0]])
+    >>> groups(scores.mean(axis=1), tukey(scores, seed=0, n_resamples=999))
+    [[2], [1, 0]]
+    """
+    values = finite(means, n_axes=1, what="means")
+    s = len(values)
+    differs = np.full((s, s), -1, dtype=np.int64)
+    differs[pairs.first, pairs.second] = differs[pairs.second, pairs.first] = pairs.adjusted <= alpha
+    if s != max(pairs.first.max(), pairs.second.max()) + 1 or (differs[~np.eye(s, dtype=bool)] < 0).any():
+        raise InputError(f"groups of {s} systems need all {s * (s - 1) // 2} pairs; got {len(pairs.first)}")
+    order = np.argsort(-values, kind="stable")
+    found: list[list[int]] = []
+    end = 0
+    for start in range(s):
+        stop = start + 1
+        while stop < s and not (differs[order[start:stop], order[stop]] > 0).any():
+            stop += 1
+        if stop > end:
+            found.append([int(i) for i in order[start:stop]])
+            end = stop
+    return found
+
+
+def _systems(scores: npt.ArrayLike) -> Floats:
+    values = finite(scores, n_axes=2, what="scores")
+    if len(values) < 2:
+        raise InputError(f"scores of {len(values)} system: a comparison needs at least two")
+    return values
+
+
+def _chosen(pairs: npt.ArrayLike | None, s: int) -> Ints:
+    if pairs is None:
+        return all_pairs(s)
+    chosen = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    if ((chosen < 0) | (chosen >= s)).any() or (chosen[:, 0] == chosen[:, 1]).any():
+        raise InputError(f"pairs are two different systems each, numbered from 0 to {s - 1}")
+    return chosen
+
+
+def _compared(test: str, values: Floats, pairs: Ints, p: Floats) -> Pairs:
+    """The pairs with their p-values as they are."""
+    first, second, n = pairs[:, 0], pairs[:, 1], values.shape[1]
+    return Pairs(test, first, second, _differences(values, pairs), p, p, "none", _family(values, pairs), n)
+
+
+def _differences(values: Floats, pairs: Ints) -> Floats:
+    # The mean of the differences, not the difference of the means: equal systems differ by 0 exactly.
+    return np.array([less(values[j], values[i]).mean() if values.shape[1] else np.nan for i, j in pairs])
+
+
+def _family(values: Floats, pairs: Ints) -> str:
+    s, m = len(values), len(pairs)
+    if m == s * (s - 1) // 2:
+        return f"all {m} pairs of {s} systems" if m > 1 else "one pair"
+    return f"{m} pairs of {s} systems" if m > 1 else "one pair"
