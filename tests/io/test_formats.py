@@ -738,7 +738,7 @@ def test_a_beir_folder_is_no_run_and_other_folders_are_no_truth(tmp_path: Path) 
     folder = beir(tmp_path / "nq", test="a")
     with pytest.raises(sy.InputError, match="is a folder, not a file"):
         sy.Run.read(folder)
-    with pytest.raises(sy.InputError, match="has no qrels"):
+    with pytest.raises(sy.InputError, match="has neither qrels"):
         sy.Truth.read(write(tmp_path / "empty" / "x", "").parent)
     write(folder / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\nq\ta\tx\n")
     with pytest.raises(sy.InputError, match=r"test\.tsv, row 1: gain 'x' is not a finite number"):
