@@ -1,4 +1,4 @@
-"""Measures of evidence: the issue's example, cases by hand, and what must hold whatever the data."""
+"""Measures of evidence: the worked example, cases by hand, and what must hold whatever the data."""
 
 import math
 import random
