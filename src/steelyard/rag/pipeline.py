@@ -411,16 +411,19 @@ class Pipeline:
     def _reranked(self, query: str, positions: Ints, scores: Floats, clock: Clock) -> Ranking:
         assert self._reranker is not None
         head, tail = positions[: self.top_n], positions[self.top_n :]
-        texts = [self._chunks.texts[position] for position in head.tolist()]
+        known = self._chunks.texts
+        texts = [known[position] for position in head.tolist()]
         clock.lap()
         given = checked_scores(self._reranker, query, texts)
         clock.lap("rerank")
         order = np.argsort(-given, kind="stable")
         head, given = head[order], given[order]
         # What the reranker holds equal keeps the order that it had: ids would settle it otherwise, which is chance.
-        for i in range(1, len(given)):
-            given[i] = min(given[i], np.nextafter(given[i - 1], -np.inf))
-        lowest = given[-1]
+        falling = given.tolist()
+        for i in range(1, len(falling)):
+            if falling[i] >= falling[i - 1]:
+                falling[i] = math.nextafter(falling[i - 1], -math.inf)
+        given, lowest = np.array(falling), falling[-1]
         # A step of 1 would be lost on a score beyond 2 ** 53.
         step = max(1.0, 2 * float(np.spacing(abs(lowest))))
         below = lowest - step * np.arange(1, len(tail) + 1)
