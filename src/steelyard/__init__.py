@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard._version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.comparison import Comparison, compare
     from steelyard.corpus import Chunks, Document, Passage
     from steelyard.errors import (
         DuplicateError,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from steelyard.truth import Truth
 
 _HOMES = {
+    "comparison": "Comparison compare",
     "corpus": "Chunks Document Passage",
     "errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
     "SteelyardError UnknownMeasureError",
@@ -72,6 +74,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 __all__ = [
     "Alignment",
     "Chunks",
+    "Comparison",
     "Corpus",
     "Document",
     "DuplicateError",
@@ -93,6 +96,7 @@ __all__ = [
     "UnknownMeasureError",
     "__version__",
     "bpref",
+    "compare",
     "dcg",
     "definitions",
     "err",

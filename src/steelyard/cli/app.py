@@ -120,6 +120,39 @@ def evaluate(
 
 
 @app.command()
+def compare(
+    truth: Annotated[str, typer.Argument(help="Judged documents or questions, as for evaluate.")],
+    runs: Annotated[list[str], typer.Argument(help="Two or several runs or run folders.")],
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="The first is the primary one (ndcg@10).")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option(help="What the others are compared with; the first run.")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="t, randomization, wilcoxon or sign with the baseline; tukey for all pairs.")
+    ] = None,
+    correction: Annotated[str | None, typer.Option(help="holm (default), bonferroni, bh or none.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Largest loss that does not matter, e.g. 0.01.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of the tests; intervals cover the rest.")] = 0.05,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse systems that lack questions others have.")] = False,
+    format: Annotated[Format | None, typer.Option("--format", "-f", help="How to write the result.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of randomisation and bootstrap.")] = 0,
+    min_gain: Annotated[float | None, typer.Option(help="Smallest gain that counts as relevant (1).")] = None,
+    rule: Annotated[str, typer.Option(help="When a chunk holds a gold span.")] = "any",
+    fold: Annotated[str | None, typer.Option(help="How texts are folded before they are compared.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Where the chunks come from.")] = None,
+) -> None:
+    """Compare systems: is the difference real, and how large is it?"""
+    from steelyard.cli.compare import run
+
+    run(
+        truth, runs, measure or [], baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
+        strict=strict, format=format.value if format else None, output=output, seed=seed, min_gain=min_gain, rule=rule,
+        fold=fold, corpus=corpus,
+    )  # fmt: skip
+
+
+@app.command()
 def measures(
     name: Annotated[str | None, typer.Argument(help="Show all about one measure, e.g. ndcg.")] = None,
 ) -> None:

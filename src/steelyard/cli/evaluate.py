@@ -29,14 +29,14 @@ def run(
     scores = evaluate(
         truth, runs, measures or DEFAULT_MEASURES, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
         on_duplicate=on_duplicate, seed=seed, rule=rule, steps=fold.split(",") if fold is not None else None,
-        corpus=None if corpus is None else _corpus(corpus),
+        corpus=None if corpus is None else corpus_of(corpus),
     )  # fmt: skip
     on_screen = format == "table" and output is None
     view = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
     write_text(output or "-", FORMATS[format](scores, per_query=per_query, **view))
 
 
-def _corpus(path: str) -> object:
+def corpus_of(path: str) -> object:
     """What a path tells of the corpus: chunks of a run folder or of JSONL lines with offsets, else documents."""
     if is_run_folder(path) or (Path(path).is_file() and b'"start"' in Source(path).head()):
         return read_corpus(path)

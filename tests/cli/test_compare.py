@@ -1,0 +1,251 @@
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.cli.demo import DATA
+from tests.cli.command import complaint, printed, steelyard
+from tests.shared_data import shared
+
+pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
+
+DEMO = ("compare", "questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(DATA, tmp_path_factory.mktemp("demo") / "data"))
+
+
+def test_table(demo: Path) -> None:
+    text = printed(*DEMO, cwd=demo, columns=200)
+    assert re.search(
+        r"^hybrid +0\.7910 +\+0\.1757 +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
+    )
+    assert re.search(r"^keyword +0\.6153( +–){5} +baseline$", text, re.M)
+    assert "1 question that some system lacks is left out; 39 are compared." in text
+    assert "Baseline: keyword. Paired t tests, two-sided, level 0.05; correction: Holm, over 1 comparison " in text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_tables_fit_the_terminal(columns: int, demo: Path) -> None:
+    text = printed(*DEMO, "-m", "ndcg@10", "-m", "mrr@10", cwd=demo, columns=columns)
+    assert max(map(len, text.splitlines())) <= columns
+
+
+def test_options_reach_the_comparison(demo: Path) -> None:
+    options = ("-m", "ndcg@10,map", "--baseline", "hybrid", "--test", "randomization", "--correction", "bonferroni",
+               "--margin", "0.02", "--alpha", "0.01", "--seed", "3", "-f", "json")  # fmt: skip
+    made = json.loads(printed(*DEMO, *options, cwd=demo))
+    found = sy.compare(
+        sy.evaluate(
+            str(demo / "questions.jsonl"),
+            [str(demo / "keyword.jsonl"), str(demo / "hybrid.jsonl")],
+            ["ndcg@10", "map"],
+            missing="skip",
+            seed=3,
+        ),
+        baseline="hybrid", test="randomization", correction="bonferroni", margin=0.02, alpha=0.01, seed=3,
+    )  # fmt: skip
+    assert {key: made[key] for key in ("baseline", "test", "correction", "margin", "alpha", "seed")} == {
+        "baseline": "hybrid", "test": "randomization", "correction": "bonferroni", "margin": 0.02, "alpha": 0.01,
+        "seed": 3,
+    }  # fmt: skip
+    for measure, rows in found.rows.items():
+        written = made["measures"][measure]["systems"]
+        assert [row["system"] for row in written] == [row.system for row in rows]
+        assert [row["mean"] for row in written] == [row.mean for row in rows]
+        keyword = next(row for row in rows if row.system == "keyword")
+        assert keyword.verdict == "worse"
+        assert [row["adjusted"] for row in written if row["system"] == "keyword"] == [keyword.adjusted]
+
+
+def test_same_command_same_bytes(demo: Path) -> None:
+    command = (*DEMO, "--test", "randomization", "-f", "json")
+    assert printed(*command, cwd=demo) == printed(*command, cwd=demo)
+
+
+def test_min_gain_reaches_the_measures(demo: Path) -> None:
+    plain, strict = (printed(*DEMO, "-m", "recall@5", *more, cwd=demo) for more in ((), ("--min-gain", "2")))
+    assert plain != strict
+    assert "recall(min_gain=2)@5" in strict
+
+
+def test_csv_markdown_and_latex(demo: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(printed(*DEMO, "-m", "ndcg@10,map", "-f", "csv", cwd=demo))))
+    assert [(row["measure"], row["system"]) for row in rows] == [
+        ("ndcg@10", "hybrid"), ("ndcg@10", "keyword"), ("map", "hybrid"), ("map", "keyword")
+    ]  # fmt: skip
+    assert len(rows[0]["p"]) > 10
+    markdown = printed(*DEMO, "-f", "markdown", cwd=demo)
+    assert markdown.startswith("| ndcg@10 | mean | difference | 95% interval | p | effect | won/tied/lost | verdict |")
+    assert "| hybrid | **0.7910** | +0.1757 |" in markdown
+    latex = printed(*DEMO, "-f", "latex", cwd=demo)
+    assert r"\begin{tabular}{lrrrrrrr}" in latex
+    assert r"hybrid & \textbf{0.7910} & +0.1757 &" in latex
+
+
+def test_trec_is_refused(demo: Path) -> None:
+    assert complaint(*DEMO, "-f", "trec", cwd=demo) == (
+        "steelyard: a comparison cannot be written as trec; choose table, markdown, latex, csv or json\n"
+    )
+
+
+def test_output_tells_the_format_and_is_never_an_input(demo: Path, tmp_path: Path) -> None:
+    assert printed(*DEMO, "-o", tmp_path / "made.json", cwd=demo) == ""
+    assert json.loads((tmp_path / "made.json").read_text("utf-8"))["baseline"] == "keyword"
+    before = (demo / "keyword.jsonl").read_bytes()
+    complaint(*DEMO, "-o", "keyword.jsonl", cwd=demo)
+    assert (demo / "keyword.jsonl").read_bytes() == before
+    complaint(*DEMO, "-o", tmp_path / "no such folder" / "made.json", cwd=demo)
+
+
+def test_standard_input_once(demo: Path) -> None:
+    run = (demo / "hybrid.jsonl").read_bytes()
+    text = printed("compare", "questions.jsonl", "keyword.jsonl", "-", cwd=demo, stdin=run)
+    assert "better" in text
+    assert "once only" in complaint("compare", "questions.jsonl", "-", "-", cwd=demo, stdin=run)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--strict",), "1 of 40 questions lack a value for some system, first 'zh-20'"),
+        (("--baseline", "bm25"), "no system is called 'bm25'; there are keyword, hybrid"),
+        (("--test", "anova"), "no test is called 'anova'; there are t, randomization, wilcoxon, sign and tukey"),
+        (("--correction", "fdr"), "there are holm, bonferroni, bh, none"),
+        (("--test", "tukey", "--correction", "holm"), "family-wise already"),
+        (("--margin", "0"), "a margin is a number above 0"),
+        (("--margin", "nan"), "a margin is a number above 0"),
+        (("--alpha", "1"), "alpha lies between 0 and 1"),
+        (("--seed", "-1"), "seed must be a whole number from 0"),
+        (("-m", "ndgc@10"), "ndcg"),
+    ],
+)
+def test_bad_options(options: tuple[str, ...], said: str, demo: Path) -> None:
+    assert said in complaint(*DEMO, *options, cwd=demo)
+
+
+def test_one_run(demo: Path) -> None:
+    assert "two systems at least, and hybrid is the only one" in complaint(
+        "compare", "questions.jsonl", "hybrid.jsonl", cwd=demo
+    )
+
+
+def test_strict_passes_complete_runs(demo: Path, tmp_path: Path) -> None:
+    shutil.copy(demo / "hybrid.jsonl", tmp_path / "again.jsonl")
+    text = printed("compare", "questions.jsonl", "hybrid.jsonl", tmp_path / "again.jsonl", "--strict", cwd=demo)
+    assert "equal on all 40 questions" in " ".join(text.split())
+    assert "left out" not in text
+
+
+def test_nan_scores_are_refused(demo: Path, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"query_id": ["en-01", "en-01"], "doc_id": ["a", "b"], "score": [1.0, float("nan")]})
+    frame.write_parquet(tmp_path / "odd.parquet")
+    said = complaint("compare", "questions.jsonl", "hybrid.jsonl", tmp_path / "odd.parquet", cwd=demo)
+    assert "odd" in said
+    assert "NaN" in said or "nan" in said
+
+
+def test_without_scipy_the_extra_is_named(demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("raise ModuleNotFoundError('No module named scipy', name='scipy')")
+    said = complaint(*DEMO, cwd=demo, environment={"PYTHONPATH": str(tmp_path)})
+    assert "stats" in said
+
+
+ASKED = [
+    {"qid": f"q{i}", "query": "who?", "evidence": [{"text": f"the answer {i}"}]} for i in range(6)
+]  # fmt: skip
+
+
+def outputs(place: int, n: int = 6) -> Iterator[str]:
+    """Outputs whose gold is at this place (from 0) of three chunks."""
+    for i in range(n):
+        texts = ["nothing here", "nor here", "nor there"]
+        texts[place] = f"behold the answer {i} of all"
+        yield json.dumps(
+            {"qid": f"q{i}", "retrieved": [{"id": f"c{i}-{j}", "text": text} for j, text in enumerate(texts)]}
+        )
+
+
+def test_questions_with_evidence_are_a_truth(tmp_path: Path) -> None:
+    (tmp_path / "asked.jsonl").write_text("\n".join(map(json.dumps, ASKED)))
+    (tmp_path / "late.jsonl").write_text("\n".join(outputs(2)))
+    (tmp_path / "early.jsonl").write_text("\n".join(outputs(0, 5)))
+    made = json.loads(
+        printed("compare", "asked.jsonl", "late.jsonl", "early.jsonl", "-m", "mrr", "--test", "randomization",
+                "-f", "json", cwd=tmp_path)
+    )  # fmt: skip
+    of_mrr = made["measures"]["mrr"]
+    assert (of_mrr["questions"], of_mrr["left_out"]) == (5, 1)
+    assert [(row["system"], row["won"]) for row in of_mrr["systems"]] == [("early", 5), ("late", 0)]
+    assert of_mrr["systems"][0]["p"] == 2 / 2**5
+    assert made["recipe"]["rule"] == "any"
+
+
+def test_rule_and_fold_reach_the_evidence(tmp_path: Path) -> None:
+    (tmp_path / "asked.jsonl").write_text("\n".join(map(json.dumps, ASKED)))
+    (tmp_path / "late.jsonl").write_text("\n".join(outputs(2)))
+    (tmp_path / "early.jsonl").write_text("\n".join(outputs(0)))
+    made = json.loads(
+        printed("compare", "asked.jsonl", "late.jsonl", "early.jsonl", "-m", "mrr", "--rule", "contains", "--fold",
+                "lower", "-f", "json", cwd=tmp_path)
+    )  # fmt: skip
+    assert (made["recipe"]["rule"], made["recipe"]["steps"]) == ("contains", ["lower"])
+
+
+def test_run_folders_are_runs(tmp_path: Path) -> None:
+    (tmp_path / "asked.jsonl").write_text("\n".join(map(json.dumps, ASKED)))
+    (tmp_path / "own.py").write_text(
+        "def good(query):\n    return [{'id': 'c', 'text': ', '.join(f'the answer {i}' for i in range(6))}]\n"
+        "def bad(query):\n    return [{'id': 'd', 'text': 'nothing'}]\n"
+    )
+    for name in ("good", "bad"):
+        done = steelyard(
+            "run", "--target", f"own:{name}", "--questions", "asked.jsonl", "-o", name, "-m", "mrr", cwd=tmp_path,
+            environment={"PYTHONPATH": str(tmp_path)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr.decode()
+    options = ("-m", "evidence_recall@5", "--test", "randomization", "-f", "json")
+    made = json.loads(printed("compare", "asked.jsonl", "bad", "good", *options, cwd=tmp_path))
+    assert made["baseline"] == "bad"
+    good, bad = made["measures"]["evidence_recall@5"]["systems"]
+    assert (good["system"], good["mean"], good["verdict"], bad["mean"]) == ("good", 1, "better", 0)
+
+
+DL19 = "trec_dl2019_passage"
+
+
+@pytest.mark.slow
+def test_leaderboard_of_37_real_runs() -> None:
+    truth = shared(DL19, "qrels.dl19-passage.txt.gz")
+    runs = sorted(shared(DL19, "runs_judged43_top100").glob("*.run.gz"))
+    assert len(runs) == 37
+    names = [path.name.removesuffix(".run.gz") for path in runs]
+    text = printed("compare", truth, *runs, columns=200)
+    rows = [line.split() for line in text.splitlines() if line.split() and line.split()[0] in names]
+    assert sorted(row[0] for row in rows) == sorted(names)
+    means = [float(row[1]) for row in rows]
+    assert means == sorted(means, reverse=True)
+    made = json.loads(printed("compare", truth, *runs, "-f", "json"))
+    assert (made["test"], made["family"]) == ("tukey", "all 666 pairs of 37 systems")
+    (of_ndcg,) = made["measures"].values()
+    assert of_ndcg["questions"] == 43
+    order = [row["system"] for row in of_ndcg["systems"]]
+    assert order == [row[0] for row in rows]
+    places = [sorted(order.index(name) for name in group) for group in of_ndcg["groups"]]
+    assert all(group == list(range(group[0], group[-1] + 1)) for group in places)
+    assert set().union(*places) == set(range(37))
+    assert 2 < len(places) < 37
+    best, worst = set(of_ndcg["groups"][0]), set(of_ndcg["groups"][-1])
+    assert {"idst_bert_p1", "idst_bert_p2", "idst_bert_p3"} <= best
+    assert worst == {"UNH_exDL_bm25"}
+    assert "Systems that share a letter cannot be told apart." in text

@@ -1,0 +1,349 @@
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.comparison import TESTS, Compared
+from steelyard.scores import Scores
+from steelyard.stats.effects import standardised
+from steelyard.stats.equivalence import non_inferiority
+from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
+from steelyard.stats.power import min_detectable_difference
+from steelyard.stats.several import correct, groups, sign_flip_pairs, tukey
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
+
+NOTHING = ("low", "high", "p", "adjusted", "detectable")
+
+
+def scores_of(values: npt.ArrayLike, *, systems: Sequence[str] | None = None, measures: str = "map mrr p@1") -> Scores:
+    """Scores with these values, (s, q) of one measure or (s, m, q) of several; NaN where a question is left out."""
+    array = np.asarray(values, dtype=float)
+    array = array[:, None] if array.ndim == 2 else array
+    s, m, q = array.shape
+    no = np.zeros((s, q), dtype=bool)
+    return Scores(
+        systems=systems or list("abcdefghij"[:s]), query_ids=[f"q{i}" for i in range(q)],
+        measures=[sy.parse(name) for name in measures.split()[:m]], values=array, missing=no,
+        no_relevant=np.zeros(array.shape, dtype=bool), failed=no, unwinnable=no, judged=np.ones(array.shape),
+        unjudged_queries=np.zeros(s, dtype=np.int64), gold=[None] * s, seed=0, recipe_parts={"steelyard": "x"},
+    )  # fmt: skip
+
+
+def drawn(s: int, q: int = 30, *, m: int = 1, seed: int = 1) -> npt.NDArray[np.float64]:
+    """Values of systems that are each a little better than the one before."""
+    rng = np.random.default_rng(seed)
+    return rng.random((1, m, q)) * 0.6 + rng.random((s, m, q)) * 0.3 + np.arange(s)[:, None, None] * 0.03
+
+
+def by_name(found: sy.Comparison, measure: str = "map") -> dict[str, Compared]:
+    return {row.system: row for row in found.rows[measure]}
+
+
+def test_paired_t_is_scipys() -> None:
+    values = drawn(2)[:, 0]
+    row = by_name(sy.compare(scores_of(values)))["b"]
+    want = scipy_stats.ttest_rel(values[1], values[0])
+    interval = want.confidence_interval(0.95)
+    assert row.p == row.adjusted == pytest.approx(want.pvalue, rel=1e-9)
+    assert (row.low, row.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert row.mean == pytest.approx(values[1].mean())
+    assert row.difference == pytest.approx(values[1].mean() - values[0].mean())
+
+
+@pytest.mark.parametrize(
+    ("test", "p"), [("randomization", lambda d: sign_flip(d, seed=5).p), ("wilcoxon", lambda d: wilcoxon(d).p),
+                    ("sign", lambda d: sign_test(d).p)]
+)  # fmt: skip
+def test_each_test_is_the_one_of_its_name(test: str, p) -> None:
+    values = drawn(2, 20)[:, 0]
+    d = values[1] - values[0]
+    row = by_name(sy.compare(scores_of(values), test=test, seed=5))["b"]
+    assert row.p == pytest.approx(p(d), rel=1e-12)
+    interval = mean_intervals(d[:, None], seed=5, method="bca")
+    assert (row.low, row.high) == pytest.approx((interval.low[0], interval.high[0]), rel=1e-12)
+
+
+def test_effect_counts_and_detectable_are_of_the_differences() -> None:
+    values = drawn(3)[:, 0]
+    values[2, :4] = values[0, :4]
+    d = values[2] - values[0]
+    row = by_name(sy.compare(scores_of(values)))["c"]
+    assert row.effect == pytest.approx(standardised(d).hedges_g)
+    assert (row.counts.n_wins, row.counts.n_ties, row.counts.n_losses) == ((d > 0).sum(), 4, (d < 0).sum())
+    assert row.detectable == pytest.approx(min_detectable_difference(d, n_comparisons=2))
+    plain = by_name(sy.compare(scores_of(values), correction="none"))["c"]
+    assert plain.detectable == pytest.approx(min_detectable_difference(d))
+    assert plain.adjusted == plain.p == row.p < row.adjusted
+
+
+@pytest.mark.parametrize("method", ["holm", "bonferroni", "bh", "none"])
+def test_the_family_is_all_systems_by_all_measures(method: str) -> None:
+    found = sy.compare(scores_of(drawn(3, m=3)), correction=method)
+    rows = [by_name(found, measure)[name] for measure in ("map", "mrr", "precision@1") for name in "bc"]
+    plain = [row.p for row in rows]
+    assert [row.adjusted for row in rows] == correct(plain, method=method, family="").adjusted.tolist()
+    assert found.family == "6 comparisons: 2 with the baseline by each of 3 measures"
+    assert found.correction == method
+
+
+def test_the_family_in_words() -> None:
+    assert sy.compare(scores_of(drawn(2))).family == "1 comparison with the baseline"
+    assert sy.compare(scores_of(drawn(3))).family == "2 comparisons with the baseline"
+    assert sy.compare(scores_of(drawn(3, m=2)), test="tukey").family == (
+        "all 3 pairs of 3 systems, for each measure by itself"
+    )
+    assert sy.compare(scores_of(drawn(2)), test="tukey").family == "the one pair"
+
+
+def test_tukey_of_four_systems_and_more_where_no_baseline_is_named() -> None:
+    assert sy.compare(scores_of(drawn(3))).test == "t"
+    assert sy.compare(scores_of(drawn(4)), baseline="a").test == "t"
+    assert sy.compare(scores_of(drawn(4)), test="sign").test == "sign"
+    found = sy.compare(scores_of(drawn(4)))
+    assert (found.test, found.correction, found.baseline) == ("tukey", "tukey", "a")
+
+
+def test_tukey_and_groups_are_those_of_the_statistics() -> None:
+    values = drawn(5, 40, m=2)
+    found = sy.compare(scores_of(values), seed=3)
+    for j, measure in enumerate(("map", "mrr")):
+        pairs = tukey(values[:, j], seed=3)
+        want = dict(zip(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True), pairs.p.tolist(), strict=True))
+        rows = by_name(found, measure)
+        assert [rows["bcde"[i - 1]].p for i in range(1, 5)] == [want[0, i] for i in range(1, 5)]
+        assert rows["c"].adjusted == rows["c"].p
+        listed = groups(values[:, j].mean(axis=1), pairs)
+        assert found.groups[measure] == [["abcde"[i] for i in group] for group in listed]
+        assert len(listed) > 1
+    assert rows["b"].detectable == pytest.approx(
+        min_detectable_difference(values[1, 1] - values[0, 1], n_comparisons=10)
+    )
+
+
+def test_tukey_with_a_baseline_in_the_middle() -> None:
+    values = drawn(4, 25)[:, 0]
+    found = by_name(sy.compare(scores_of(values), test="tukey", baseline="c"))
+    pairs = tukey(values, seed=0)
+    want = {(i, j): p for i, j, p in zip(pairs.first.tolist(), pairs.second.tolist(), pairs.p.tolist(), strict=True)}
+    assert [found[name].p for name in "abd"] == [want[0, 2], want[1, 2], want[2, 3]]
+    assert found["a"].difference == pytest.approx(values[0].mean() - values[2].mean())
+
+
+def test_no_pair_of_near_copies_is_surer_than_by_a_test_of_its_own() -> None:
+    rng = np.random.default_rng(5)
+    base = rng.random(40)
+    copies = [np.where(rng.random(40) < 0.05, rng.random(40), base) for _ in range(8)]
+    other = base + np.where(rng.random(40) < 0.2, 0.4, 0.0)
+    values = np.array([base, *copies, other])
+    plain, own = tukey(values, seed=0), sign_flip_pairs(values, seed=0, correction="none")
+    assert (plain.p < own.p).any()  # what the guard is for
+    found = by_name(sy.compare(scores_of(values)))
+    assert found["j"].p == max(plain.p[8], own.p[8])
+    assert (plain.first[8], plain.second[8]) == (0, 9)
+
+
+def test_no_groups_where_systems_were_only_compared_with_the_baseline() -> None:
+    assert sy.compare(scores_of(drawn(5)), baseline="a").groups == {}
+
+
+def test_rows_are_ordered_by_mean_and_equal_means_as_given() -> None:
+    values = np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.3], [0.9, 0.8, 0.9], [0.3, 0.2, 0.1]])
+    assert [row.system for row in sy.compare(scores_of(values), test="t").rows["map"]] == ["c", "a", "b", "d"]
+
+
+def test_baseline_row() -> None:
+    for name in (None, "a", "b"):
+        found = sy.compare(scores_of(drawn(3)), baseline=name)
+        baseline = by_name(found)[name or "a"]
+        assert found.baseline == baseline.system == (name or "a")
+        assert baseline.verdict == "baseline"
+        assert baseline.difference == 0
+        assert all(math.isnan(getattr(baseline, field)) for field in NOTHING)
+        assert [row.verdict for row in found.rows["map"]].count("baseline") == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([*TESTS, "tukey"]), st.integers(2, 25))
+def test_swapping_the_baseline_turns_the_signs_alone(seed: int, test: str, q: int) -> None:
+    scores = scores_of(np.random.default_rng(seed).integers(0, 5, (2, q)) / 4)
+    one = by_name(sy.compare(scores, baseline="a", test=test))["b"]
+    two = by_name(sy.compare(scores, baseline="b", test=test))["a"]
+    assert two.p == pytest.approx(one.p, rel=1e-9, nan_ok=True)
+    assert two.difference == -one.difference
+    assert two.effect == pytest.approx(-one.effect, nan_ok=True)
+    assert (two.counts.n_wins, two.counts.n_losses) == (one.counts.n_losses, one.counts.n_wins)
+    turned = {"better": "worse", "worse": "better"}
+    assert two.verdict == turned.get(one.verdict, one.verdict)
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_equal_systems_give_p_1(test: str) -> None:
+    values = drawn(1, 12)[0]
+    row = by_name(sy.compare(scores_of(np.concatenate([values, values])), test=test))["b"]
+    assert (row.p, row.adjusted, row.difference, row.low, row.high, row.detectable) == (1, 1, 0, 0, 0, 0)
+    assert row.counts.n_ties == 12
+    assert row.verdict == "no difference shown"
+
+
+VERDICTS = [
+    # differences of the questions, margin, verdict, not worse
+    ([0.2, 0.3, 0.1, 0.2, 0.25, 0.2], None, "better", None),
+    ([0.2, 0.3, 0.1, 0.2, 0.25, 0.2], 0.01, "better", True),
+    ([-0.2, -0.3, -0.1, -0.2, -0.25, -0.2], None, "worse", None),
+    ([-0.2, -0.3, -0.1, -0.2, -0.25, -0.2], 0.05, "worse", False),
+    ([-0.02, -0.03, -0.01, -0.02, -0.025, -0.02], 0.05, "worse", True),
+    ([0.2, -0.3, 0.1, -0.2, 0.25, 0.0], None, "no difference shown", None),
+    ([0.2, -0.3, 0.1, -0.2, 0.25, 0.0], 0.05, "no difference shown", False),
+    ([0.01, -0.02, 0.01, -0.01, 0.02, 0.0], 0.05, "not worse", True),
+    ([0.0, 0.0, 0.0], 0.05, "not worse", True),
+    ([0.25, 0.25, 0.25], None, "no test", None),
+    ([0.25], None, "no test", None),
+    ([0.25], 0.05, "no test", False),
+]
+
+
+@pytest.mark.parametrize(("d", "margin", "verdict", "not_worse"), VERDICTS)
+def test_verdicts(d: list[float], margin: float | None, verdict: str, not_worse: bool | None) -> None:
+    base = np.full(len(d), 0.5)
+    row = by_name(sy.compare(scores_of([base, base + d]), margin=margin))["b"]
+    assert (row.verdict, row.not_worse) == (verdict, not_worse)
+    if margin is not None:
+        assert row.not_worse == non_inferiority(base + d - base, margin=margin).not_worse
+    assert (row.reason is None) == (verdict != "no test")
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_one_question_is_no_test(test: str) -> None:
+    found = sy.compare(scores_of([[0.5], [0.75]]), test=test)
+    row = by_name(found)["b"]
+    assert row.verdict == "no test"
+    assert row.reason is not None
+    assert all(math.isnan(getattr(row, field)) for field in NOTHING)
+    assert (row.difference, found.groups) == (0.25, {})
+
+
+def test_no_test_is_no_member_of_the_family() -> None:
+    flat = np.stack([np.full(20, 0.25), np.full(20, 0.5), drawn(1, 20)[0, 0]])
+    rows = by_name(sy.compare(scores_of(flat)))
+    assert rows["b"].verdict == "no test"
+    assert rows["c"].adjusted == rows["c"].p
+
+
+def test_ranks_and_signs_may_contradict_the_mean() -> None:
+    d = np.array([0.01] * 18 + [-0.4, -0.4])
+    scores = scores_of([np.full(20, 0.5), 0.5 + d])
+    for test in ("sign", "wilcoxon"):
+        row = by_name(sy.compare(scores, test=test))["b"]
+        assert row.difference < 0
+        assert row.adjusted <= 0.05
+        assert row.verdict == "better"
+    assert by_name(sy.compare(scores))["b"].verdict == "no difference shown"
+
+
+def test_alpha_moves_verdict_interval_and_detectable() -> None:
+    values = drawn(2, 12, seed=2)[:, 0]
+    p = by_name(sy.compare(scores_of(values)))["b"].p
+    loose, tight = (by_name(sy.compare(scores_of(values), alpha=alpha))["b"] for alpha in (p * 1.01, p * 0.99))
+    assert loose.verdict != "no difference shown"
+    assert tight.verdict == "no difference shown"
+    assert tight.low < loose.low < loose.high < tight.high
+    assert tight.detectable > loose.detectable
+
+
+def test_same_seed_same_bits_and_another_seed_other_signs() -> None:
+    scores = scores_of(drawn(2, 40, seed=4))
+    p = [by_name(sy.compare(scores, test="randomization", seed=seed))["b"].p for seed in (1, 1, 2)]
+    assert p[0] == p[1] != p[2]
+
+
+def test_a_question_that_one_system_lacks_is_left_out_for_all() -> None:
+    values = drawn(3, 12, m=2)
+    holed = values.copy()
+    holed[1, 0, 3] = holed[2, 0, 5] = holed[2, 1, 5] = np.nan
+    found = sy.compare(scores_of(holed), test="t")
+    assert found.n == {"map": 10, "mrr": 11}
+    assert found.left_out == {"map": 2, "mrr": 1}
+    kept = np.delete(values[:, 0], [3, 5], axis=1)
+    want = by_name(sy.compare(scores_of(kept), correction="none"))
+    got = by_name(found)
+    for name in "abc":
+        assert got[name].mean == pytest.approx(want[name].mean)
+        assert got[name].p == pytest.approx(want[name].p, nan_ok=True)
+    assert sum(dataclasses.astuple(got["b"].counts)) == 10
+
+
+def test_what_evaluate_skips_is_left_out() -> None:
+    truth = {f"q{i}": {"d": 1} for i in range(6)}
+    full = {query: ["x", "d"] for query in truth}
+    part = {query: ["d"] for query in list(truth)[:4]}
+    skipped = sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr", missing="skip"))
+    assert (skipped.n["mrr"], skipped.left_out["mrr"]) == (4, 2)
+    counted = sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr"))
+    assert (counted.n["mrr"], counted.left_out["mrr"]) == (6, 0)
+    assert counted.recipe["missing"] == "zero"
+
+
+def test_strict_refuses_holes() -> None:
+    holed = drawn(2, 12)[:, 0]
+    holed[1, [3, 5]] = np.nan
+    with pytest.raises(sy.InputError, match="map: 2 of 12 questions lack a value for some system, first 'q3'"):
+        sy.compare(scores_of(holed), strict=True)
+    assert sy.compare(scores_of(drawn(2)), strict=True).left_out == {"map": 0}
+
+
+def test_no_common_question() -> None:
+    with pytest.raises(sy.InputError, match="map: no question has a value for every system"):
+        sy.compare(scores_of([[0.5, np.nan], [np.nan, 0.5]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"baseline": "z"}, "no system is called 'z'; there are a, b"),
+        ({"baseline": ""}, "no system is called ''"),
+        ({"test": "anova"}, "'anova'; there are t, randomization, wilcoxon, sign and tukey"),
+        ({"correction": "tukey"}, "'tukey': there are holm, bonferroni, bh, none"),
+        ({"correction": "fdr"}, "'fdr': there are holm, bonferroni, bh, none"),
+        ({"test": "tukey", "correction": "holm"}, "'holm': Tukey's p are family-wise already"),
+        ({"margin": 0}, "a margin is a number above 0, not 0"),
+        ({"margin": -0.01}, "above 0, not -0.01"),
+        ({"margin": math.nan}, "above 0, not nan"),
+        ({"margin": math.inf}, "above 0, not inf"),
+        ({"alpha": 0}, "alpha lies between 0 and 1, not 0"),
+        ({"alpha": 1.0}, "alpha lies between 0 and 1, not 1.0"),
+        ({"alpha": math.nan}, "alpha lies between 0 and 1, not nan"),
+    ],
+)
+def test_bad_options(options: dict[str, object], complaint: str) -> None:
+    with pytest.raises(sy.InputError, match=complaint):
+        sy.compare(scores_of(drawn(2)), **options)
+
+
+def test_one_system() -> None:
+    with pytest.raises(sy.InputError, match="needs two systems at least, and a is the only one"):
+        sy.compare(scores_of(drawn(1)))
+
+
+def test_correction_is_refused_where_tukey_is_the_default() -> None:
+    with pytest.raises(sy.InputError, match="family-wise already"):
+        sy.compare(scores_of(drawn(4)), correction="holm")
+
+
+def test_geometric_means_are_refused() -> None:
+    with pytest.raises(sy.InputError, match="gm_map is a geometric mean"):
+        sy.compare(scores_of(drawn(2), measures="gm_map"))
+
+
+def test_scores_are_not_changed() -> None:
+    values = drawn(4, m=2)
+    scores = scores_of(values.copy())
+    sy.compare(scores, margin=0.01)
+    assert (scores.values == values).all()
