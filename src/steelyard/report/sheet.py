@@ -124,6 +124,12 @@ def _notes(scores: Scores) -> Iterator[str]:
         if failed.any():
             what = f"{system}: {failed.sum()} of {n} queries failed and {'counts' if failed.sum() == 1 else 'count'} 0"
             yield f"{what}: {_some(scores.query_ids[q] for q in np.flatnonzero(failed).tolist())}."
+    for system, judged, report in zip(scores.systems, scores.judged, scores.gold, strict=True):
+        if report is None and not judged.any():
+            yield (
+                f"{system}: no document that the measures look at has a label. Do truth and run name the same things? "
+                "A run folder names chunks, such as doc#1; weigh it by questions, or by a BEIR folder."
+            )
     yield from _gold_notes(scores)
     counts = scores.recipe_parts["no_relevant"] == "zero"
     for systems, rows in _alike(scores):
