@@ -68,16 +68,23 @@ def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             number += 1
             if not raw.strip():
                 continue
-            where = f"{source.name}, line {number}"
-            try:
-                value = json.loads(raw)
-            except UnicodeDecodeError as error:
-                raise InputError(f"{where}: byte {raw[error.start]:#04x} at {error.start} is not UTF-8") from None
-            except json.JSONDecodeError as error:
-                raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
-            if not isinstance(value, dict):
-                raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
-            yield number, value
+            yield number, object_of(raw, f"{source.name}, line {number}")
+
+
+def object_of(raw: bytes | str, where: str) -> dict[str, Any]:
+    """The object of one line of JSONL.
+
+    Raises   InputError for a line that is not UTF-8, no JSON, or no object.
+    """
+    try:
+        value = json.loads(raw)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: byte {error.object[error.start]:#04x} at {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
+    return value
 
 
 def query_id_of(line: dict[str, Any], where: str) -> str:

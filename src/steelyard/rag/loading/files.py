@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any, overload
 
 from steelyard.corpus import Document
 from steelyard.errors import DuplicateError, InputError
-from steelyard.io.json_files import json_lines
+from steelyard.io.json_files import json_lines, object_of
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source, strip_compression
 from steelyard.rag.loading.decoding import known_encoding, read_text, refuse_half_characters
@@ -219,16 +218,8 @@ def _from_jsonl(source: Source, doc_id: str, encoding: str) -> Iterator[Document
 def _other_lines(source: Source, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSONL file that is not in UTF-8, with the numbers of their lines."""
     for number, raw in enumerate(read_text(source, encoding=encoding).split("\n"), 1):
-        where = f"{source.name}, line {number}"
-        if not raw.strip():
-            continue
-        try:
-            value = json.loads(raw)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
-        if not isinstance(value, dict):
-            raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
-        yield number, value
+        if raw.strip():
+            yield number, object_of(raw, f"{source.name}, line {number}")
 
 
 def _id_of(line: Mapping[str, Any], where: str) -> str:
