@@ -40,6 +40,7 @@ from typing import Any, Literal, TypeVar
 
 from steelyard.errors import InputError
 from steelyard.evidence.spans import Rule
+from steelyard.rag.secrecy import without_secrets
 from steelyard.text.folding import in_order
 
 OneStage = Literal["chunk", "embed", "fuse", "rerank", "generate"]
@@ -63,8 +64,6 @@ _SWEPT = ("k", "depth", *_STAGES)
 _WEIGH_KEYS = ("measures", "rule", "min_gain", "fold")
 _FILE_SETTINGS = ("model", "prompt")
 CACHE_NAME = "steelyard-cache.sqlite"
-_SECRET = re.compile(r"api_?key|password|secret|token$|authorization|headers", re.IGNORECASE)
-_USER_OF_URL = re.compile(r"(?<=://)[^/@\s]+@")
 T = TypeVar("T")
 
 
@@ -221,22 +220,6 @@ class Config:
     def line(self, *keys: str) -> str:
         """ "FILE, line N: " of a key, "FILE: " where the line cannot be told, "" without a file."""
         return _place(self.where, _text_of(self.where), keys)
-
-
-def without_secrets(value: Any) -> Any:
-    """A copy in which keys, passwords and headers read "***", and addresses have no user."""
-    if isinstance(value, Mapping):
-        return {key: _blotted(key, inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_secrets(inner) for inner in value]
-    return _USER_OF_URL.sub("***@", value) if isinstance(value, str) else value
-
-
-def _blotted(key: str, value: Any) -> Any:
-    # What ends in _env names environment variables, which are not secret.
-    if key.endswith("_env"):
-        return value
-    return "***" if _SECRET.search(key) else without_secrets(value)
 
 
 def _shown(path: Path | None) -> str | None:

@@ -17,13 +17,14 @@ from steelyard.corpus import Chunks, Document, Passage
 from steelyard.errors import InputError, StageError
 from steelyard.rag.cache import Cache, NoCache, Store, text_key
 from steelyard.rag.clock import Clock
-from steelyard.rag.config import Config, default_name, without_secrets
+from steelyard.rag.config import Config, default_name
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
 from steelyard.rag.making import made_stage, name_of, search_names, table_of, told_stage, without
 from steelyard.rag.preparing import BATCH, Given, checked_query, chunked, embedded, loaded, telling
 from steelyard.rag.registry import Role
 from steelyard.rag.reranking import checked_scores
 from steelyard.rag.running import run
+from steelyard.rag.secrecy import without_secrets
 from steelyard.rag.stages import (
     Embedder,
     Fuser,

@@ -15,10 +15,11 @@ from steelyard.errors import InputError, StageError
 from steelyard.evaluation import evaluate
 from steelyard.evidence.questions import Questions
 from steelyard.measures import Measure, parse_all
-from steelyard.rag.config import Config, without_secrets
+from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
+from steelyard.rag.secrecy import without_secrets
 from steelyard.rag.system import Progress
 from steelyard.scores import Scores
 
