@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeVar
 from steelyard.errors import InputError
 
 Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
-ROLES: tuple[Role, ...] = ("chunk", "embed", "index", "fuse", "rerank", "generate")
 _BUILTIN = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")
 _makers: dict[tuple[str, str], Callable[..., Any]] = {}
 T = TypeVar("T", bound=Callable[..., Any])
