@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-import numpy as np
-
-from steelyard._version import __version__
 from steelyard.align import Aligned
-from steelyard.arrays import Bools
 from steelyard.corpus import Chunks, Document
-from steelyard.errors import InputError, MeasureError
+from steelyard.errors import InputError
 from steelyard.evidence.outputs import ChunkTable, Outputs
-from steelyard.evidence.questions import Questions, has_evidence, is_dataset
-from steelyard.evidence.weighing import Corpus, GoldReport, align_evidence, read_corpus
+from steelyard.evidence.questions import Questions, has_evidence, is_dataset, read_queries
+from steelyard.evidence.weighing import Corpus, align_evidence, read_corpus
 from steelyard.io.objects import is_frame, ranx_dict
-from steelyard.measures import Alignment, Measure, make, parse_all
-from steelyard.measures.graded import gains_of
+from steelyard.measures import Alignment, Measure
 from steelyard.run import Run, StreamedRun, is_path
 from steelyard.run_folder import is_run_folder, read_run_folder
 from steelyard.scores import Scores
 from steelyard.text.folding import DEFAULT_STEPS
 from steelyard.truth import OnDuplicate, Truth
+from steelyard.weighing import Policy, Weighed, Weighing
 
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
-Policy = Literal["zero", "skip"]
 S = TypeVar("S", Run | StreamedRun, Outputs)
 
 
@@ -67,126 +61,76 @@ def evaluate(
     >>> scores.mean()["mean"].to_list()
     [1.0, 0.5]
     """
-    _check_choice("missing", missing, ("zero", "skip"))
-    _check_choice("no_relevant", no_relevant, ("zero", "skip"))
-    _check_choice("on_duplicate", on_duplicate, ("error", "first", "max"))
-    if not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0, not {seed!r}")
-    specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
-    known_corpus = _corpus(corpus)
+    weighing = weigh(truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus)
+    return weighing.scores(measures, min_gain=min_gain, missing=missing, no_relevant=no_relevant, seed=seed)
+
+
+def weigh(
+    truth: object,
+    runs: object,
+    *,
+    on_duplicate: OnDuplicate = "error",
+    rule: str = "any",
+    steps: Sequence[str] | None = None,
+    corpus: object = None,
+    queries: object = None,
+) -> Weighing:
+    """Align one or several runs with a truth, for whatever is to be computed from that.
+
+    queries   Questions, or a path to them, that tell the text and the tags of each query where the truth does not;
+              other options as of `evaluate`
+    Raises    InputError and its children.
+
+    >>> weighing = weigh({"q": {"a": 1}}, {"q": ["b", "a"]})
+    >>> [float(weighing.scores(f"recall@{k}").means[0, 0]) for k in (1, 2)]
+    [0.0, 1.0]
+    """
+    if on_duplicate not in ("error", "first", "max"):
+        raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
+    known_corpus, steps = _corpus(corpus), DEFAULT_STEPS if steps is None else tuple(steps)
     gold = _gold(truth, runs, known_corpus, on_duplicate)
+    asked = (
+        gold if queries is None else queries if isinstance(queries, Questions) else read_queries(cast("str", queries))
+    )
+    recipe: dict[str, Any] = {"on_duplicate": on_duplicate}
     if isinstance(gold, Questions):
-        outputs = _systems(runs, _outputs)
-        digests = {name: system.digest for name, system in outputs.items()}
+        recipe |= {"rule": rule, "steps": list(steps)}
         weighed = [
-            _weigh_evidence(gold, system, known_corpus, rule, _steps(steps), on_duplicate)
-            for system in outputs.values()
+            _weigh_evidence(name, gold, outputs, known_corpus, rule, steps, on_duplicate)
+            for name, outputs in _systems(runs, _outputs).items()
         ]
     else:
-        rankings = _systems(runs, _system)
-        digests = {name: run.digest for name, run in rankings.items()}
-        weighed = [_Weighed(run.align(gold, on_duplicate=on_duplicate)) for run in rankings.values()]
-    aligned = [each.aligned for each in weighed]
-    query_ids = aligned[0].alignment.query_id
-    _check_characters(specs, dict(zip(digests, aligned, strict=True)))
-    values = np.array([[spec(a.alignment) for spec in specs] for a in aligned], dtype=float)
-    absent = np.array([a.alignment.missing for a in aligned])
-    irrelevant = np.array([[_no_relevant(spec, a.alignment) for spec in specs] for a in aligned])
-    if missing == "skip":
-        values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
-    if no_relevant == "skip":
-        values[irrelevant] = np.nan
-    judged = {k: [make("judged", k)(a.alignment) for a in aligned] for k in {_depth(spec) for spec in specs}}
-    return Scores(
-        systems=list(digests),
-        query_ids=query_ids,
-        measures=specs,
-        values=values,
-        missing=absent,
-        no_relevant=irrelevant,
-        failed=np.array([_among(query_ids, each.failures) for each in weighed]),
-        unwinnable=np.array([_among(query_ids, each.report.unwinnable if each.report else ()) for each in weighed]),
-        judged=np.array([[judged[_depth(spec)][i] for spec in specs] for i in range(len(aligned))]),
-        unjudged_queries=np.array([a.n_unjudged_queries for a in aligned]),
-        gold=[each.report for each in weighed],
-        seed=seed,
-        recipe_parts={
-            "steelyard": __version__,
-            "truth": lambda: {"name": gold.name, "digest": gold.digest()},
-            "runs": lambda: {name: digest() for name, digest in digests.items()},
-            "missing": missing,
-            "no_relevant": no_relevant,
-            "on_duplicate": on_duplicate,
-            **({"rule": rule, "steps": list(_steps(steps))} if isinstance(gold, Questions) else {}),
-            "seed": seed,
-        },
-    )
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
-
-
-def _check_characters(specs: Sequence[Measure], aligned: Mapping[str, Aligned]) -> None:
-    """Refuse measures of characters for a system that tells of none, by its name."""
-    spec = next((spec for spec in specs if spec.definition.counts == "characters"), None)
-    for name, each in aligned.items() if spec else ():
-        if each.alignment.evidence is None:
-            raise MeasureError(
-                f"{name}: {spec} needs gold evidence, and a run that tells more than ids; weigh questions with "
-                "`evidence` against outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
-            )
-
-
-def _depth(spec: Measure) -> float | None:
-    return spec.k if spec.definition.cutoff == "k" else None
-
-
-def _no_relevant(spec: Measure, a: Alignment) -> Bools:
-    """(q,) queries for which the measure is undefined."""
-    if not spec.definition.relevant:
-        return np.zeros(a.n_queries, bool)
-    if spec.definition.counts != "documents":
-        a = a.pieces
-    least = spec.param("min_gain") if "min_gain" in spec.definition.parameters else None
-    if isinstance(least, float):
-        good = a.ideal_gain >= least
-    else:
-        gain = spec.param("gain") if "gain" in spec.definition.parameters else "linear"
-        good = gains_of(a.ideal_gain, gain) > 0
-    found = np.concatenate(([0], np.cumsum(good)))
-    return np.asarray(found[a.ideal_starts[1:]] == found[a.ideal_starts[:-1]])
-
-
-@dataclass(frozen=True)
-class _Weighed:
-    """One system against the gold."""
-
-    aligned: Aligned
-    report: GoldReport | None = None
-    failures: Collection[str] = ()
+        weighed = [
+            Weighed(name, run.align(gold, on_duplicate=on_duplicate), run, run.digest)
+            for name, run in _systems(runs, _system).items()
+        ]
+    questions = {question.query_id: question for question in asked} if isinstance(asked, Questions) else {}
+    return Weighing(gold, weighed, questions, recipe)
 
 
 def _weigh_evidence(
-    questions: Questions, outputs: Outputs, corpus: Corpus | None, rule: str, steps: Sequence[str],
+    name: str, questions: Questions, outputs: Outputs, corpus: Corpus | None, rule: str, steps: Sequence[str],
     on_duplicate: OnDuplicate,
-) -> _Weighed:  # fmt: skip
+) -> Weighed:  # fmt: skip
     """By evidence where the chunks tell anything but their ids, and by the labels of ids otherwise."""
+    before = outputs.before_reranking()
     if corpus is None and len(outputs.table) and not outputs.table.says_where:
-        return _Weighed(outputs.run.align(questions.truth(), on_duplicate=on_duplicate), None, outputs.failures)
-    found = align_evidence(
-        questions, outputs, corpus=corpus, rule=rule, steps=steps, on_duplicate=on_duplicate
-    )  # fmt: skip
-    return _Weighed(found.aligned, found.report, outputs.failures)
+        truth = questions.truth()
+        aligned, *first = (
+            each.run.align(truth, on_duplicate=on_duplicate) for each in (outputs, before) if each is not None
+        )
+        return Weighed(name, aligned, outputs.run, outputs.digest, outputs, None, _alignment(first))
+    found, *found_first = (
+        align_evidence(questions, each, corpus=corpus, rule=rule, steps=steps, on_duplicate=on_duplicate)
+        for each in (outputs, before)
+        if each is not None
+    )
+    given = _alignment([each.aligned for each in found_first])
+    return Weighed(name, found.aligned, outputs.run, outputs.digest, outputs, found, given)
 
 
-def _among(query_ids: Sequence[str], chosen: Collection[str]) -> Bools:
-    return np.array([query_id in chosen for query_id in query_ids], bool) if chosen else np.zeros(len(query_ids), bool)
-
-
-def _steps(steps: Sequence[str] | None) -> tuple[str, ...]:
-    return DEFAULT_STEPS if steps is None else tuple(steps)
+def _alignment(aligned: Sequence[Aligned]) -> Alignment | None:
+    return aligned[0].alignment if aligned else None
 
 
 def _gold(truth: object, runs: object, corpus: Corpus | None, on_duplicate: OnDuplicate) -> Truth | Questions:

@@ -67,8 +67,7 @@ class Run:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All rows: query_id, doc_id, score."""
-        content = self._content
-        return pl.concat((content.table() if isinstance(content, RunDict) else content).batches())
+        return pl.concat(_reader(self._content).batches())
 
     def checked_frame(self, on_duplicate: OnDuplicate = "error") -> pl.DataFrame:
         """All rows, with every document once for a query.
@@ -88,6 +87,10 @@ class Run:
     def digest(self) -> str:
         """A fingerprint of the content, or of the file that it came from."""
         return self._digest()
+
+    def top(self, k: int) -> pl.DataFrame:
+        """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""
+        return _top(_reader(self._content), k)
 
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
         """The ranks of the judged documents; computed once for a truth."""
@@ -111,6 +114,10 @@ class StreamedRun:
         reader = self._file.reader
         return first_tag(reader.source) if isinstance(reader, TrecFile) else self.name
 
+    def top(self, k: int) -> pl.DataFrame:
+        """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""
+        return _top(_reader(self._file.reader), k)
+
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
         """The ranks of the judged documents."""
         return _align(truth, self._file.reader, on_duplicate)
@@ -120,6 +127,24 @@ def _align(truth: Truth, content: FrameReader | RunDict, on_duplicate: OnDuplica
     if isinstance(content, RunDict):
         return align_rankings(truth, content.rankings, content.name, on_duplicate=on_duplicate)
     return align(truth, content, on_duplicate=on_duplicate)
+
+
+def _reader(content: FrameReader | RunDict) -> FrameReader:
+    return content.table() if isinstance(content, RunDict) else content
+
+
+def _top(reader: FrameReader, k: int) -> pl.DataFrame:
+    """The first k of every query in the canonical order; memory holds little more than these."""
+    kept = pl.DataFrame(schema=RUN)
+    for batch in reader.batches():
+        kept = pl.concat([kept, _first(batch, k)])
+    return _first(kept, k).select("query_id", "doc_id", rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+
+
+def _first(frame: pl.DataFrame, k: int) -> pl.DataFrame:
+    ordered = frame.drop_nulls("doc_id").sort("query_id", "score", "doc_id", descending=[False, True, True])
+    once = ordered.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    return once.group_by("query_id", maintain_order=True).head(k)
 
 
 def _content(data: object, name: str) -> FrameReader | RunDict:

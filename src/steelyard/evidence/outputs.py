@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,8 @@ from steelyard.run_folder import is_run_folder, read_run_folder
 from steelyard.schema import RUN
 
 NOWHERE = -1
+Facts = tuple[str | None, int, int, str | None, tuple[int, ...] | None]
+"""Document, start, end, text and pages of a chunk."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,7 @@ class Outputs:
     run       the rankings alone
     table     what is known of the chunks
     chunks    all chunks of the corpus, for a run folder that has them
+    candidates  what the reranker was given, in the order before it, from a line's `candidates`; None without any
     answers   query_id -> answer
     failures  query_id -> why the system gave no result
     Raises    InputError, DuplicateError naming line and item.
@@ -132,6 +136,7 @@ class Outputs:
         ids = run.frame["doc_id"].drop_nulls().unique(maintain_order=True).to_list()
         nothing = np.full(len(ids), NOWHERE)
         self.run, self.name = run, run.name
+        self.candidates: Run | None = None
         self.chunks: Chunks | None = None
         self.table = ChunkTable(ids, [None] * len(ids), nothing, nothing, [None] * len(ids), [None] * len(ids), False)
         self.answers: dict[str, str] = {}
@@ -140,6 +145,7 @@ class Outputs:
 
     def _fill(self, name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunks | None = None) -> None:
         rows: list[tuple[str, str | None, float | None]] = []
+        before: list[tuple[str, str | None, float | None]] = []
         seen: dict[str, str] = {}
         known = _Known(chunks)
         self.answers, self.failures = {}, {}
@@ -155,18 +161,29 @@ class Outputs:
             if isinstance(line.get("answer"), str):
                 self.answers[query_id] = line["answer"]
             items = [] if query_id in self.failures else retrieved_items(line, where)
-            rows += [(query_id, id, float(-place) if score is None else score)
-                     for place, (id, score, _) in enumerate(items)]  # fmt: skip
-            if not items:
-                rows.append((query_id, None, None))
+            rows += _ranked(query_id, items)
             for place, (id, _, item) in enumerate(items, 1):
                 known.add(id, item, where, place)
+            if line.get("candidates") is not None and query_id not in self.failures:
+                given = retrieved_items({"retrieved": line["candidates"]}, f"{where}, `candidates`")
+                before += _ranked(query_id, given)
+                for place, (id, _, item) in enumerate(given, 1):
+                    known.add_candidate(id, item, f"{where}, `candidates`", place)
         if not rows:
             raise InputError(f"{name}: is empty; expected one JSON object a line with `qid` and `retrieved`")
         self.name = name
         self.chunks = chunks
         self.run = Run.of_rows(pl.DataFrame(rows, schema=RUN, orient="row"), name)
+        self.candidates = Run.of_rows(pl.DataFrame(before, schema=RUN, orient="row"), name) if before else None
         self.table = known.table()
+
+    def before_reranking(self) -> Outputs | None:
+        """The same with the candidates as they were ranked before the reranker; None where no line tells them."""
+        if self.candidates is None:
+            return None
+        earlier = copy(self)
+        earlier.run, earlier.candidates = self.candidates, None
+        return earlier
 
     def digest(self) -> str:
         """A fingerprint of the file, or of the rankings."""
@@ -174,6 +191,15 @@ class Outputs:
 
     def __repr__(self) -> str:
         return f"Outputs({self.name!r}: {len(self.table)} chunks)"
+
+
+def _ranked(
+    query_id: str, items: list[tuple[str, float | None, dict[str, Any]]]
+) -> list[tuple[str, str | None, float | None]]:
+    """Rows of a run; places make scores where there are none."""
+    if not items:
+        return [(query_id, None, None)]
+    return [(query_id, id, float(-place) if score is None else score) for place, (id, score, _) in enumerate(items)]
 
 
 def _numbered(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -185,8 +211,9 @@ class _Known:
     """Chunks as they are met, each once."""
 
     corpus: Chunks | None = None
-    facts: dict[str, tuple[str | None, int, int, str | None, tuple[int, ...] | None]] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)
+    bare: dict[str, Facts] = field(default_factory=dict)
 
     def add(self, id: str, item: Mapping[str, Any], where: str, place: int) -> None:
         here = f"{where}, item {place}"
@@ -206,12 +233,20 @@ class _Known:
             )
         self.first.setdefault(id, here)
 
+    def add_candidate(self, id: str, item: Mapping[str, Any], where: str, place: int) -> None:
+        """The same for an item that may be an id alone, of a chunk that is told elsewhere."""
+        if item.keys() - {"id", "chunk_id", "doc_id", "score"}:
+            self.add(id, item, where, place)
+        else:
+            self.bare.setdefault(id, (None, NOWHERE, NOWHERE, None, None))
+
     def table(self) -> ChunkTable:
         if self.corpus is not None:
             return ChunkTable.of(self.corpus)
-        columns = list(zip(*self.facts.values(), strict=True)) or [()] * 5
+        facts = {**self.bare, **self.facts}
+        columns = list(zip(*facts.values(), strict=True)) or [()] * 5
         start, end = (np.array(column, np.int64) for column in columns[1:3])
-        return ChunkTable(list(self.facts), columns[0], start, end, columns[3], columns[4], complete=False)
+        return ChunkTable(list(facts), columns[0], start, end, columns[3], columns[4], complete=False)
 
 
 def _offsets(item: Mapping[str, Any], text: str | None, where: str) -> tuple[int, int]:

@@ -323,15 +323,48 @@ def _beir(folder: Path) -> Iterator[Question]:
                  if (folder / f"queries.jsonl{end}").is_file()), None)  # fmt: skip
     if file is None:
         raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
-    source = Source(file)
     asked = set[str]()
+    for where, query_id, text in _beir_queries(Source(file)):
+        if query_id in pieces:
+            asked.add(query_id)
+            yield Question(query_id, text, tuple(pieces[query_id]), labels[query_id], None, (), where)
+    for query_id in sorted(pieces.keys() - asked):
+        yield Question(query_id, None, tuple(pieces[query_id]), labels[query_id], None, (), str(folder))
+
+
+def _beir_queries(source: Source) -> Iterator[tuple[str, str, str]]:
+    """Where each query of a BEIR file stands, its id and its text."""
     for number, line in json_lines(source):
         where = f"{source.name}, line {number}"
         if "_id" not in line or not isinstance(line.get("text"), str):
             raise InputError(f"{where}: must have `_id` and `text` (keys: {', '.join(line) or 'none'})")
-        query_id = text_id(line["_id"], where, "`_id`")
-        if query_id in pieces:
-            asked.add(query_id)
-            yield Question(query_id, line["text"], tuple(pieces[query_id]), labels[query_id], None, (), where)
-    for query_id in sorted(pieces.keys() - asked):
-        yield Question(query_id, None, tuple(pieces[query_id]), labels[query_id], None, (), str(folder))
+        yield where, text_id(line["_id"], where, "`_id`"), line["text"]
+
+
+def read_queries(path: str | Path) -> Questions:
+    """Texts and tags of queries: questions in JSONL, BEIR's queries.jsonl, or lines of id, tab and text.
+
+    Raises   InputError, DuplicateError naming file and line.
+    """
+    if Path(path).is_dir():
+        return Questions.read(path)
+    source = Source(path)
+    if formats.sniff(source) != "jsonl":
+        return Questions.of(_tabbed(source), name=source.stem)
+    _, first = next(json_lines(source))
+    if not {"_id", "text"} <= first.keys():
+        return Questions.read(path)
+    return Questions.of(
+        (Question(id, text, (), None, None, (), where) for where, id, text in _beir_queries(source)), name=source.stem
+    )
+
+
+def _tabbed(source: Source) -> Iterator[Question]:
+    for number, line in enumerate(source.read().decode("utf-8-sig", "replace").splitlines(), 1):
+        where = f"{source.name}, line {number}"
+        query_id, tab, text = line.partition("\t")
+        if not line.strip():
+            continue
+        if not tab:
+            raise InputError(f"{where}: must be an id, a tab and a text, not {line!r:.60}")
+        yield Question(text_id(query_id.strip(), where, "the id"), text.strip(), (), None, None, (), where)

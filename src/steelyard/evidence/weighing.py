@@ -87,10 +87,16 @@ def check_gold(
 
 @dataclass(frozen=True)
 class AlignedEvidence:
-    """An alignment with evidence, and how the evidence was found."""
+    """An alignment with evidence, and how the evidence was found.
+
+    labels   the gain of every chunk that holds gold;   found   the gold pieces among the chunks of table
+    """
 
     aligned: Aligned
     report: GoldReport
+    labels: Truth
+    found: Resolution
+    table: ChunkTable
 
 
 def align_evidence(
@@ -129,7 +135,7 @@ def align_evidence(
         _unwinnable(found, table, query_ids),
     )  # fmt: skip
     with_evidence = replace(aligned, alignment=replace(aligned.alignment, evidence=evidence))
-    return AlignedEvidence(with_evidence, report)
+    return AlignedEvidence(with_evidence, report, truth, found, table)
 
 
 def _known(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
