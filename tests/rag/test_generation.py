@@ -1,7 +1,5 @@
-"""The extractive generator, the prompts, and the citations in an answer."""
+"""The extractive generator and the prompts."""
 
-import itertools
-import json
 from pathlib import Path
 
 import pytest
@@ -15,17 +13,12 @@ from steelyard.rag.generation import (
     DONT_KNOW,
     Extractive,
     build_prompt,
-    citations,
-    language_of,
     prompt_digest,
     read_template,
     template_text,
 )
-
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "cases" / "citations.jsonl").read_text(encoding="utf-8").splitlines()
-]
+from steelyard.text.citing import citations
+from steelyard.text.languages import language_of
 
 LIBRARY = (
     "The library opens at nine. It closes at six on weekdays. On Sunday the library is shut.",
@@ -132,57 +125,6 @@ def test_an_answer_cites_only_what_was_given(query: str, found: list[str], n: in
         assert 1 <= len(cited) <= n
         assert cited == sorted(cited, key=[passage.chunk_id for passage in given].index)
         assert all(set(query.split()) & set(p.text.replace(".", " ").split()) for p in given if p.chunk_id in cited)
-
-
-# Citations and languages
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
-def test_citation_cases(case: dict[str, object]) -> None:
-    assert citations(str(case["input"])) == case["want"], case["comment"]
-
-
-doc_ids = st.text(
-    st.characters(exclude_characters="[]【】［］;；#,，、", exclude_categories=["Z", "C"]), min_size=1, max_size=8
-)
-chunk_ids = st.builds("{}#{}".format, doc_ids, st.integers(1, 99))
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.lists(chunk_ids, min_size=1, max_size=3), max_size=4),
-    st.sampled_from(["[]", "【】", "［］", "[】"]),
-    st.sampled_from(["; ", "；", ", ", "、"]),
-)
-def test_every_id_in_brackets_is_found(groups: list[list[str]], pair: str, separator: str) -> None:
-    answer = " ".join(f"Said, so # it is. {pair[0]}{separator.join(group)}{pair[1]}" for group in groups)
-    assert citations(answer) == list(dict.fromkeys(itertools.chain.from_iterable(groups)))
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.text(st.sampled_from("[]【】a#1;, \n中")))
-def test_citations_of_anything_are_ids(answer: str) -> None:
-    found = citations(answer)
-    assert len(set(found)) == len(found)
-    assert all("#" in each and each.strip() == each and each in answer for each in found)
-
-
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        ("", "en"),
-        ("123 !?", "en"),
-        ("How do I say 谢谢?", "en"),
-        ("iPhone 怎么充电？", "zh"),
-        ("请问 BM25 和 TF-IDF 有什么区别？", "zh"),
-        ("ひらがなとカタカナ", "en"),
-        ("𠀋𠀋", "zh"),
-        ("abcdefg中文字", "zh"),
-        ("abcdefgh中文字", "en"),
-    ],
-)
-def test_the_language_of_a_question(text: str, want: str) -> None:
-    assert language_of(text) == want
 
 
 # Prompts

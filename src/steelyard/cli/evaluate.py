@@ -7,13 +7,14 @@ from pathlib import Path
 
 from steelyard.cli.terminal import terminal_width
 from steelyard.errors import InputError
-from steelyard.evaluation import DEFAULT_MEASURES, Policy, evaluate
+from steelyard.evaluation import DEFAULT_MEASURES, evaluate
 from steelyard.evidence.weighing import read_corpus
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats import FORMATS, format_of
 from steelyard.run_folder import is_run_folder
 from steelyard.truth import OnDuplicate
+from steelyard.weighing import Policy
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Answers from passages: the extractive generator, the prompt of the others, and the citations in what they say."""
+"""Answers from passages: the extractive generator, and the prompt of the others."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from steelyard.corpus import Passage
 from steelyard.errors import InputError
 from steelyard.io.source import Source
 from steelyard.rag.registry import stage
+from steelyard.text.languages import Language, language_of
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.tokens import Tokenizer
 
-Language = Literal["en", "zh"]
 DONT_KNOW: dict[Language, str] = {"en": "I don't know.", "zh": "我不知道。"}
 """What is answered where the passages do not tell; the prompts ask for the same words."""
 
-_ZH_SHARE = 0.3
-_IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _FUNCTION_WORDS = (
     "a about all am an and any are as at be been being but by can could did do does doing for from had has have having "
     "he her hers him his how i if in into is it its me my no nor not of off on or our ours out over she should so some "
@@ -41,45 +39,6 @@ _STOP_CHARACTERS = frozenset("的了吗呢吧么什谁哪怎是")
 _PLACEHOLDER = re.compile(r"\{(passages|query)\}")
 _PLACEHOLDERS = ("{passages}", "{query}")
 _SYSTEM_END = re.compile(r"^---[ \t]*$\n?", re.MULTILINE)
-
-_BRACKETS = re.compile(r"[\[【［]((?:[^\[\]【】［］\n]|\[[^\[\]\n]*\])*)[\]】］]")
-
-
-def language_of(text: str) -> Language:
-    """Whether a text is Chinese or English: "zh" where at least 0.3 of its letters are Chinese characters, else "en".
-
-    >>> language_of("请问 iPhone 怎么充电？"), language_of("Who was 李白?"), language_of("42")
-    ('zh', 'en', 'en')
-    """
-    n_letters = sum(map(str.isalpha, text))
-    return "zh" if n_letters and len(_IDEOGRAPHS.findall(text)) / n_letters >= _ZH_SHARE else "en"
-
-
-def citations(answer: str) -> list[str]:
-    """Ids of the chunks that an answer cites as [doc#chunk], in order, each once.
-
-    Full-width brackets count too, and one pair may hold several ids, parted by a semicolon or comma.
-    >>> citations("It opens at 9 [hours#2; fees#1]. 周一休息【hours#2】。 See [1].")
-    ['hours#2', 'fees#1']
-    """
-    found: dict[str, None] = {}
-    for match in _BRACKETS.finditer(answer):
-        found |= dict.fromkeys(_cited(match[1]) or citations(match[1]))
-    return list(found)
-
-
-def _cited(bracket: str) -> list[str]:
-    """The ids between two brackets.  A comma may belong to a document's name, a semicolon may not."""
-    ids = []
-    for part in re.split("[;；]", bracket):
-        held = ""
-        for piece in re.split("([,，、])", part):
-            held += piece
-            doc, _, chunk = piece.strip().rpartition("#")
-            if chunk and doc and not doc[-1].isspace() and not re.search(r"[\s\[\]]", chunk):
-                ids.append(held.strip(" \t\u3000,，、"))
-                held = ""
-    return ids
 
 
 def template_text(language: Language) -> str:
