@@ -6,7 +6,7 @@ BIN := .venv/bin
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
 
-test: .venv/dev-installed
+test: .venv/dev-installed .venv/browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -34,6 +34,13 @@ clean:
 
 .venv/dev-installed: .venv/demo-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# Tests of the HTML report need a browser; without one they are skipped, and say so.
+.venv/browser: .venv/dev-installed
+	command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get -qq update && apt-get -qq install -y chromium fonts-noto-cjk; } >/dev/null 2>&1 || \
+	  echo "chromium cannot be installed; the browser tests are skipped"
 	touch $@
 
 .venv-bench/installed: pyproject.toml benchmarks/requirements.txt $(shell find src -name "*.py")
