@@ -38,6 +38,8 @@ How to read an entry:
   `iprec@level` needs a recall level behind the `@`.
 - *parameters* stand in brackets: `recall(min_gain=2)@100`. What is shown is the default.
 - `min_gain` is the smallest gain that counts as relevant.
+- `ties=average` gives the expected value where documents of equal score stand in random order; `canonical` takes the
+  written order: id descending.
 - *range* is the smallest and the largest value.
 - *over queries* tells how the values of the queries become one.
 - *aliases* are other spellings; upper and lower case do not matter.

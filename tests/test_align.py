@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.align import Aligned, align, align_rankings
-from steelyard.measures.alignment import Alignment
+from steelyard.measures.alignment import Alignment, Ties
 from steelyard.schema import RUN
 from steelyard.truth import OnDuplicate, Truth
 
@@ -47,6 +47,7 @@ def naive(truth: Nested, run: Nested) -> Alignment:
     """The definition, with loops: sort by score descending, then id descending by bytes, and look for labels."""
     queries = sorted(truth, key=str.encode)
     rank, gain, starts, ideal, ideal_starts = [], [], [0], [], [0]
+    tie_starts, tie_first, tie_size = [0], [], []
     for query in queries:
         docs = sorted(run.get(query, {}), key=str.encode, reverse=True)
         docs.sort(key=lambda doc: run[query][doc], reverse=True)  # stable, so ids settle the ties
@@ -56,6 +57,13 @@ def naive(truth: Nested, run: Nested) -> Alignment:
         starts.append(len(rank))
         ideal += sorted(truth[query].values(), reverse=True)
         ideal_starts.append(len(ideal))
+        for score in sorted(set(run.get(query, {}).values()), reverse=True):
+            places = [place for place, doc in enumerate(docs, 1) if run[query][doc] == score]
+            if len(places) > 1 and (places[0] <= 1000 or any(docs[place - 1] in truth[query] for place in places)):
+                tie_first.append(places[0])
+                tie_size.append(len(places))
+        tie_starts.append(len(tie_first))
+    ties = Ties(*(np.array(column, np.int64) for column in (tie_starts, tie_first, tie_size)))
     return Alignment(
         query_id=queries,
         n_retrieved=np.array([len(run.get(query, {})) for query in queries], np.int64),
@@ -65,13 +73,18 @@ def naive(truth: Nested, run: Nested) -> Alignment:
         hit_gain=np.array(gain, np.float64),
         ideal_starts=np.array(ideal_starts, np.int64),
         ideal_gain=np.array(ideal, np.float64),
+        ties=ties if tie_first else None,
     )
 
 
 def assert_equal(aligned: Aligned, want: Alignment, n_unjudged: int = 0) -> None:
     """Equal in every value, type and bit."""
-    for name in (field.name for field in fields(Alignment) if field.name != "evidence"):
-        got, expected = getattr(aligned.alignment, name), getattr(want, name)
+    got_ties, want_ties = aligned.alignment.ties, want.ties
+    assert (got_ties is None) == (want_ties is None)
+    names = [field.name for field in fields(Alignment) if field.name not in ("evidence", "ties")]
+    columns = [(name, getattr(aligned.alignment, name), getattr(want, name)) for name in names]
+    columns += [(f.name, getattr(got_ties, f.name), getattr(want_ties, f.name)) for f in fields(Ties) if want_ties]
+    for name, got, expected in columns:
         if name == "query_id":
             assert list(got) == list(expected)
         else:
@@ -160,6 +173,65 @@ def test_a_query_of_a_dict_without_documents_is_not_missing() -> None:
     got = align_rankings(Truth({"q": ["a"], "r": ["a"], "s": ["a"]}), {"q": {}, "r": []}, "dict").alignment
     assert got.missing.tolist() == [False, False, True]
     assert got.n_retrieved.tolist() == [0, 0, 0]
+
+
+# --------------------------------------------------------------------------- ties
+
+
+def test_ties_of_a_worked_case() -> None:
+    truth = Truth({"a": {"x": 1}, "b": {"y": 1, "z": 0}, "c": {"x": 1}})
+    run = {
+        "a": {"x": 3.0, "u": 2.0, "v": 2.0, "w": 2.0, "t": -0.0, "s": 0.0},
+        "b": {"y": 2.0, "z": 1.0},
+        "c": {"x": 0.5, "y": 0.5},
+    }
+    rows = as_rows(run)
+    scattered = [*rows[1::2], *rows[::2]]  # the tied documents of a query come in several blocks
+    readers = [FakeReader(rows[::-1], [3]), FakeReader(scattered, []), FakeReader(scattered, [4, 6])]
+    for aligned in (align_rankings(truth, run, "dict"), *(align(truth, reader) for reader in readers)):
+        ties = aligned.alignment.ties
+        assert ties is not None
+        assert (ties.starts.tolist(), ties.first.tolist(), ties.size.tolist()) == ([0, 2, 2, 3], [2, 5, 1], [3, 2, 2])
+        assert ties.query.tolist() == [0, 0, 2]
+        assert aligned.alignment.hit_block.tolist() == [-1, -1, -1, 2]
+
+
+@pytest.mark.parametrize("judged", [["d0001"], ["d1500", "d1501"], ["d2999"], ["nowhere"]])
+def test_of_the_ties_far_down_only_those_with_judged_documents_are_kept(judged: list[str]) -> None:
+    truth = {"q": dict.fromkeys(judged, 1.0)}
+    run = {"q": {f"d{i:04d}": float(-(i // 3)) for i in range(3000)}}
+    want = naive(truth, run)
+    assert want.ties is not None
+    assert len(want.ties.first) in (334, 335)
+    rows = as_rows(run)
+    assert_equal(align(Truth(truth), FakeReader(rows, [1000, 1001])), want)
+    assert_equal(align(Truth(truth), FakeReader(rows[::-1], [])), want)
+    assert_equal(align_rankings(Truth(truth), run, "dict"), want)
+
+
+def test_scores_that_only_whole_numbers_can_tell_apart_are_one() -> None:
+    run = {"q": {"a": 2**53 + 1, "b": 2**53}}
+    for data in (run, {"q": {doc: float(score) for doc, score in run["q"].items()}}):
+        got = align_rankings(Truth({"q": {"a": 1, "b": 2}}), data, "dict").alignment
+        assert (got.hit_rank.tolist(), got.hit_gain.tolist()) == ([1, 2], [2.0, 1.0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(truths, runs, st.integers(1, 12))
+def test_views_change_ties_as_if_the_run_were_another(truth: Nested, run: Nested, k: int) -> None:
+    """The first k documents alone, the judged documents alone: the ties are those of such a run."""
+    run = joined(truth, run)
+    a = align_rankings(Truth(truth), run, "dict")
+    shorter: dict[str, dict[str, float]] = {}
+    for query, docs in run.items():
+        order = sorted(docs, key=str.encode, reverse=True)
+        order.sort(key=lambda doc: docs[doc], reverse=True)
+        shorter[query] = {doc: docs[doc] for doc in order[:k]}
+    n_unjudged = len(run.keys() - truth.keys())
+    assert_equal(Aligned(a.alignment.top(k), n_unjudged), naive(truth, shorter), n_unjudged)
+    judged = {query: {doc: score for doc, score in docs.items() if truth.get(query, {}).get(doc, -1) >= 0}
+              for query, docs in run.items()}  # fmt: skip
+    assert_equal(Aligned(a.alignment.condensed(), n_unjudged), naive(truth, judged), n_unjudged)
 
 
 # --------------------------------------------------------------------------- duplicates

@@ -17,11 +17,14 @@ from steelyard.arrays import Bools, Floats, Ints
 from steelyard.errors import SETTLE_DUPLICATES, DuplicateError, NoCommonQueryError
 from steelyard.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.io.objects import finite
-from steelyard.measures.alignment import Alignment
+from steelyard.measures.alignment import Alignment, Ties
 from steelyard.schema import FrameReader
 from steelyard.truth import OnDuplicate, Truth
 
 _SHOWN_IDS = 3
+# Ties further down are kept only where they hold a judged document, so that memory does not grow with a long run.
+_TIES_KEPT = 1000
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ class _Hits:
     query: list[Ints] = field(default_factory=list)
     rank: list[Ints] = field(default_factory=list)
     label: list[Ints] = field(default_factory=list)
+    tied: list[tuple[Ints, Ints, Ints]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.n_retrieved: Ints = np.zeros(len(self.truth), np.int64)
@@ -137,6 +141,9 @@ class _Hits:
         for i, query in enumerate(self.query):
             kept = ~stale[query]
             self.query[i], self.rank[i], self.label[i] = query[kept], self.rank[i][kept], self.label[i][kept]
+        for i, (query, first, size) in enumerate(self.tied):
+            kept = ~stale[query]
+            self.tied[i] = query[kept], first[kept], size[kept]
         self._take(frame, scattered, np.diff(_blocks(frame).starts))
 
     def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
@@ -149,13 +156,19 @@ class _Hits:
             frame, counts = self._settle_duplicates(frame, counts, duplicate)
             hashes = hash_ids(frame["doc_id"])
         rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
-        order = _canonical_order(frame, counts)
-        block = np.repeat(np.arange(len(counts)), counts)[rows]
+        order, same = _canonical_order(frame, counts)
+        block, offsets = np.repeat(np.arange(len(counts)), counts)[rows], np.cumsum(counts) - counts
         place = rows if order is None else _inverse(order)[rows]
         self.n_retrieved[query] = counts
         self.query.append(query[block])
-        self.rank.append(place - (np.cumsum(counts) - counts)[block] + 1)
+        self.rank.append(place - offsets[block] + 1)
         self.label.append(label)
+        if same is not None:
+            first, size = _streaks(same)
+            block = np.searchsorted(np.cumsum(counts), first, "right")
+            rank = first - offsets[block] + 1
+            kept = (rank <= _TIES_KEPT) | _any_within(first, size, place)
+            self.tied.append((query[block[kept]], rank[kept], size[kept]))
 
     def _settle_duplicates(self, frame: pl.DataFrame, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
         if self.on_duplicate == "error":
@@ -176,11 +189,12 @@ class _Hits:
         query, rank, label = (np.concatenate([np.zeros(0, np.int64), *parts])
                               for parts in (self.query, self.rank, self.label))  # fmt: skip
         gain = self.truth.gain[label]
-        return _in_order(self.truth, query, rank, gain, self.n_retrieved, self.seen)
+        return _in_order(self.truth, query, rank, gain, self.n_retrieved, self.seen, self.tied)
 
 
 def _in_order(
-    truth: Truth, query: Ints, rank: Ints, gain: Floats, n_retrieved: Ints, seen: Bools
+    truth: Truth, query: Ints, rank: Ints, gain: Floats, n_retrieved: Ints, seen: Bools,
+    tied: list[tuple[Ints, Ints, Ints]],
 ) -> Alignment:  # fmt: skip
     order = np.lexsort((rank, query))
     return Alignment(
@@ -192,7 +206,17 @@ def _in_order(
         hit_gain=gain[order],
         ideal_starts=truth.starts,
         ideal_gain=truth.gain,
+        ties=_ties(tied, len(truth)),
     )
+
+
+def _ties(tied: list[tuple[Ints, Ints, Ints]], n_queries: int) -> Ties | None:
+    """Blocks of ties in the truth's order, from (query, first rank, size) of some at a time."""
+    if not tied:
+        return None
+    query, first, size = map(np.concatenate, zip(*tied, strict=True))
+    order = np.lexsort((first, query))
+    return Ties.of(query[order], first[order], size[order], n_queries)
 
 
 def align_rankings(
@@ -211,6 +235,7 @@ def align_rankings(
     query: list[int] = []
     rank: list[int] = []
     gain: list[float] = []
+    tied: list[tuple[Ints, Ints, Ints]] = []
     n_retrieved: Ints = np.zeros(len(truth), np.int64)
     seen = np.zeros(len(truth), bool)
     for i, (query_id, labels) in enumerate(zip(truth.query_ids, truth.labels, strict=True)):
@@ -222,7 +247,9 @@ def align_rankings(
             ranking = ranking if on_duplicate == "error" else list(dict.fromkeys(ranking))
             found, places = _listed_ranks(ranking, labels, where)
         else:
-            found, places = _scored_ranks(ranking, labels, where)
+            found, places, (first, size) = _scored_ranks(ranking, labels, where)
+            if len(first):
+                tied.append((np.full(len(first), i), first, size))
         seen[i], n_retrieved[i] = True, len(ranking)
         query += [i] * len(found)
         rank += places
@@ -231,7 +258,8 @@ def align_rankings(
     if not seen.any():
         raise _no_common_query(truth, name, sorted(unjudged))
     found_query, found_rank = np.array(query, np.int64), np.array(rank, np.int64)
-    return Aligned(_in_order(truth, found_query, found_rank, np.array(gain, float), n_retrieved, seen), len(unjudged))
+    found_gain = np.array(gain, float)
+    return Aligned(_in_order(truth, found_query, found_rank, found_gain, n_retrieved, seen, tied), len(unjudged))
 
 
 def _listed_ranks(ranking: list[str], labels: Mapping[str, float], where: str) -> tuple[list[str], list[int]]:
@@ -244,23 +272,30 @@ def _listed_ranks(ranking: list[str], labels: Mapping[str, float], where: str) -
 
 def _scored_ranks(
     ranking: Mapping[str, float], labels: Mapping[str, float], where: str
-) -> tuple[list[str], list[int]]:  # fmt: skip
+) -> tuple[list[str], list[int], tuple[Ints, Ints]]:
+    """The judged documents, their ranks, and first rank and size of the blocks of ties."""
     descending = -_scores(ranking, where)
-    if (descending[1:] < descending[:-1]).any():
+    same = descending[1:] <= descending[:-1]
+    if same.any():
         descending.sort()
+        same = descending[1:] == descending[:-1]
     found = [doc for doc in labels if doc in ranking]
     own = -np.array([ranking[doc] for doc in found], float)
-    above = np.searchsorted(descending, own, "left")
-    tied = np.searchsorted(descending, own, "right") - above > 1
-    ranks = (above + 1).tolist()
-    if tied.any():
-        groups: dict[float, list[str]] = {}
-        for i in np.flatnonzero(tied).tolist():
-            score = ranking[found[i]]
-            if score not in groups:
-                groups[score] = sorted((doc for doc, s in ranking.items() if s == score), reverse=True)
-            ranks[i] += groups[score].index(found[i])
-    return found, ranks
+    ranks = (np.searchsorted(descending, own, "left") + 1).tolist()
+    if not same.any():
+        return found, ranks, (_NONE, _NONE)
+    first, size = _streaks(np.concatenate(([False], same)))
+    tied = np.flatnonzero(_streak_of(first, size, np.array(ranks, np.int64) - 1) >= 0).tolist()
+    groups: dict[float, list[str]] = {float(ranking[found[i]]): [] for i in tied}
+    if groups:
+        for doc, score in ranking.items():
+            if (group := groups.get(float(score))) is not None:
+                group.append(doc)
+        place = {doc: at for docs in groups.values() for at, doc in enumerate(sorted(docs, reverse=True))}
+        for i in tied:
+            ranks[i] += place[found[i]]
+    kept = (first < _TIES_KEPT) | _any_within(first, size, np.array(ranks, np.int64) - 1)
+    return found, ranks, (first[kept] + 1, size[kept])
 
 
 def _scores(ranking: Mapping[str, float], where: str) -> Floats:
@@ -281,8 +316,32 @@ def _inverse(order: Ints) -> Ints:
     return place
 
 
-def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
-    """Rows by score, then doc_id, both descending, within each block; None if they stand so already."""
+def _streaks(same: Bools) -> tuple[Ints, Ints]:
+    """First row and size of each streak of equal rows, from whether each row equals the one before it."""
+    rows = np.flatnonzero(same)
+    opens = np.flatnonzero(np.diff(rows, prepend=-1) > 1)
+    return rows[opens] - 1, np.diff(opens, append=len(rows)) + 1
+
+
+def _streak_of(first: Ints, size: Ints, rows: Ints) -> Ints:
+    """(n,) the streak in which each of n rows lies, or -1."""
+    streak = np.searchsorted(first, rows, "right") - 1
+    return np.where(rows < first[streak] + size[streak], streak, -1) if len(first) else np.full(len(rows), -1)
+
+
+def _any_within(first: Ints, size: Ints, rows: Ints) -> Bools:
+    """(b,) streaks in which any of the rows lies."""
+    held = np.zeros(len(first), bool)
+    streak = _streak_of(first, size, rows)
+    held[streak[streak >= 0]] = True
+    return held
+
+
+def _canonical_order(frame: pl.DataFrame, counts: Ints) -> tuple[Ints | None, Bools | None]:
+    """Rows by score, then doc_id, both descending, within each block, and which ordered rows tie with the one above.
+
+    Order is None if the rows stand so already; ties are None if there are none.
+    """
     score = frame["score"].to_numpy()
     follows = np.ones(len(score), bool)
     follows[(np.cumsum(counts) - counts)[counts > 0]] = False
@@ -290,9 +349,18 @@ def _canonical_order(frame: pl.DataFrame, counts: Ints) -> Ints | None:
     rises[1:] = score[1:] >= score[:-1]
     suspects = np.flatnonzero(rises & follows)
     if not len(suspects):
-        return None
+        return None, None
+    order = _order(score, frame["doc_id"], counts, suspects)
+    if order is not None:
+        score = score[order]
+    same = follows
+    same[1:] &= score[1:] == score[:-1]
+    return order, same if same.any() else None
+
+
+def _order(score: Floats, doc_ids: pl.Series, counts: Ints, suspects: Ints) -> Ints | None:
+    """Rows in canonical order, or None; suspects are those whose score is not below the one above."""
     tied = score[suspects] == score[suspects - 1]
-    doc_ids = frame["doc_id"]
     tied[tied] = (doc_ids.gather(suspects[tied]) < doc_ids.gather(suspects[tied] - 1)).to_numpy()
     wrong = suspects[~tied]
     if not len(wrong):

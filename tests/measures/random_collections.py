@@ -79,6 +79,7 @@ _CHOICES: dict[str, st.SearchStrategy[object]] = {
     "multiple": st.sampled_from([0.05, 0.2, 0.5, 1.0, 1.4, 2.0]),
     "max_gain": st.sampled_from([4.0, 5.0]),
     "gain": st.sampled_from(["linear", "exp", ((1.0, 3.5), (2.0, 9.0)), ((0.0, 0.5), (3.0, 0.0), (4.0, 1.0))]),
+    "ties": st.just("canonical"),
     "ideal": st.sampled_from(["judged", "retrieved"]),
     "pool": st.sampled_from(["all", "judged"]),
     "scope": st.sampled_from(["truth", "retrieved"]),

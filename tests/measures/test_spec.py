@@ -144,7 +144,7 @@ IMPOSSIBLE = {
     "bpref@5": "takes no cut-off",
     "iprec": "needs a level",
     "iprec@1.5": "between 0 and 1, not 1.5",
-    "mrr(beta=2)": "mrr takes no parameter 'beta'; it takes min_gain, pool, scope",
+    "mrr(beta=2)": "mrr takes no parameter 'beta'; it takes min_gain, ties, pool, scope",
     "mrr(k=5)@10": "write the cut-off once",
     "f(beta=0)": "beta must be",
     "f(beta=nan)": "beta must be",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from steelyard.corpus import Chunks, Document
 from steelyard.errors import InputError
 from steelyard.evidence.outputs import ChunkTable, Outputs, read_chunks
 from steelyard.evidence.questions import Questions
-from steelyard.evidence.resolving import Gold, Resolution, has_texts, kinds, resolve
+from steelyard.evidence.resolving import Gold, Loss, LossCode, Resolution, has_texts, kinds, resolve
 from steelyard.evidence.spans import Rule, Spans, cover
 from steelyard.measures.alignment import Alignment, Evidence, segment_sums
 from steelyard.run_folder import is_run_folder, read_run_folder
@@ -35,6 +35,7 @@ class GoldReport:
     placed         whether documents were at hand; without them quotes are compared with chunks as texts are
     lost           (query_id, piece, reason) of every piece that no chunk holds, nor any alternative of it
     unwinnable     ids of the questions all of whose gold is lost
+    codes          why each piece of `lost` is lost, in the same order: not_in_corpus, cut or unknown
     """
 
     rule: str
@@ -44,6 +45,7 @@ class GoldReport:
     placed: bool
     lost: tuple[tuple[str, str, str], ...]
     unwinnable: tuple[str, ...]
+    codes: tuple[LossCode, ...] = ()
 
     @property
     def n_pieces(self) -> int:
@@ -90,6 +92,7 @@ class AlignedEvidence:
     """An alignment with evidence, and how the evidence was found.
 
     labels   the gain of every chunk that holds gold;   found   the gold pieces among the chunks of table
+    lost     rows of the pieces that no chunk holds -> why
     """
 
     aligned: Aligned
@@ -97,6 +100,7 @@ class AlignedEvidence:
     labels: Truth
     found: Resolution
     table: ChunkTable
+    lost: Mapping[int, Loss]
 
 
 def align_evidence(
@@ -126,16 +130,14 @@ def align_evidence(
     ranks = _ranks(frame, table, truth)
     place = truth.places(pl.Series(query_ids))
     evidence = _evidence(found, table, aligned.alignment, ranks, place)
-    lost = tuple(
-        (query_ids[gold.query[row]], str(gold.pieces[row]), why)
-        for row, why in sorted({**found.lost, **unfindable}.items())
-    )
+    losses = dict(sorted({**found.lost, **unfindable}.items()))
+    lost = tuple((query_ids[gold.query[row]], str(gold.pieces[row]), loss.why) for row, loss in losses.items())
     report = GoldReport(
         str(Rule.parse(rule)), tuple(steps), kinds(gold), table.complete, documents is not None, lost,
-        _unwinnable(found, table, query_ids),
+        _unwinnable(found, table, query_ids), tuple(loss.code for loss in losses.values()),
     )  # fmt: skip
     with_evidence = replace(aligned, alignment=replace(aligned.alignment, evidence=evidence))
-    return AlignedEvidence(with_evidence, report, truth, found, table)
+    return AlignedEvidence(with_evidence, report, truth, found, table, losses)
 
 
 def _known(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
@@ -236,6 +238,7 @@ def _alignment(a: Alignment, query: Ints, gain: Floats, rank: Ints) -> Alignment
         ideal_starts=_offsets(query, n),
         ideal_gain=gain[ideal],
         evidence=None,
+        ties=None,
     )
 
 
@@ -255,7 +258,7 @@ def _either(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
     n = yes.n_queries
     return replace(
         no, starts=_offsets(query, n), hit_rank=rank[order], hit_gain=gain[order],
-        ideal_starts=_offsets(ideal_query, n), ideal_gain=ideal_gain[ideal], evidence=None,
+        ideal_starts=_offsets(ideal_query, n), ideal_gain=ideal_gain[ideal], evidence=None, ties=None,
     )  # fmt: skip
 
 
@@ -350,7 +353,7 @@ def _unwinnable(found: Resolution, table: ChunkTable, query_ids: Sequence[str]) 
     return tuple(query_ids[q] for q in np.flatnonzero(has_gold & ~held).tolist())
 
 
-def _unfindable(gold: Gold, table: ChunkTable, documents: Sequence[Document] | None, name: str) -> dict[int, str]:
+def _unfindable(gold: Gold, table: ChunkTable, documents: Sequence[Document] | None, name: str) -> dict[int, Loss]:
     """Pieces that nothing in the outputs could be compared with, and why.
 
     Raises   InputError where no piece can be.
@@ -365,10 +368,14 @@ def _unfindable(gold: Gold, table: ChunkTable, documents: Sequence[Document] | N
         "pages": (pages, "`page`"),
     }
     needed = {kind: what for kind, (found, what) in findable.items() if not found and len(table)}
-    lost = {row: f"no retrieved item has {needed[p.kind]}" for row, p in enumerate(gold.pieces) if p.kind in needed}
+    lost = {
+        row: Loss("unknown", f"no retrieved item has {needed[piece.kind]}")
+        for row, piece in enumerate(gold.pieces)
+        if piece.kind in needed
+    }
     if lost and len(lost) == len(gold.pieces):
         raise InputError(
-            f"{name}: {gold.where(0)} names {gold.pieces[0]}, and {lost[0]}; add it to the outputs, or name the corpus "
+            f"{name}: {gold.where(0)} names {gold.pieces[0]}, and {lost[0].why}; add it to the outputs, or name the corpus "
             "(--corpus)"
         )
     return lost

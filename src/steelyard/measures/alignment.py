@@ -26,6 +26,7 @@ class Alignment:
     ideal_starts  (q + 1,) the same offsets into ideal_gain
     ideal_gain    (j,) all judged gains of each query, best first
     evidence      the same system against the gold pieces themselves; None where the truth names documents by id
+    ties          places whose documents have one score; None where no two scores tie, or nobody knows whether they do
     """
 
     query_id: Sequence[str]
@@ -37,6 +38,7 @@ class Alignment:
     ideal_starts: Ints
     ideal_gain: Floats
     evidence: Evidence | None = None
+    ties: Ties | None = None
 
     @property
     def n_queries(self) -> int:
@@ -57,6 +59,21 @@ class Alignment:
     def hit_query(self) -> Ints:
         """(h,) the query that owns each hit."""
         return owners(self.starts)
+
+    @cached_property
+    def hit_block(self) -> Ints:
+        """(h,) the block of ties that holds each hit, or -1 for a hit that ties with nothing."""
+        if self.ties is None:
+            return np.full(len(self.hit_rank), -1)
+        ties = self.ties
+        span = max(int(self.hit_rank.max(initial=0)), int(ties.first.max(initial=0))) + 1
+        begin = ties.query * span + ties.first
+        block = np.searchsorted(begin, self.hit_query * span + self.hit_rank, side="right") - 1
+        known = np.flatnonzero(block >= 0)
+        own = block[known]
+        beyond = self.hit_rank[known] >= ties.first[own] + ties.size[own]
+        block[known[(ties.query[own] != self.hit_query[known]) | beyond]] = -1
+        return block
 
     @cached_property
     def ideal_query(self) -> Ints:
@@ -80,19 +97,21 @@ class Alignment:
         return running - before[self.hit_query]
 
     def keep_hits(self, mask: Bools) -> Alignment:
-        """The same table with fewer hits; ranks stay as they are."""
+        """The same table with fewer hits; ranks stay as they are, and so do the ties, which are of places."""
         starts = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))[self.starts]
         return replace(self, starts=starts, hit_rank=self.hit_rank[mask], hit_gain=self.hit_gain[mask])
 
     def top(self, k: int) -> Alignment:
-        """As if the system had returned k documents at most."""
+        """As if the system had returned k documents at most; of a block of ties, what stands above the cut is left."""
         kept = self.keep_hits(self.hit_rank <= k)
         evidence = self.evidence and self.evidence.each(lambda a: a.top(k))
-        return replace(kept, n_retrieved=np.minimum(self.n_retrieved, k), evidence=evidence)
+        ties = self.ties and self.ties.top(k)
+        return replace(kept, n_retrieved=np.minimum(self.n_retrieved, k), evidence=evidence, ties=ties)
 
     def condensed(self) -> Alignment:
         """The condensed list: documents without a label, and those labelled below 0, are removed (trec_eval -J).
 
+        What tied still ties: of each block of ties the documents that stay are a block of the condensed list.
         Raises   MeasureError for evidence: a chunk that holds none of it is known not to be relevant.
         Source: Sakai, Alternatives to Bpref, SIGIR 2007.
         """
@@ -101,7 +120,12 @@ class Alignment:
                 "pool=judged has no meaning for gold evidence: every chunk without any is judged by that"
             )
         kept = self.keep_hits(self.hit_gain >= 0)
-        return replace(kept, hit_rank=ordinals(kept.starts), n_retrieved=np.diff(kept.starts))
+        rank, block = ordinals(kept.starts), self.hit_block[self.hit_gain >= 0]
+        tied = np.flatnonzero(block >= 0)
+        _, first, size = np.unique(block[tied], return_index=True, return_counts=True)
+        first, size = tied[first[size > 1]], size[size > 1]
+        ties = Ties.of(kept.hit_query[first], rank[first], size, self.n_queries)
+        return replace(kept, hit_rank=rank, n_retrieved=np.diff(kept.starts), ties=ties)
 
     def retrieved_only(self) -> Alignment:
         """As if nothing but the retrieved documents had ever been judged: denominators from the list itself."""
@@ -111,8 +135,46 @@ class Alignment:
 
 
 @dataclass(frozen=True, eq=False)
+class Ties:
+    """Blocks of places of the canonical list whose documents have one score, sorted by query, then rank.
+
+    Only the documents' ids settle the order inside a block.  Blocks that begin below rank 1000 and hold no judged
+    document are left out: no measure can see them, and a run may have very many.
+
+    starts   (q + 1,) offsets: query i owns blocks starts[i]:starts[i + 1]
+    first    (b,) rank from 1 of the first document of each block
+    size     (b,) how many documents the block has, 2 or more
+    """
+
+    starts: Ints
+    first: Ints
+    size: Ints
+
+    @classmethod
+    def of(cls, query: Ints, first: Ints, size: Ints, n_queries: int) -> Ties | None:
+        """Blocks sorted by query and rank, from the query of each; None where there is none."""
+        if not len(first):
+            return None
+        return cls(np.concatenate(([0], np.cumsum(np.bincount(query, minlength=n_queries)))), first, size)
+
+    @cached_property
+    def query(self) -> Ints:
+        """(b,) the query that owns each block."""
+        return owners(self.starts)
+
+    def top(self, k: int) -> Ties | None:
+        """What the first k places have of the blocks."""
+        size = np.minimum(self.size, k - self.first + 1)
+        kept = size > 1
+        return Ties.of(self.query[kept], self.first[kept], size[kept], len(self.starts) - 1)
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """Gold pieces and their characters as alignments of their own: recall over them needs no other arithmetic.
+
+    They have no ties, whatever the chunks have: a piece stands where the first chunk that holds it stands, so a block
+    of tied chunks is no block of pieces that could change places.
 
     pieces    a document is a gold piece (or a group of alternatives): its rank is the first one whose chunk holds it
     counted   what recall counts, query by query: relevant chunks or gold pieces

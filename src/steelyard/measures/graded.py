@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.arrays import Bools, Floats, Ints
 from steelyard.errors import MeasureError
+from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ordinals, owners, ratio, segment_sums
 from steelyard.measures.registry import ParameterValue, measure
 from steelyard.measures.sets import in_top
@@ -70,11 +71,16 @@ def dcg(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -
     variants={"ndcg_burges": {"gain": "exp"}},
 )
 def ndcg(
-    a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear", ideal: str = "judged"
+    a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear", ideal: str = "judged",
+    ties: str = "canonical",
 ) -> Floats:  # fmt: skip
     """dcg@k divided by that of the ideal ranking: all judged (or all retrieved) documents, best first, cut at k."""
     best = a.retrieved_only() if ideal == "retrieved" else a
-    return ratio(dcg(a, k=k, gain=gain), ideal_dcg(best, k, gain))
+    if ties == "average":
+        got = a.per_query(tied.discounted(a, gains_of(a.hit_gain, gain), k))
+    else:
+        got = dcg(a, k=k, gain=gain)
+    return ratio(got, ideal_dcg(best, k, gain))
 
 
 @measure(source="Chapelle et al., CIKM 2009; gdeval")

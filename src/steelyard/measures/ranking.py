@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.arrays import Bools, Floats
+from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top, n_relevant_judged, refuse_evidence
@@ -20,8 +21,10 @@ def relevant_hits(a: Alignment, k: int | None, min_gain: float) -> Bools:
 
 
 @measure(aliases=("RR", "recip_rank", "reciprocal_rank"), source="Kantor & Voorhees 2000; trec_eval recip_rank")
-def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Reciprocal of the rank of the first relevant document; 0 where none stands among the first k."""
+    if ties == "average":
+        return tied.reciprocal_rank(a, a.hit_gain >= min_gain, k)
     relevant = relevant_hits(a, k, min_gain)
     first = relevant & (a.so_far(relevant) == 1)
     return a.per_query(first / a.hit_rank)
@@ -30,10 +33,15 @@ def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
 @measure(
     "map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut"
 )
-def average_precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+def average_precision(
+    a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical"
+) -> Floats:  # fmt: skip
     """Precision at the rank of each relevant document among the first k, added up and divided by all relevant ones."""
-    relevant = relevant_hits(a, k, min_gain)
-    precisions = np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0)
+    if ties == "average":
+        precisions = tied.precisions(a, a.hit_gain >= min_gain, k)
+    else:
+        relevant = relevant_hits(a, k, min_gain)
+        precisions = np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0)
     return ratio(a.per_query(precisions), n_relevant_judged(a, min_gain))
 
 

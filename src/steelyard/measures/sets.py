@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.arrays import Bools, Floats
 from steelyard.errors import MeasureError
+from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure
 
@@ -15,8 +16,10 @@ def in_top(a: Alignment, k: int | None) -> Bools:
     return np.ones(len(a.hit_rank), bool) if k is None else a.hit_rank <= k
 
 
-def n_relevant_in_top(a: Alignment, k: int | None, min_gain: float) -> Floats:
-    """(q,) relevant documents among the first k."""
+def n_relevant_in_top(a: Alignment, k: int | None, min_gain: float, ties: str = "canonical") -> Floats:
+    """(q,) relevant documents among the first k; the expected number under ties="average"."""
+    if ties == "average":
+        return tied.n_relevant_in_top(a, a.hit_gain >= min_gain, k)
     return a.per_query(in_top(a, k) & (a.hit_gain >= min_gain))
 
 
@@ -40,33 +43,39 @@ def refuse_evidence(a: Alignment, name: str) -> None:
 
 
 @measure(aliases=("P", "set_P", "SetP"), source="Cleverdon 1967; trec_eval P, set_P")
-def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Share of the first k documents that are relevant; k divides even where fewer were retrieved."""
-    return ratio(n_relevant_in_top(a, k, min_gain), depth(a, k))
+    return ratio(n_relevant_in_top(a, k, min_gain, ties), depth(a, k))
 
 
 @measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall")
-def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Share of the relevant documents that stand among the first k; for gold given as texts, share of these texts."""
-    return ratio(n_relevant_in_top(a.counted, k, min_gain), n_relevant_judged(a.counted, min_gain))
+    counted = tied.counted(a) if ties == "average" else a.counted
+    return ratio(n_relevant_in_top(counted, k, min_gain, ties), n_relevant_judged(counted, min_gain))
 
 
 @measure(aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979")
-def f(a: Alignment, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0) -> Floats:
+def f(
+    a: Alignment, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0, ties: str = "canonical"
+) -> Floats:  # fmt: skip
     """Weighted harmonic mean of precision@k and recall@k; recall weighs beta times as much."""
-    p, r = precision(a, k=k, min_gain=min_gain), recall(a, k=k, min_gain=min_gain)
+    # Both have what was found as numerator, and so has their mean, over a fixed sum: expected values may be put in.
+    p, r = precision(a, k=k, min_gain=min_gain, ties=ties), recall(a, k=k, min_gain=min_gain, ties=ties)
     return ratio((1 + beta**2) * p * r, beta**2 * p + r)
 
 
 @measure(source="van Rijsbergen, Information Retrieval, 1979")
-def f1(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+def f1(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Harmonic mean of precision@k and recall@k."""
-    return f(a, k=k, min_gain=min_gain)
+    return f(a, k=k, min_gain=min_gain, ties=ties)
 
 
 @measure(aliases=("success", "coverage", "hits"), source="trec_eval success")
-def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
+def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """1 where any relevant document stands among the first k, else 0."""
+    if ties == "average":
+        return tied.hit_rate(a, a.hit_gain >= min_gain, k)
     return (n_relevant_in_top(a, k, min_gain) > 0).astype(float)
 
 

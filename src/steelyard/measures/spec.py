@@ -28,6 +28,7 @@ _CHOICES = {
     "ideal": ("judged", "retrieved"),
     "pool": ("all", "judged"),
     "scope": ("truth", "retrieved"),
+    "ties": ("canonical", "average"),
 }
 _LARGEST_K = 10**15
 _LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
@@ -192,7 +193,7 @@ def _scalar(key: str, text: str) -> ParameterValue:
         return float(bare)
     except ValueError:
         folded = bare.lower()
-        return _PARAMETER_VALUES.get(folded, folded) if key in ("gain", "pool") else bare
+        return _PARAMETER_VALUES.get(folded, folded) if key in ("gain", "pool", "ties") else bare
 
 
 def _gain_map(text: str, whole: str) -> tuple[tuple[float, float], ...]:

@@ -145,5 +145,9 @@ def _acceleration(sums: Floats, sizes: Floats | None, mean: float) -> float:
         # Without cluster g the mean is (total - sum) / (n - size); away is how much g lifts it.
         left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
         away = left_out.mean() - left_out
-    spread = float((away**2).sum())
-    return float((away**3).sum()) / (6 * spread**1.5) if spread else 0.0
+    largest = float(np.abs(away).max(initial=0.0))
+    if not largest:
+        return 0.0
+    # Powers of very small numbers would vanish.  Skewness has no unit, so any will do; a power of two rounds nothing.
+    away = np.ldexp(away, -int(np.frexp(largest)[1]))
+    return float((away**3).sum()) / (6 * float((away**2).sum()) ** 1.5)
