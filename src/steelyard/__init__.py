@@ -10,6 +10,9 @@ from steelyard._version import __version__
 if TYPE_CHECKING:
     from steelyard.comparison import Comparison, compare
     from steelyard.corpus import Chunks, Document, Passage
+    from steelyard.diagnose.gating import Gate, gate
+    from steelyard.diagnose.profiles import Profile
+    from steelyard.diagnose.ratings import Rating, rate
     from steelyard.errors import (
         DuplicateError,
         InputError,
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
         SteelyardError,
         UnknownMeasureError,
     )
-    from steelyard.evaluation import evaluate
+    from steelyard.evaluation import evaluate, weigh
     from steelyard.evidence.outputs import Outputs
     from steelyard.evidence.questions import Questions
     from steelyard.evidence.weighing import Corpus
@@ -50,13 +53,17 @@ if TYPE_CHECKING:
     from steelyard.run import Run
     from steelyard.scores import Scores
     from steelyard.truth import Truth
+    from steelyard.weighing import Weighing
 
 _HOMES = {
     "comparison": "Comparison compare",
     "corpus": "Chunks Document Passage",
     "errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
     "SteelyardError UnknownMeasureError",
-    "evaluation": "evaluate",
+    "diagnose.gating": "Gate gate",
+    "diagnose.profiles": "Profile",
+    "diagnose.ratings": "Rating rate",
+    "evaluation": "evaluate weigh",
     "evidence.outputs": "Outputs",
     "evidence.questions": "Questions",
     "evidence.weighing": "Corpus",
@@ -68,6 +75,7 @@ _HOMES = {
     "run": "Run",
     "scores": "Scores",
     "truth": "Truth",
+    "weighing": "Weighing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -78,6 +86,7 @@ __all__ = [
     "Corpus",
     "Document",
     "DuplicateError",
+    "Gate",
     "InputError",
     "Measure",
     "MeasureError",
@@ -87,13 +96,16 @@ __all__ = [
     "Outputs",
     "Passage",
     "Pipeline",
+    "Profile",
     "Questions",
+    "Rating",
     "Run",
     "Scores",
     "StageError",
     "SteelyardError",
     "Truth",
     "UnknownMeasureError",
+    "Weighing",
     "__version__",
     "bpref",
     "compare",
@@ -103,6 +115,7 @@ __all__ = [
     "evaluate",
     "f",
     "f1",
+    "gate",
     "hit_rate",
     "judged",
     "load",
@@ -113,11 +126,13 @@ __all__ = [
     "parse",
     "precision",
     "r_precision",
+    "rate",
     "rbp",
     "recall",
     "recall_cap",
     "score",
     "stage",
+    "weigh",
 ]  # fmt: skip
 
 

@@ -44,6 +44,13 @@ class OnDuplicate(StrEnum):
     max = "max"
 
 
+class Lang(StrEnum):
+    """What reports are written in."""
+
+    en = "en"
+    zh = "zh"
+
+
 class Kind(StrEnum):
     """What a file holds."""
 
@@ -149,6 +156,50 @@ def compare(
         truth, runs, measure or [], baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         strict=strict, format=format.value if format else None, output=output, seed=seed, min_gain=min_gain, rule=rule,
         fold=fold, corpus=corpus,
+    )  # fmt: skip
+
+
+@app.command()
+def gate(
+    scores: Annotated[str, typer.Argument(help="JSON of `evaluate --format json --output SCORES`, or a run folder.")],
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            "-p",
+            help="ratings, production, faq, document-qa, academic, enterprise, reranker, monitoring, or a TOML file.",
+        ),
+    ] = None,
+    level: Annotated[str | None, typer.Option(help="Which level of the profile; the first by default.")] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="What must not be lost against: a system of SCORES, a JSON or a run folder.")
+    ] = None,
+    margin: Annotated[float | None, typer.Option(help="Largest loss that does not matter, e.g. 0.01.")] = None,
+    system: Annotated[str | None, typer.Option(help="The system to judge; all but the baseline by default.")] = None,
+    min_questions: Annotated[int, typer.Option(help="Fewer are too few to judge by.")] = 10,
+    max_failed: Annotated[float | None, typer.Option(help="Largest share of questions that failed, 0 to 1.")] = None,
+    max_missing: Annotated[float | None, typer.Option(help="Of questions missing from the run.")] = None,
+    max_unjudged: Annotated[float | None, typer.Option(help="Of retrieved documents without a label.")] = None,
+    max_unmapped: Annotated[float | None, typer.Option(help="Of gold pieces that are in no chunk.")] = None,
+    value: Annotated[
+        list[str] | None, typer.Option(help="A number that scores do not hold: latency_ms_p95=320; may be repeated.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Write a Markdown summary here, for the page of a CI job.")
+    ] = None,
+    truth: Annotated[str | None, typer.Option(help="Questions of a run folder that does not find its own.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of the tests against the baseline.")] = 0.05,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
+) -> None:
+    """May it ship?  Exit status 0: pass, 1: fail, 3: too few data to say."""
+    from steelyard.cli.gate import run
+
+    run(
+        scores, profile=profile, level=level, baseline=baseline, margin=margin, system=system,
+        min_questions=min_questions, max_failed=max_failed, max_unjudged=max_unjudged, max_missing=max_missing,
+        max_unmapped=max_unmapped, values=value or [], junit=junit, summary=summary, truth=truth,
+        lang=lang.value if lang else None, alpha=alpha,
     )  # fmt: skip
 
 

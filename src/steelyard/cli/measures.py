@@ -25,6 +25,7 @@ def run(name: str | None) -> None:
         console.print(Padding(Text("\n".join(facts)), (0, 0, 0, 4), expand=False))
         console.print()
     console.print("min_gain=1 is the smallest gain that counts as relevant, for measures of binary relevance.")
+    console.print("ties=average is the expected value under random order of equal scores; ties=canonical: by id.")
     console.print("pool=judged removes unlabelled documents; scope=retrieved takes denominators from the list itself.")
     console.print("`steelyard measures NAME` tells all parameters of one measure.")
 
@@ -40,7 +41,7 @@ def parse_name(name: str) -> str:
 def usage(each: Definition) -> str:
     """How the measure is written: name, own parameters with defaults, cut-off."""
     own = [f"{key}={_value(value)}" for key, value in each.parameters.items() if key not in COMMON_PARAMETERS]
-    shown = [parameter for parameter in own if not parameter.startswith("min_gain")]
+    shown = [parameter for parameter in own if not parameter.startswith(("min_gain", "ties"))]
     behind = {"k": "@k" if each.cutoff_required else "[@k]", "recall": "@level", None: ""}[each.cutoff]
     return each.name + (f"({', '.join(shown)})" if shown else "") + behind
 

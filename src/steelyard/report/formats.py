@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from steelyard.io.source import strip_compression
+from steelyard.report.scores_json import as_json
 from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
 from steelyard.scores import Scores
 
@@ -123,47 +123,6 @@ def _latex(sheet: Sheet) -> str:
 def csv(scores: Scores, *, per_query: bool) -> str:
     """One row a value: of every query when asked, of every mean otherwise."""
     return (scores.per_query if per_query else scores.mean()).write_csv()
-
-
-def as_json(scores: Scores, *, per_query: bool) -> str:
-    """Everything, with the recipe; numbers in full precision, null where there is none."""
-    systems = {name: _system(scores, i, per_query) for i, name in enumerate(scores.systems)}
-    made = {"systems": systems, "recipe": scores.recipe}
-    return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _system(scores: Scores, i: int, per_query: bool) -> dict[str, Any]:
-    names = [str(measure) for measure in scores.measures]
-    rows = scores.mean().filter(system=scores.systems[i]).to_dicts()
-    made: dict[str, Any] = {
-        "metrics": {row["measure"]: row["mean"] for row in rows},
-        "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
-        "counts": {
-            "queries": len(scores.query_ids),
-            "missing": int(scores.missing[i].sum()),
-            "failed": int(scores.failed[i].sum()),
-            "unwinnable": int(scores.unwinnable[i].sum()),
-            "unjudged_queries": int(scores.unjudged_queries[i]),
-            "no_relevant": {row["measure"]: row["no_relevant"] for row in rows},
-            "n": {row["measure"]: row["n"] for row in rows},
-            "judged": {row["measure"]: row["judged"] for row in rows},
-        },
-    }
-    if (report := scores.gold[i]) is not None:
-        made["gold"] = {
-            "rule": report.rule,
-            "steps": report.steps,
-            "pieces": report.kinds,
-            "corpus_known": report.complete,
-            "lost": [{"query_id": q, "piece": piece, "why": why} for q, piece, why in report.lost],
-            "unwinnable": report.unwinnable,
-        }
-    if per_query:
-        made["per_query"] = {
-            query: {name: None if np.isnan(v := scores.values[i, j, q]) else float(v) for j, name in enumerate(names)}
-            for q, query in enumerate(scores.query_ids)
-        }
-    return made
 
 
 def trec(scores: Scores, *, per_query: bool) -> str:

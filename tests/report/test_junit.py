@@ -1,0 +1,59 @@
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.diagnose.gating import gate
+from steelyard.report.junit import junit
+from steelyard.report.language import Language, language
+from tests.diagnose.stated import scores_of, stated
+
+EN, ZH = language("en"), language("zh")
+PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5": (0.9, 0.88, 0.92)}
+
+
+@pytest.mark.parametrize(
+    ("lang", "message"), [(EN, "the whole interval misses 0.7"), (ZH, "整个置信区间都不满足 0.7 的要求")]
+)
+def test_a_suite_a_system_and_a_case_a_check(lang: Language, message: str) -> None:
+    suites = ET.fromstring(junit(gate(stated(PARTLY), "production"), lang))
+    assert {key: suites.get(key) for key in ("tests", "failures", "errors")} == {
+        "tests": "3", "failures": "1", "errors": "1",
+    }  # fmt: skip
+    (suite,) = suites
+    assert (suite.tag, suite.get("name"), suite.get("tests")) == ("testsuite", "a", "3")
+    assert [case.get("classname") for case in suite] == ["steelyard.a"] * 3
+    failed, open_, passed = suite
+    assert failed.get("name", "").startswith("recall@5 ≥ 0.7")
+    assert [(child.tag, child.get("type"), child.get("message")) for child in failed] == [("failure", "level", message)]
+    assert [(child.tag, child.get("type")) for child in open_] == [("error", "insufficient data")]
+    assert len(passed) == 0
+
+
+def test_counts_are_those_of_each_system() -> None:
+    scores = scores_of([[[0.9] * 30], [[0.1] * 30]], ["mrr"], systems=["x", "y"])
+    suites = ET.fromstring(junit(gate(scores, "ratings"), EN))
+    assert [(suite.get("name"), suite.get("failures")) for suite in suites] == [("x", "0"), ("y", "1")]
+    assert suites.get("failures") == "1"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(min_size=1, max_size=12))
+def test_whatever_a_system_is_called_the_xml_is_well_formed(name: str) -> None:
+    text = junit(gate(scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=[name]), "ratings"), EN)
+    (suite,) = ET.fromstring(text.encode("utf-8"))
+    allowed = [c for c in name if c in "\t\n\r" or (0x20 <= ord(c) <= 0xFFFD and not 0xD800 <= ord(c) <= 0xDFFF)
+               or ord(c) > 0xFFFF]  # fmt: skip
+    assert suite.get("name") == "".join(allowed)
+
+
+def test_control_characters_and_markup() -> None:
+    text = junit(gate(scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=['\x00\x1b[31m<&"\ufffe名']), "ratings"), EN)
+    (suite,) = ET.fromstring(text.encode("utf-8"))
+    assert suite.get("name") == '[31m<&"名'
+
+
+def test_the_same_result_gives_the_same_bytes() -> None:
+    assert junit(gate(stated(PARTLY), "production"), EN) == junit(gate(stated(PARTLY), "production"), EN)
