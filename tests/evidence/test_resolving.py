@@ -17,6 +17,7 @@ from steelyard.evidence.questions import Questions
 from steelyard.evidence.spans import Rule, Spans, cover, join
 from steelyard.evidence.weighing import Corpus, GoldReport
 from steelyard.report.formats import as_json
+from steelyard.report.language import language
 from steelyard.report.sheet import sheet
 
 TEXT = "Anna Pávlovna had a\r\ncough.  The cat sat. The dog ran. The cat slept. 安娜咳嗽了。"
@@ -218,8 +219,11 @@ def test_whole_documents_are_flagged_as_coarse() -> None:
     scores = weigh([{"doc": "novel"}], [NOVEL, MANUAL], (0, 10), (10, 20), measures=["precision@4", "recall@1"])
     assert listed(scores) == [0.5, 0.5]
     assert report(scores).n_coarse == 1
-    assert any("coarse" in note and "overstate" in note for note in sheet(scores).notes)
-    assert not any("coarse" in note for note in sheet(weigh([{"doc": "novel", "start": 0, "end": 1}], [NOVEL])).notes)
+    assert any("coarse" in note and "overstate" in note for note in sheet(scores, language("en")).notes)
+    assert not any(
+        "coarse" in note
+        for note in sheet(weigh([{"doc": "novel", "start": 0, "end": 1}], [NOVEL]), language("en")).notes
+    )
 
 
 # What is lost --------------------------------------------------------------------------------------------------------
@@ -261,12 +265,12 @@ def test_lost_pieces_and_unwinnable_questions_are_counted_and_listed() -> None:
 
 
 def test_the_notes_tell_of_losses() -> None:
-    notes = "\n".join(sheet(lossy()).notes)
+    notes = "\n".join(sheet(lossy(), language("en")).notes)
     assert re.search(r"Gold: 4 spans, 1 chunk id; .* rule contains", notes)
     assert re.search(r"4 of 5 gold pieces are in no chunk", notes)
     assert re.search(r"3 queries cannot be won, as no chunk holds any of the gold: gone, lost, nowhere", notes)
     assert "1 of 5 queries is without a relevant document" in notes
-    skipped = "\n".join(sheet(lossy(no_relevant="skip")).notes)
+    skipped = "\n".join(sheet(lossy(no_relevant="skip"), language("en")).notes)
     assert "cannot be won" in skipped
 
 
@@ -291,7 +295,7 @@ def test_of_an_unknown_corpus_nothing_is_said_to_be_lost() -> None:
     assert (found.complete, found.lost, found.unwinnable) == (False, (), ())
     assert listed(scores)[0] == pytest.approx(1 / 3)
     assert listed(scores)[1] < 1
-    assert any("the corpus is unknown" in note for note in sheet(scores).notes)
+    assert any("the corpus is unknown" in note for note in sheet(scores, language("en")).notes)
 
 
 def test_an_empty_corpus_holds_nothing() -> None:

@@ -115,6 +115,11 @@ def evaluate(
     corpus: Annotated[
         str | None, typer.Option(help="Where the chunks come from: a run folder, JSONL of chunks, or the documents.")
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", "-p", help="Rate by these levels, and weigh what they recommend: ratings, faq, …"),
+    ] = None,
+    lang: Annotated[Lang | None, typer.Option(help="Language of tables; that of the locale by default.")] = None,
 ) -> None:
     """Weigh runs against a truth: judged documents, or questions with gold evidence."""
     from steelyard.cli.evaluate import run
@@ -122,7 +127,7 @@ def evaluate(
     run(
         truth, runs, measure or [], min_gain=min_gain, missing=missing.value, no_relevant=no_relevant.value,
         on_duplicate=on_duplicate.value, per_query=per_query, format=format.value if format else None, output=output,
-        seed=seed, rule=rule, fold=fold, corpus=corpus,
+        seed=seed, rule=rule, fold=fold, corpus=corpus, profile=profile, lang=lang.value if lang else None,
     )  # fmt: skip
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from steelyard.cli.terminal import terminal_width
+from steelyard.diagnose.profiles import Profile
+from steelyard.diagnose.ratings import rate
 from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, evaluate
 from steelyard.evidence.weighing import read_corpus
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.formats import FORMATS, format_of
+from steelyard.report.formats import FORMATS, IN_WORDS, SHEET_FORMATS, format_of
+from steelyard.report.language import language
+from steelyard.report.rating import rating_sheets
 from steelyard.run_folder import is_run_folder
 from steelyard.truth import OnDuplicate
 from steelyard.weighing import Policy
@@ -20,21 +25,30 @@ from steelyard.weighing import Policy
 def run(
     truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None, seed: int,
-    rule: str, fold: str | None, corpus: str | None,
+    rule: str, fold: str | None, corpus: str | None, profile: str | None, lang: str | None,
 ) -> None:  # fmt: skip
-    """Weigh the runs and write the result."""
+    """Weigh the runs, rate them where there is a profile, and write the result."""
     if [truth, *runs].count("-") > 1:
         raise InputError("standard input (-) can be given once only")
     refuse_overwriting(output or "-", [truth, *runs])
     format = format_of(output, format)
+    rated = None if profile is None else Profile.read(profile)
+    if rated and format not in SHEET_FORMATS:
+        raise InputError(f"ratings are words, and {format} holds numbers; choose table, markdown or latex")
+    chosen = measures or (rated.measures if rated else ()) or DEFAULT_MEASURES
     scores = evaluate(
-        truth, runs, measures or DEFAULT_MEASURES, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
+        truth, runs, chosen, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
         on_duplicate=on_duplicate, seed=seed, rule=rule, steps=fold.split(",") if fold is not None else None,
         corpus=None if corpus is None else corpus_of(corpus),
     )  # fmt: skip
     on_screen = format == "table" and output is None
-    view = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
-    write_text(output or "-", FORMATS[format](scores, per_query=per_query, **view))
+    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
+    words = language(lang)
+    text = FORMATS[format](scores, per_query=per_query, **({"lang": words} if format in IN_WORDS else {}), **view)
+    if rated:
+        sheets = rating_sheets(rate(scores, rated), rated, words)
+        text = "\n".join([text, *(SHEET_FORMATS[format](sheet, **view) for sheet in sheets)])
+    write_text(output or "-", text)
 
 
 def corpus_of(path: str) -> object:

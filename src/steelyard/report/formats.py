@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.io.source import strip_compression
+from steelyard.report.language import Language, language
 from steelyard.report.scores_json import as_json
 from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
 from steelyard.scores import Scores
@@ -18,13 +19,20 @@ _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"
           "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}  # fmt: skip
 
 
-def table(scores: Scores, *, per_query: bool, width: int | None = None, colour: bool = False) -> str:
+def table(
+    scores: Scores, *, per_query: bool, lang: Language | None = None, width: int | None = None, colour: bool = False
+) -> str:  # fmt: skip
     """Aligned columns for a terminal.
 
+    lang    the locale's by default
     width   columns of the terminal, None for as many as it takes: a wide table is then cut into several
     """
-    sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
+    sheets = _sheets(scores, lang or language(), per_query=per_query)
     return "\n".join(terminal(each, width=width, colour=colour) for each in sheets)
+
+
+def _sheets(scores: Scores, lang: Language, *, per_query: bool) -> list[Sheet]:
+    return [*([per_query_sheet(scores, lang)] if per_query else []), sheet(scores, lang)]
 
 
 def terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) -> str:
@@ -69,30 +77,29 @@ def _fitting(sheet: Sheet, width: int | None) -> Iterator[list[int]]:
     yield group
 
 
-def markdown(scores: Scores, *, per_query: bool) -> str:
+def markdown(scores: Scores, *, per_query: bool, lang: Language | None = None) -> str:
     """Tables for a README or an issue; the best value of each column is bold."""
-    sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
-    return "\n".join(_markdown(each) for each in sheets)
+    return "\n".join(_markdown(each) for each in _sheets(scores, lang or language(), per_query=per_query))
 
 
 def _markdown(sheet: Sheet) -> str:
     def cell(text: str) -> str:
         return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
-    lines = [sheet.header, ["---", *["---:"] * (len(sheet.header) - 1)]]
+    lines = [list(map(cell, sheet.header)), ["---", *["---:"] * (len(sheet.header) - 1)]]
     for r, row in enumerate(sheet.rows):
         lines.append([f"**{cell(t)}**" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row)])
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return text + "".join(f"\n{cell(note)}\n" for note in sheet.notes)
 
 
-def latex(scores: Scores, *, per_query: bool) -> str:
+def latex(scores: Scores, *, per_query: bool, lang: Language | None = None) -> str:
     """A booktabs table; the best value of each column is bold, the notes are the caption."""
-    sheets = [per_query_sheet(scores), sheet(scores)] if per_query else [sheet(scores)]
-    return "\n".join(_latex(each) for each in sheets)
+    lang = lang or language()
+    return "\n".join(_latex(each, lang) for each in _sheets(scores, lang, per_query=per_query))
 
 
-def _latex(sheet: Sheet) -> str:
+def _latex(sheet: Sheet, lang: Language | None = None) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(character, character) for character in text)
 
@@ -100,7 +107,7 @@ def _latex(sheet: Sheet) -> str:
         " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
         for r, row in enumerate(sheet.rows)
     ]
-    notes = [*sheet.notes, "Best value of each column in bold."] if sheet.best else sheet.notes
+    notes = [*sheet.notes, (lang or language())("scores.best")] if sheet.best else sheet.notes
     caption = [rf"\caption{{{cell(' '.join(notes))}}}"] if notes else []
     return "\n".join(
         [
@@ -160,7 +167,7 @@ SHEET_FORMATS: dict[str, Callable[..., str]] = {
 }  # fmt: skip
 """Every way to write one sheet."""
 
-_BY_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+_BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
 
 def format_of(output: str | Path | None, format: str | None) -> str:
@@ -176,4 +183,5 @@ FORMATS: dict[str, Callable[..., str]] = {
     "latex": latex,
     "trec": trec,
 }
-"""Every way to write Scores; all take `per_query`."""
+"""Every way to write Scores; all take `per_query`, and those IN_WORDS `lang`."""
+IN_WORDS = ("table", "markdown", "latex")

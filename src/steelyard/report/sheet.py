@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from steelyard.arrays import Bools, Floats
 from steelyard.evidence.weighing import GoldReport
+from steelyard.report.language import Language
 from steelyard.scores import STATUSES, Scores
-
-_METHODS = {
-    "bca": "95 % intervals: BCa bootstrap over {n} queries, seed {seed}.",
-    "normal": "95 % intervals: normal approximation over {n} queries.",
-    "none": "No intervals: they need two queries at least.",
-}
-
 
 _LARGE = 1e9
 
@@ -31,14 +25,14 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
 
-def sheet(scores: Scores) -> Sheet:
+def sheet(scores: Scores, lang: Language) -> Sheet:
     """One system: a row a measure.  Several: a row a system, ordered by the first measure, the best value marked."""
-    made = _one_system(scores) if len(scores.systems) == 1 else _leaderboard(scores)
-    made.notes = list(_notes(scores))
+    made = _one_system(scores, lang) if len(scores.systems) == 1 else _leaderboard(scores, lang)
+    made.notes = list(_notes(scores, lang))
     return made
 
 
-def per_query_sheet(scores: Scores) -> Sheet:
+def per_query_sheet(scores: Scores, lang: Language) -> Sheet:
     """A row for each query of each system, a column for each measure."""
     names = [str(measure) for measure in scores.measures]
     statuses = scores.statuses()
@@ -46,14 +40,14 @@ def per_query_sheet(scores: Scores) -> Sheet:
     for i, system in enumerate(scores.systems):
         for q, query in enumerate(scores.query_ids):
             values = [number(scores.values[i, j, q]) for j in range(len(names))]
-            rows.append([system, query, *values, _status(statuses[i, :, q].tolist())])
-    return Sheet(["system", "query", *names, "status"], rows)
+            rows.append([system, query, *values, _status(statuses[i, :, q].tolist(), lang)])
+    return Sheet([lang("scores.head.system"), lang("scores.head.query"), *names, lang("scores.head.status")], rows)
 
 
-def _status(statuses: list[int]) -> str:
+def _status(statuses: list[int], lang: Language) -> str:
     """The gravest of a query's statuses, or nothing."""
     grave = [status for status in statuses if status]
-    return STATUSES[min(grave)].replace("_", " ") if grave else ""
+    return lang(f"scores.status.{STATUSES[min(grave)]}") if grave else ""
 
 
 def number(value: float | None) -> str:
@@ -69,14 +63,14 @@ def _interval(low: float | None, high: float | None) -> str:
     return f"{low:.3f}–{high:.3f}"
 
 
-def _one_system(scores: Scores) -> Sheet:
-    header = ["measure", "mean", "95 % interval", "queries", "missing", "no relevant", "judged"]
+def _one_system(scores: Scores, lang: Language) -> Sheet:
+    names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
     rows = [
         [row["measure"], number(row["mean"]), _interval(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
          str(row["no_relevant"]), _share(row["judged"])]
         for row in scores.mean().iter_rows(named=True)
     ]  # fmt: skip
-    return _without_judged(scores, Sheet([scores.systems[0], *header[1:]], rows))
+    return _without_judged(scores, Sheet([scores.systems[0], *(lang(f"scores.head.{name}") for name in names)], rows))
 
 
 def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
@@ -86,7 +80,7 @@ def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
     return sheet
 
 
-def _leaderboard(scores: Scores) -> Sheet:
+def _leaderboard(scores: Scores, lang: Language) -> Sheet:
     means, intervals = scores.means, scores.intervals
     names = [str(measure) for measure in scores.measures]
     order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(means[i, 0], nan=-np.inf), i))
@@ -103,7 +97,8 @@ def _leaderboard(scores: Scores) -> Sheet:
         for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf)).tolist()
     }
     depth = scores.measures[0].k if scores.measures[0].definition.cutoff == "k" else None
-    header = ["system", *names, "missing", f"judged@{depth}" if depth else "judged"]
+    judged_head = lang("scores.head.judged_at", k=depth) if depth else lang("scores.head.judged")
+    header = [lang("scores.head.system"), *names, lang("scores.head.missing"), judged_head]
     return _without_judged(scores, Sheet(header, rows, best))
 
 
@@ -111,36 +106,39 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def _notes(scores: Scores) -> Iterator[str]:
+def _notes(scores: Scores, lang: Language) -> Iterator[str]:
     n = len(scores.query_ids)
     kept = sorted({int(n_kept) for n_kept in (~np.isnan(scores.values)).sum(axis=2).ravel()})
-    shown = f"{kept[0]}" if len(kept) == 1 else f"{kept[0]} to {kept[-1]}"
-    yield _METHODS[scores.intervals.method].format(n=shown, seed=scores.seed)
-    counts = scores.recipe_parts["missing"] == "zero"
+    shown = str(kept[0]) if len(kept) == 1 else lang("scores.interval.range", low=kept[0], high=kept[-1])
+    yield lang(f"scores.interval.{scores.intervals.method}", shown=shown, seed=scores.seed)
+    policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:
-            yield f"{system}: {absent} of {n} queries {_verb(absent, 'missing from the run', counts)}."
+            yield lang(f"scores.missing.{policy}", system=system, n=absent, total=n)
     for system, failed in zip(scores.systems, scores.failed, strict=True):
         if failed.any():
-            what = f"{system}: {failed.sum()} of {n} queries failed and {'counts' if failed.sum() == 1 else 'count'} 0"
-            yield f"{what}: {_some(scores.query_ids[q] for q in np.flatnonzero(failed).tolist())}."
+            listed = lang.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
+            yield lang("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
     for system, judged, report in zip(scores.systems, scores.judged, scores.gold, strict=True):
         if report is None and not judged.any():
-            yield (
-                f"{system}: no document that the measures look at has a label. Do truth and run name the same things? "
-                "A run folder names chunks, such as doc#1; weigh it by questions, or by a BEIR folder."
-            )
-    yield from _gold_notes(scores)
-    counts = scores.recipe_parts["no_relevant"] == "zero"
+            yield lang("scores.nothing.judged", system=system)
+    yield from _gold_notes(scores, lang)
+    policy = scores.recipe_parts["no_relevant"]
     for systems, rows in _alike(scores):
-        of = "" if len(systems) == len(scores.systems) else f"{', '.join(systems)}: "
         for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):
             names = [str(m) for m, row in zip(scores.measures, rows, strict=True) if row.sum() == without]
-            all_of_them = "" if len(names) == len(scores.measures) else f" for {', '.join(names)}"
-            yield f"{of}{without} of {n} queries {_verb(without, f'without a relevant document{all_of_them}', counts)}."
+            key = f"scores.no_relevant.{policy}" + ("" if len(names) == len(scores.measures) else "_for")
+            yield _of(systems, lang(key, n=without, total=n, measures=lang("list.comma").join(names)), scores, lang)
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
-            yield f"{system}: {ignored} of the run's queries {'is' if ignored == 1 else 'are'} not judged, and ignored."
+            yield lang("scores.unjudged", system=system, n=ignored)
+
+
+def _of(systems: list[str], note: str, scores: Scores, lang: Language) -> str:
+    """A note with the systems that it is about, unless it is about all."""
+    if len(systems) == len(scores.systems):
+        return note
+    return lang("scores.gold.of", systems=lang("list.comma").join(systems), note=note)
 
 
 def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
@@ -152,67 +150,43 @@ def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
     yield from groups.values()
 
 
-def _gold_notes(scores: Scores) -> Iterator[str]:
+def _gold_notes(scores: Scores, lang: Language) -> Iterator[str]:
     """How gold evidence was found, said once for systems that are alike in it."""
     said: dict[str, list[str]] = {}
     for report, values, unwinnable, system in zip(
         scores.gold, scores.values, scores.unwinnable, scores.systems, strict=True
     ):
-        for note in _gold_of(scores, report, values, np.flatnonzero(unwinnable).tolist()) if report else ():
+        for note in _gold_of(scores, report, values, np.flatnonzero(unwinnable).tolist(), lang) if report else ():
             said.setdefault(note, []).append(system)
     for note, systems in said.items():
-        yield note if len(systems) == len(scores.systems) else f"{', '.join(systems)}: {note}"
+        yield _of(systems, note, scores, lang)
 
 
-def _gold_of(scores: Scores, report: GoldReport, values: Floats, unwinnable: list[int]) -> Iterator[str]:
-    kinds = ", ".join(f"{n} {_KINDS[name]}{'s' * (n > 1)}" for name, n in report.kinds.items())
-    yield (
-        f"Gold: {kinds or 'none'}; a chunk holds a span by the rule {report.rule}"
-        + ("." if report.complete else "; the corpus is unknown, so recall counts gold pieces, not chunks.")
-    )
+def _gold_of(
+    scores: Scores, report: GoldReport, values: Floats, unwinnable: list[int], lang: Language
+) -> Iterator[str]:  # fmt: skip
+    kinds = lang("list.comma").join(lang(f"scores.kind.{name}", n=n) for name, n in report.kinds.items())
+    key = "scores.gold.known" if report.complete else "scores.gold.unknown"
+    yield lang(key, kinds=kinds or lang("scores.gold.none"), rule=report.rule)
     if not report.complete and any(measure.name in _OF_IDEALS for measure in scores.measures):
-        yield (
-            "Ideal lists are made of what each system itself retrieved, as the corpus is unknown: name it "
-            "(--corpus) to compare systems by ndcg, map or r_precision."
-        )
+        yield lang("scores.gold.ideals")
     if not report.placed and report.kinds.get("quote"):
-        yield "No documents are at hand, so quotes are compared with the texts of chunks: either one within the other."
+        yield lang("scores.gold.no_documents")
     if report.n_coarse:
-        what = "piece is a whole document" if report.n_coarse == 1 else "pieces are whole documents"
-        yield f"{report.n_coarse} gold {what}: coarse gold overstates retrieval."
+        yield lang("scores.gold.coarse", n=report.n_coarse)
     if report.lost:
         query_id, piece, why = report.lost[0]
-        n = len(report.lost)
-        yield (
-            f"{n} of {report.n_pieces} gold pieces {'is' if n == 1 else 'are'} in no chunk: {piece} of {query_id} "
-            f"({why}){', ...' if n > 1 else ''}"
-        )
+        yield lang(
+            "scores.gold.lost", n=len(report.lost), total=report.n_pieces, piece=piece, query_id=query_id, why=why
+        )  # fmt: skip
     if unwinnable:
-        n = len(unwinnable)
-        listed = _some(scores.query_ids[q] for q in unwinnable)
-        counts = "0" if scores.recipe_parts["no_relevant"] == "zero" else "nothing for measures of chunks"
-        what = f"{n} {'query' if n == 1 else 'queries'} cannot be won"
-        yield f"{what}, as no chunk holds any of the gold: {listed}; counted as {counts}."
+        listed = lang.listed([scores.query_ids[q] for q in unwinnable])
+        policy = scores.recipe_parts["no_relevant"]
+        yield lang(f"scores.gold.unwinnable_{policy}", n=len(unwinnable), listed=listed)
     for measure, row in zip(scores.measures, values, strict=True):
         without = int(np.isnan(row).sum())
         if without and measure.definition.counts == "characters":
-            what = f"{without} {'query' if without == 1 else 'queries'}"
-            yield f"{measure} leaves out {what}: nobody knows which characters are gold or shown."
+            yield lang("scores.gold.unplaced", measure=measure, n=without)
 
 
-_KINDS = {"chunk": "chunk id", "span": "span", "quote": "quote", "text": "text", "pages": "page range",
-          "document": "whole document"}  # fmt: skip
 _OF_IDEALS = {"ndcg", "ndcg_rel", "rndcg", "map", "gm_map", "r_precision", "g", "iprec", "11pt_avg", "bin_g"}
-_LISTED = 5
-
-
-def _some(ids: Iterable[str]) -> str:
-    listed = list(ids)
-    more = f", ... ({len(listed)} in all)" if len(listed) > _LISTED else ""
-    return ", ".join(listed[:_LISTED]) + more
-
-
-def _verb(number: int, what: str, counts: bool) -> str:
-    if number == 1:
-        return f"is {what} and {'counts 0' if counts else 'is left out'}"
-    return f"are {what} and {'count 0' if counts else 'are left out'}"
