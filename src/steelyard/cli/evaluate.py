@@ -31,10 +31,10 @@ def run(
     if [truth, *runs].count("-") > 1:
         raise InputError("standard input (-) can be given once only")
     refuse_overwriting(output or "-", [truth, *runs])
-    format = format_of(output, format)
+    words, format = language(lang), format_of(output, format)
+    if format not in FORMATS:
+        raise InputError(f"scores cannot be written as {format}; choose {', '.join(FORMATS)}")
     rated = None if profile is None else Profile.read(profile)
-    if rated and format not in SHEET_FORMATS:
-        raise InputError(f"ratings are words, and {format} holds numbers; choose table, markdown or latex")
     chosen = measures or (rated.measures if rated else ()) or DEFAULT_MEASURES
     scores = evaluate(
         truth, runs, chosen, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
@@ -43,9 +43,9 @@ def run(
     )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
-    words = language(lang)
-    text = FORMATS[format](scores, per_query=per_query, **({"lang": words} if format in IN_WORDS else {}), **view)
-    if rated:
+    in_words = format in IN_WORDS
+    text = FORMATS[format](scores, per_query=per_query, **({"lang": words} if in_words else {}), **view)
+    if rated and in_words:  # The other formats hold numbers for programs, which rate by levels of their own.
         sheets = rating_sheets(rate(scores, rated), rated, words)
         text = "\n".join([text, *(SHEET_FORMATS[format](sheet, **view) for sheet in sheets)])
     write_text(output or "-", text)

@@ -21,6 +21,7 @@ from steelyard.rag.running import n_done
 from steelyard.rag.running import run as run_questions
 from steelyard.rag.system import Progress, System, TargetSystem
 from steelyard.report.formats import table
+from steelyard.report.language import Language, language
 from steelyard.run_folder import RunFolder
 
 INTERRUPTED = 130
@@ -28,9 +29,10 @@ INTERRUPTED = 130
 
 def run(
     config: Path | None, *, documents: Path | None, questions: Path | None, target: str | None, k: int | None,
-    measures: list[str], output: Path | None, overwrite: bool, cache: bool,
+    measures: list[str], output: Path | None, overwrite: bool, cache: bool, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
+    words = language(lang)
     chosen = configured(
         config, documents=documents, questions=questions, target=target, k=k, output=output, cache=cache
     )  # fmt: skip
@@ -61,9 +63,9 @@ def run(
             file=sys.stderr,
         )
         sys.exit(INTERRUPTED)
-    _say(folder, begun.get("questions", 0))
+    print("\n".join(_said(folder, begun.get("questions", 0), words)), end="\n\n")
     scores = evaluate(asked, [folder.path], specs, **how)
-    print(table(scores, per_query=False, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+    print(table(scores, per_query=False, lang=words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
 
 
 def configured(
@@ -91,33 +93,26 @@ def configured(
     return Config.of(given)
 
 
-def _say(folder: RunFolder, n_before: int) -> None:
+def _said(folder: RunFolder, n_before: int, lang: Language) -> Iterator[str]:
+    """What there is to say of a run, line by line; its notes are told as they were noted, in English."""
     counts = folder.manifest["counts"]
     asked, failed = counts["questions"], counts["failed"]
     for note in folder.manifest["notes"]:
-        print(f"Note: {note}")
+        yield lang("scores.run.note", note=note)
     if n_before == asked:
-        print("The run was finished before; nothing is asked again (--overwrite asks anew).")
+        yield lang("scores.run.finished")
     elif n_before:
-        print(f"{n_before} of {asked} questions were answered before and are kept.")
+        yield lang("scores.run.kept", n=n_before, total=asked)
     if failed:
         query_id, error = _first_failure(folder)
-        print(f"{failed} of {asked} questions failed; the same command asks them again. First {query_id}: {error}")
-    chunks = ""
+        yield lang("scores.run.failed", n=failed, total=asked, query_id=query_id, error=error)
+    parts = [lang("count.questions", n=asked)]
     if "chunks" in counts:
-        chunks = f", {counted(counts['chunks'], 'chunk')} of {counted(counts['documents'], 'document')}"
-    total = folder.manifest["latency_ms"].get("total")
-    times = f", {total['p50']:.1f} ms a question (median; 95 %: {total['p95']:.1f})" if total else ""
-    print(f"{folder.path}: {counted(asked, 'question')}{chunks}{times}\n")
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "chunk"), counted(2, "chunk")
-    ('1 chunk', '2 chunks')
-    """
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+        chunks, documents = lang("count.chunks", n=counts["chunks"]), lang("count.documents", n=counts["documents"])
+        parts.append(lang("scores.run.chunks", chunks=chunks, documents=documents))
+    if total := folder.manifest["latency_ms"].get("total"):
+        parts.append(lang("scores.run.latency", median=f"{total['p50']:.1f}", p95=f"{total['p95']:.1f}"))
+    yield lang("scores.run.summary", folder=folder.path, parts=lang("scores.run.comma").join(parts))
 
 
 def _first_failure(folder: RunFolder) -> tuple[str, str]:

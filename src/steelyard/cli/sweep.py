@@ -19,22 +19,25 @@ from steelyard.io.write import write_text
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, setting_text, sweep
 from steelyard.report.formats import SHEET_FORMATS, format_of
+from steelyard.report.language import Language, language
 from steelyard.report.sheet import Sheet, number
 
 
 def run(
     config: Path, *, measures: list[str], holdout: bool, seed: int, overwrite: bool, format: str | None,
-    output: Path | None,
+    output: Path | None, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
-    format = format_of(output, format)
+    words, format = language(lang), format_of(output, format)
     if format not in SHEET_FORMATS:
         raise InputError(f"a sweep cannot be written as {format}; choose one of {', '.join(SHEET_FORMATS)}")
+    if format in _EXACT:
+        words = language("en")  # Programs read the same in every locale.
     try:
         with progress_bars() as bars:
             swept = sweep(
                 Config.read(config), measures=measures or None, holdout=holdout, seed=seed, overwrite=overwrite,
-                progress=bars,
+                progress=bars, lang=words,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was run is kept. The same command goes on from there", file=sys.stderr)
@@ -42,16 +45,21 @@ def run(
     if format in _EXACT:
         text = _EXACT[format](swept, seed)
     else:
-        sheet, view = sheet_of(swept, seed=seed), dict[str, Any]()
+        sheet, view = sheet_of(swept, seed=seed, lang=words), dict[str, Any]()
         if format == "table":
             sheet = _settings_joined(sheet, len(swept.settings[0]))
             view = {} if output else {"width": terminal_width(), "colour": sys.stdout.isatty()}
+        elif format == "latex":
+            view = {"lang": words}
         text = SHEET_FORMATS[format](sheet, **view)
     write_text(output or "-", text)
 
 
-def sheet_of(swept: Swept, *, seed: int) -> Sheet:
-    """A row for each pipeline and k, best first by the first measure."""
+def sheet_of(swept: Swept, *, seed: int, lang: Language | None = None) -> Sheet:
+    """A row for each pipeline and k, best first by the first measure.
+
+    lang   that of the locale by default
+    """
     varied, means, order = list(swept.settings[0]), swept.means(), _order(swept)
     rows = [[*(setting_text(swept.settings[i][key]) for key in varied), *map(number, means[i].tolist())] for i in order]
     best = {
@@ -60,7 +68,7 @@ def sheet_of(swept: Swept, *, seed: int) -> Sheet:
         for r, i in enumerate(order)
         if means[i, j] == np.nanmax(means[:, j], initial=-np.inf)
     }
-    return Sheet([*varied, *swept.measures], rows, best, list(_notes(swept, seed)))
+    return Sheet([*varied, *swept.measures], rows, best, list(_notes(swept, seed, lang or language())))
 
 
 def _settings_joined(sheet: Sheet, n: int) -> Sheet:
@@ -95,7 +103,7 @@ def _rows(swept: Swept) -> list[dict[str, Any]]:
 
 
 def _json(swept: Swept, seed: int) -> str:
-    made = {"rows": _rows(swept), "notes": list(_notes(swept, seed))}
+    made = {"rows": _rows(swept), "notes": list(_notes(swept, seed, language("en")))}
     return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -110,21 +118,18 @@ def _csv(swept: Swept, seed: int) -> str:
 _EXACT = {"json": _json, "csv": _csv}
 
 
-def _notes(swept: Swept, seed: int) -> Iterator[str]:
+def _notes(swept: Swept, seed: int, lang: Language) -> Iterator[str]:
     n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
-    yield f"Means over {n} questions. Measures of evidence and spans compare across chunkings; the others do not."
+    yield lang("scores.sweep.means", n=n)
     luck = swept.luck(seed=seed)
     if rows > 1:
-        yield (
-            f"The best of {rows} is flattered by chance: of {rows} equally good pipelines like these, the best would "
-            f"seem ahead by {luck:.3f} in {first} on {n} questions."
-        )
+        yield lang("scores.sweep.luck", n=n, rows=rows, luck=f"{luck:.3f}", measure=first)
     if swept.held_out.any():
         kept, held = swept.means(~swept.held_out)[swept.best, 0], swept.means(swept.held_out)[swept.best, 0]
-        yield (
-            f"Chosen on {n} questions, the best reaches {first} {number(held)} on the {swept.held_out.sum()} that were "
-            f"held out (seed {seed}), and {number(kept)} on those it was chosen by."
-        )
+        yield lang(
+            "scores.sweep.held_out", n=n, measure=first, held=number(held), held_n=swept.held_out.sum(), seed=seed,
+            kept=number(kept),
+        )  # fmt: skip
     elif rows > 1:
-        yield "--holdout keeps half of the questions from the choice and tells what the best one reaches on them."
+        yield lang("scores.sweep.holdout")
     yield from swept.notes

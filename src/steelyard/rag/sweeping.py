@@ -21,6 +21,7 @@ from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
 from steelyard.rag.secrecy import without_secrets
 from steelyard.rag.system import Progress
+from steelyard.report.language import Language, language
 from steelyard.scores import Scores
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
@@ -155,11 +156,13 @@ def sweep(
     seed: int = 0,
     overwrite: bool = False,
     progress: Progress | None = None,
+    lang: Language | None = None,
 ) -> Swept:
     """Run every pipeline of the grid and weigh all of them.
 
     measures   names such as "recall", weighed at each k; those that say their own k keep it
     holdout    keep half of the questions, drawn by the seed, from the choice of the best
+    lang       what the notes of the weighing are written in, the locale's by default; those of the runs are English
     Each run has a folder of its own beside that of the configuration; finished ones are not run again, and chunks and
     vectors that pipelines share are computed once.
     Raises     InputError, StageError; what was run before stays.
@@ -168,7 +171,7 @@ def sweep(
         raise InputError(f"{config.line()}which questions? Set `questions`")
     trials = grid(config)
     questions = Questions.read(config.questions)
-    wanted = measures or config.weigh.measures or MEASURES
+    lang, wanted = lang or language(), measures or config.weigh.measures or MEASURES
     given = parse_all(wanted)
     settings, folders, values, names = list[Mapping[str, Any]](), list[Path](), list[Floats](), list[str]()
     said: dict[str, list[str]] = {}
@@ -194,12 +197,16 @@ def sweep(
             settings.append({**trial.settings, "k": k})
             folders.append(folder.path)
             values.append(np.array([scores.values[0, at[str(measure)]] for measure in of_k]))
-        for note in (*_weighing(scores), *folder.manifest["notes"]):
+        for note in (*_weighing(scores, lang), *folder.manifest["notes"]):
             said.setdefault(note, []).append(trial.config.name)
         query_ids = scores.query_ids
     if progress:
         progress("pipelines", len(trials), len(trials))
-    notes = [note if len(of) == len(trials) else f"{', '.join(of)}: {note}" for note, of in said.items()]
+    comma = lang("list.comma")
+    notes = [
+        note if len(of) == len(trials) else lang("scores.gold.of", systems=comma.join(of), note=note)
+        for note, of in said.items()
+    ]
     held_out = np.zeros(len(query_ids), bool)
     if holdout:
         held_out[np.random.default_rng(seed).permutation(len(query_ids))[: len(query_ids) // 2]] = True
@@ -214,17 +221,16 @@ def _at(given: Sequence[Measure], k: int) -> list[Measure]:
     ]
 
 
-def _weighing(scores: Scores) -> Iterator[str]:
+def _weighing(scores: Scores, lang: Language) -> Iterator[str]:
     """By which rule the gold was mapped, and what the means of one pipeline hide."""
     report = scores.gold[0]
     if report is not None:
-        yield f"A chunk holds a gold span by the rule {report.rule}."
+        yield lang("scores.sweep.rule", rule=report.rule)
         if report.lost:
-            yield f"Gold pieces that are in no chunk: {len(report.lost)} of {report.n_pieces}."
-    for which, what in (
-        (scores.failed[0], "Questions that failed"),
-        (scores.unwinnable[0], "Questions without gold in any chunk"),
-    ):
+            yield lang("scores.sweep.lost", n=len(report.lost), total=report.n_pieces)
+    for which, what in ((scores.failed[0], "failed"), (scores.unwinnable[0], "unwinnable")):
         if found := [scores.query_ids[q] for q in np.flatnonzero(which).tolist()]:
-            listed = ", ".join(found[:_LISTED]) + (", ..." if len(found) > _LISTED else "")
-            yield f"{what}: {len(found)} of {len(scores.query_ids)} ({listed}); they count 0."
+            listed = lang("list.comma").join(found[:_LISTED])
+            if len(found) > _LISTED:
+                listed = lang("scores.sweep.more", shown=listed)
+            yield lang(f"scores.sweep.{what}", n=len(found), total=len(scores.query_ids), listed=listed)

@@ -13,6 +13,7 @@ from steelyard.io.source import strip_compression
 from steelyard.report.language import Language, language
 from steelyard.report.scores_json import as_json
 from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
+from steelyard.report.wrapping import wrapped
 from steelyard.scores import Scores
 
 _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
@@ -54,7 +55,8 @@ def terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) ->
             drawn.add_row(*(Text(row[c], style="bold" if (r, c) in sheet.best else "") for c in columns))
         console.print(drawn)
     for note in sheet.notes:
-        console.print(Text(note, style="dim"))
+        for line in (row for part in note.split("\n") for row in wrapped(part, width)):
+            console.print(Text(line, style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
@@ -78,7 +80,10 @@ def _fitting(sheet: Sheet, width: int | None) -> Iterator[list[int]]:
 
 
 def markdown(scores: Scores, *, per_query: bool, lang: Language | None = None) -> str:
-    """Tables for a README or an issue; the best value of each column is bold."""
+    """Tables for a README or an issue; the best value of each column is bold.
+
+    lang   the locale's by default
+    """
     return "\n".join(_markdown(each) for each in _sheets(scores, lang or language(), per_query=per_query))
 
 
@@ -94,12 +99,15 @@ def _markdown(sheet: Sheet) -> str:
 
 
 def latex(scores: Scores, *, per_query: bool, lang: Language | None = None) -> str:
-    """A booktabs table; the best value of each column is bold, the notes are the caption."""
+    """A booktabs table; the best value of each column is bold, the notes are the caption.
+
+    lang   the locale's by default
+    """
     lang = lang or language()
-    return "\n".join(_latex(each, lang) for each in _sheets(scores, lang, per_query=per_query))
+    return "\n".join(_latex(each, lang=lang) for each in _sheets(scores, lang, per_query=per_query))
 
 
-def _latex(sheet: Sheet, lang: Language | None = None) -> str:
+def _latex(sheet: Sheet, *, lang: Language | None = None) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(character, character) for character in text)
 
@@ -107,8 +115,9 @@ def _latex(sheet: Sheet, lang: Language | None = None) -> str:
         " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
         for r, row in enumerate(sheet.rows)
     ]
-    notes = [*sheet.notes, (lang or language())("scores.best")] if sheet.best else sheet.notes
-    caption = [rf"\caption{{{cell(' '.join(notes))}}}"] if notes else []
+    lang = lang or language()
+    notes = lang("scores.between").join([*sheet.notes, *([lang("scores.best")] if sheet.best else [])])
+    caption = [rf"\caption{{{cell(notes)}}}"] if notes else []
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
@@ -165,7 +174,7 @@ def _sheet_json(sheet: Sheet) -> str:
 SHEET_FORMATS: dict[str, Callable[..., str]] = {
     "table": terminal, "markdown": _markdown, "latex": _latex, "csv": _sheet_csv, "json": _sheet_json,
 }  # fmt: skip
-"""Every way to write one sheet."""
+"""Every way to write one sheet; latex takes `lang`, the language of the words that it adds to the caption."""
 
 _BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
@@ -184,4 +193,6 @@ FORMATS: dict[str, Callable[..., str]] = {
     "trec": trec,
 }
 """Every way to write Scores; all take `per_query`, and those IN_WORDS `lang`."""
+
 IN_WORDS = ("table", "markdown", "latex")
+"""Formats for people; the others have English keys and full precision."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.arrays import Bools, Floats
 from steelyard.evidence.weighing import GoldReport
-from steelyard.report.language import Language
+from steelyard.report.language import Language, language
 from steelyard.scores import STATUSES, Scores
 
 _LARGE = 1e9
@@ -25,15 +25,23 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
 
-def sheet(scores: Scores, lang: Language) -> Sheet:
-    """One system: a row a measure.  Several: a row a system, ordered by the first measure, the best value marked."""
+def sheet(scores: Scores, lang: Language | None = None) -> Sheet:
+    """One system: a row a measure.  Several: a row a system, ordered by the first measure, the best value marked.
+
+    lang   that of the locale by default
+    """
+    lang = lang or language()
     made = _one_system(scores, lang) if len(scores.systems) == 1 else _leaderboard(scores, lang)
     made.notes = list(_notes(scores, lang))
     return made
 
 
-def per_query_sheet(scores: Scores, lang: Language) -> Sheet:
-    """A row for each query of each system, a column for each measure."""
+def per_query_sheet(scores: Scores, lang: Language | None = None) -> Sheet:
+    """A row for each query of each system, a column for each measure.
+
+    lang   that of the locale by default
+    """
+    lang = lang or language()
     names = [str(measure) for measure in scores.measures]
     statuses = scores.statuses()
     rows = []

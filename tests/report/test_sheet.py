@@ -1,0 +1,235 @@
+"""Tables of scores in both languages."""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.evidence.weighing import GoldReport
+from steelyard.report import formats
+from steelyard.report.language import Language, language
+from steelyard.report.sheet import per_query_sheet, sheet
+from steelyard.scores import STATUSES, Scores
+from tests.cli.command import complaint, printed
+from tests.report.untranslated import untranslated
+
+EN, ZH = language("en"), language("zh")
+NAMES = {"hybrid", "rerank", "any", "contains", "BCa", "--corpus", "doc#1", "BEIR"}
+"""Names that both languages share: systems, rules, methods, options, examples of ids."""
+
+LATEX = {"needs", "usepackage", "booktabs", "begin", "end", "table", "tabular", "caption", "toprule", "midrule",
+         "bottomrule", "textbf"}  # fmt: skip
+
+NUMBERS = ["ndcg@10", "recall(min_gain=2)@5", "span_recall@5"]
+KINDS = ("chunk", "span", "quote", "text", "pages", "document")
+
+
+class Heard(dict[str, str]):
+    """A catalogue that remembers which of its texts were asked for."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        super().__init__(texts)
+        self.keys_heard: set[str] = set()
+
+    def __getitem__(self, key: str) -> str:
+        self.keys_heard.add(key)
+        return super().__getitem__(key)
+
+
+def listening(lang: Language) -> tuple[Language, Heard]:
+    heard = Heard(lang.texts)
+    return Language(lang.code, heard), heard
+
+
+def gold(n: int, *, complete: bool, rule: str = "any") -> GoldReport:
+    """Gold of every kind, n pieces of each, n of them lost."""
+    lost = tuple((f"q{i}", "text 'a whale'", "the corpus has no chunk with this id") for i in range(n))
+    return GoldReport(rule, ("lower",), dict.fromkeys(KINDS, n), complete, False, lost, (), ("not_in_corpus",) * n)
+
+
+def troubled(
+    n: int, *, systems: int = 2, specs: list[str] = NUMBERS, policy: str = "zero", reports: bool = True
+) -> Scores:
+    """Scores of twelve questions, n of them with each trouble: missing, failed, unwinnable, no relevant, unplaced.
+
+    The second system has gold of its own rule and a complete corpus.
+    """
+    names, q = ["hybrid", "rerank"][:systems], 12
+    measures = [sy.parse(spec) for spec in specs]
+    values = np.tile(np.linspace(0, 1, q), (systems, len(measures), 1))
+    skipped = np.zeros((systems, q), bool)
+    skipped[:, n : 2 * n] = policy == "skip"
+    values[np.broadcast_to(skipped[:, None], values.shape)] = np.nan
+    for j, measure in enumerate(measures):
+        if measure.definition.counts == "characters":
+            values[:, j, 4 * n : 5 * n] = np.nan
+    flags = {name: np.zeros((systems, q), bool) for name in ("missing", "failed", "unwinnable")}
+    for i, flag in enumerate(flags.values()):
+        flag[:, i * n : (i + 1) * n] = True
+    no_relevant = np.zeros(values.shape, bool)
+    no_relevant[0, 0, 3 * n : 4 * n] = True
+    no_relevant[-1, :, 3 * n : 4 * n] = True
+    found = [gold(n, complete=False), gold(n, complete=True, rule="contains")][:systems]
+    return Scores(
+        systems=names, query_ids=[f"q{i}" for i in range(q)], measures=measures, values=values, **flags,
+        no_relevant=no_relevant, judged=np.zeros(values.shape), unjudged_queries=np.full(systems, n),
+        gold=found if reports else [None] * systems, seed=0,
+        recipe_parts={"steelyard": "x", "missing": policy, "no_relevant": policy},
+    )  # fmt: skip
+
+
+def one_query() -> Scores:
+    scores = troubled(0)
+    return dataclasses.replace(
+        scores, query_ids=scores.query_ids[:1], values=scores.values[:, :, :1], missing=scores.missing[:, :1],
+        no_relevant=scores.no_relevant[:, :, :1], failed=scores.failed[:, :1], unwinnable=scores.unwinnable[:, :1],
+        judged=scores.judged[:, :, :1], gold=[dataclasses.replace(gold(1, complete=True), kinds={}), None],
+    )  # fmt: skip
+
+
+def many_queries() -> Scores:
+    """So many that the interval is the normal one."""
+    rng = np.random.default_rng(0)
+    truth = {f"q{i}": {"d": 1} for i in range(2)}
+    small = sy.evaluate(truth, {"hybrid": {"q0": ["d"], "q1": ["e", "d"]}}, ["mrr"])
+    n = 200_000
+    flags = {name: np.zeros((1, n), bool) for name in ("missing", "failed", "unwinnable")}
+    return dataclasses.replace(
+        small, query_ids=[str(i) for i in range(n)], values=rng.random((1, 1, n)), judged=np.ones((1, 1, n)),
+        no_relevant=np.zeros((1, 1, n), bool), **flags,
+    )  # fmt: skip
+
+
+def every_table() -> Iterator[Scores]:
+    for n in (1, 2):
+        for policy in ("zero", "skip"):
+            yield troubled(n, policy=policy)
+            yield troubled(n, systems=1, policy=policy)
+            yield troubled(n, policy=policy, reports=False)
+            yield troubled(n, specs=["map", "mrr"], policy=policy, reports=False)
+    yield one_query()
+    yield many_queries()
+
+
+def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen() -> None:
+    chinese, heard = listening(ZH)
+    for scores in every_table():
+        allowed = NAMES | set(map(str, scores.measures)) | {"ndcg", "map", "r_precision"}
+        few = len(scores.query_ids) < 100
+        texts = [formats.table(scores, per_query=few, lang=chinese, width=80)]
+        texts.append(formats.markdown(scores, per_query=False, lang=chinese))
+        for text in texts:
+            assert untranslated(text, allowed) == []
+        latex = formats.latex(scores, per_query=False, lang=chinese).replace("\\", "")
+        left = untranslated(latex, allowed | LATEX)
+        assert [word for word in left if set(word) > {"l", "r"}] == []
+    elsewhere = ("scores.sweep.", "scores.run.", "scores.status.ok", "scores.head.measure")
+    ours = {key for key in ZH.texts if key.startswith("scores.") and not key.startswith(elsewhere)}
+    assert ours - heard.keys_heard == set()
+
+
+def test_every_status_has_a_name_of_its_own() -> None:
+    for lang in (EN, ZH):
+        told = [lang(f"scores.status.{status}") for status in STATUSES]
+        assert told[0] == ""
+        assert len(set(told)) == len(STATUSES)
+
+
+def test_the_gravest_status_is_told_in_the_language() -> None:
+    scores = troubled(2)
+    english = [row[-1] for row in per_query_sheet(scores, EN).rows[:12]]
+    chinese = [row[-1] for row in per_query_sheet(scores, ZH).rows[:12]]
+    assert english[:8] == ["missing"] * 2 + ["failed"] * 2 + ["unwinnable"] * 2 + ["no relevant"] * 2
+    assert english[8:] == ["unplaced"] * 2 + [""] * 2
+    assert chinese[:8] == ["缺失"] * 2 + ["失败"] * 2 + ["无法得分"] * 2 + ["无相关"] * 2
+
+
+def test_languages_tell_the_same_numbers_in_the_same_places() -> None:
+    for scores in (troubled(1), troubled(2, systems=1), one_query()):
+        english, chinese = sheet(scores, EN), sheet(scores, ZH)
+        assert (english.rows, english.best) == (chinese.rows, chinese.best)
+        assert (len(english.header), len(english.notes)) == (len(chinese.header), len(chinese.notes))
+
+
+def test_the_locale_tells_the_language_where_nobody_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = troubled(1)
+    for told, lang in (("zh_CN.UTF-8", ZH), ("de_DE.UTF-8", EN)):
+        monkeypatch.setenv("LC_ALL", told)
+        assert sheet(scores) == sheet(scores, lang)
+        assert per_query_sheet(scores) == per_query_sheet(scores, lang)
+        for name in formats.IN_WORDS:
+            write = formats.FORMATS[name]
+            assert write(scores, per_query=True) == write(scores, per_query=True, lang=lang)
+
+
+def test_programs_read_the_same_in_every_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = troubled(1)
+    made = set()
+    for told in ("zh_CN.UTF-8", "C"):
+        monkeypatch.setenv("LC_ALL", told)
+        made.add("".join(formats.FORMATS[name](scores, per_query=True) for name in ("json", "csv", "trec")))
+    assert len(made) == 1
+
+
+def test_captions_say_what_is_bold_in_the_language() -> None:
+    scores = troubled(1, reports=False)
+    assert formats.latex(scores, per_query=False, lang=EN).count("ignored. Best value of each column in bold.}") == 1
+    chinese = formats.latex(scores, per_query=False, lang=ZH)
+    assert "已忽略。每列最佳值以粗体表示。}" in chinese
+    assert "粗体" not in formats.latex(troubled(1, systems=1), per_query=False, lang=ZH)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_chinese_tables_fit_the_terminal(width: int) -> None:
+    cells = pytest.importorskip("rich.cells")
+    lines = formats.table(troubled(2), per_query=True, lang=ZH, width=width).splitlines()
+    assert max(map(cells.cell_len, lines)) <= width
+    assert not any(line.startswith(tuple("，。；：、）")) for line in lines)
+
+
+# The command -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sheets")
+    (path / "truth.json").write_text(json.dumps({f"q{i}": {"d": 1, "e": 1} for i in range(20)}))
+    ranking = {f"q{i}": ["d", "x", "e"] if i % 4 else ["x", "y"] for i in range(20)}
+    (path / "hybrid.json").write_text(json.dumps(ranking))
+    return path
+
+
+def test_a_profile_brings_its_measures_and_its_ratings(folder: Path) -> None:
+    text = printed("evaluate", "truth.json", "hybrid.json", "--profile", "faq", "--lang", "en", cwd=folder, columns=200)
+    above, below = text.split("hybrid ", 2)[1:]
+    assert [line.split()[0] for line in above.splitlines()[2:5]] == ["mrr", "hit_rate@3", "precision@3"]
+    assert "rating" in below.splitlines()[0]
+    assert "Profile faq." in below
+    assert untranslated(
+        printed("evaluate", "truth.json", "hybrid.json", "--profile", "faq", "--lang", "zh", cwd=folder),
+        {"hybrid", "mrr", "hit_rate@3", "precision@3", "faq", "FAQ", "BCa"},
+    ) == []  # fmt: skip
+
+
+def test_measures_that_are_named_are_rated_by_the_profile(folder: Path) -> None:
+    options = ("-m", "recall@5", "--profile", "ratings", "--lang", "en")
+    text = printed("evaluate", "truth.json", "hybrid.json", *options, "-f", "markdown", cwd=folder)
+    assert "| recall@5 | good (could be" in text
+    assert text.count("| hybrid |") == 2
+
+
+def test_numbers_for_programs_are_those_of_the_profiles_measures(folder: Path) -> None:
+    given = ("evaluate", "truth.json", "hybrid.json", "-f", "json")
+    made = json.loads(printed(*given, "--profile", "faq", "--lang", "zh", cwd=folder))
+    assert list(made) == ["systems", "recipe"]
+    assert list(made["systems"]["hybrid"]["metrics"]) == ["mrr", "hit_rate@3", "precision@3"]
+
+
+def test_bad_words_are_told_in_a_line(folder: Path) -> None:
+    given = ("evaluate", "truth.json", "hybrid.json")
+    assert "did you mean faq?" in complaint(*given, "--profile", "fak", cwd=folder)
+    assert "cannot be written as html; choose table" in complaint(*given, "-o", "scores.html", cwd=folder)
