@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
@@ -90,7 +90,7 @@ class Run:
 
     def top(self, k: int) -> pl.DataFrame:
         """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""
-        return _top(_reader(self._content), k)
+        return _top([self.frame], k)
 
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
         """The ranks of the judged documents; computed once for a truth."""
@@ -116,7 +116,7 @@ class StreamedRun:
 
     def top(self, k: int) -> pl.DataFrame:
         """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""
-        return _top(_reader(self._file.reader), k)
+        return _top(_reader(self._file.reader).batches(), k)
 
     def align(self, truth: Truth, *, on_duplicate: OnDuplicate = "error") -> Aligned:
         """The ranks of the judged documents."""
@@ -133,10 +133,10 @@ def _reader(content: FrameReader | RunDict) -> FrameReader:
     return content.table() if isinstance(content, RunDict) else content
 
 
-def _top(reader: FrameReader, k: int) -> pl.DataFrame:
+def _top(batches: Iterable[pl.DataFrame], k: int) -> pl.DataFrame:
     """The first k of every query in the canonical order; memory holds little more than these."""
     kept = pl.DataFrame(schema=RUN)
-    for batch in reader.batches():
+    for batch in batches:
         kept = pl.concat([kept, _first(batch, k)])
     return _first(kept, k).select("query_id", "doc_id", rank=pl.int_range(1, pl.len() + 1).over("query_id"))
 

@@ -1,0 +1,219 @@
+"""The page in Chromium: it opens without an error or a request, sorts, filters, opens questions; with pictures of it.
+
+Pictures go to the folder that STEELYARD_SCREENSHOTS names, by default build/screenshots.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.report.language import language
+from tests.report.reports import hostile_report, texts_report
+
+for _module in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(_module, reason="pages need the extra report")
+sync_api = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
+from steelyard.report.html import render  # noqa: E402
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+PICTURES = Path(os.environ.get("STEELYARD_SCREENSHOTS", "build/screenshots"))
+ROWS = "#question-table tbody tr"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder, made = tmp_path_factory.mktemp("pages"), {}
+    report = texts_report()
+    for name, text in (
+        ("en", render(report, lang=language("en"))),
+        ("zh", render(report, lang=language("zh"))),
+        ("hostile", render(hostile_report(), lang=language("en"))),
+    ):
+        made[name] = folder / f"{name}.html"
+        made[name].write_text(text, encoding="utf-8")
+    return made
+
+
+class Opened:
+    """A page that is open, and everything that it complained of or asked for."""
+
+    def __init__(self, browser: Any, file: Path, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector(ROWS)
+        self.file = file
+
+    def draw(self) -> None:
+        """Scroll past every chart, and wait until it is drawn."""
+        for figure in self.page.query_selector_all("figure[data-chart]"):
+            figure.scroll_into_view_if_needed()
+            figure.wait_for_selector(".plot svg")
+        self.page.evaluate("scrollTo(0, 0)")
+
+    def close(self) -> None:
+        assert self.said == []
+        assert self.asked == [self.file.as_uri()]
+        self.context.close()
+
+
+@pytest.fixture
+def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opened]:
+    made = Opened(browser, files["en"])
+    yield made
+    made.close()
+
+
+def ids(page: Any) -> list[str]:
+    return [element.inner_text() for element in page.query_selector_all(f"{ROWS} th small .tag:first-child")]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_it_opens_quietly_and_fits(browser: Any, files: dict[str, Path], code: str, scheme: str, width: int) -> None:
+    made = Opened(browser, files[code], color_scheme=scheme, viewport={"width": width, "height": 900})
+    made.draw()
+    assert made.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert made.page.get_attribute("html", "lang") == {"en": "en", "zh": "zh-Hans"}[code]
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    made.page.screenshot(path=PICTURES / f"report-{code}-{scheme}-{width}.png", full_page=True)
+    made.page.click(f"{ROWS} button")
+    made.page.wait_for_selector("dialog[open] .chunks")
+    made.page.screenshot(path=PICTURES / f"question-{code}-{scheme}-{width}.png")
+    made.close()
+
+
+def test_columns_sort(opened: Opened) -> None:
+    page = opened.page
+    page.click('th[data-column="id"] button')
+    assert ids(page) == ["q1", "q2", "q3", "q4"]
+    page.click('th[data-column="id"] button')
+    assert ids(page) == ["q4", "q3", "q2", "q1"]
+    assert page.get_attribute('th[data-column="id"]', "aria-sort") == "descending"
+    page.focus('th[data-column="s2"] button')
+    page.keyboard.press("Enter")
+    values = [cell.inner_text() for cell in page.query_selector_all(f"{ROWS} td:nth-child(4)")]
+    assert values == sorted(values)
+    assert page.get_attribute('th[data-column="id"]', "aria-sort") == "none"
+
+
+def test_questions_are_searched_and_filtered(opened: Opened) -> None:
+    page = opened.page
+    page.fill("#filter-search", "FEES late")
+    page.wait_for_selector(f"{ROWS}:only-child")
+    assert ids(page) == ["q1"]
+    page.fill("#filter-search", "仓库")
+    page.wait_for_selector(f"{ROWS}:only-child >> text=仓库几点关门")
+    page.fill("#filter-search", "no such question")
+    page.wait_for_selector("#shown >> text=No question fits")
+    assert ids(page) == []
+    page.click("#reset")
+    assert len(ids(page)) == 4
+    page.select_option("#filter-tag", label="fees")
+    assert sorted(ids(page)) == ["q1", "q4"]
+    page.click("#reset")
+    page.select_option("#filter-system", label="third")
+    page.select_option("#filter-stage", label="failed")
+    assert ids(page) == ["q3"]
+
+
+def test_a_question_opens_with_its_gold_marked(opened: Opened) -> None:
+    page = opened.page
+    page.click('th[data-column="id"] button')
+    page.click(f"{ROWS} button >> nth=2")
+    page.wait_for_selector("dialog[open]")
+    first = page.query_selector("dialog .system:has(summary:text-is('first'))")
+    assert [mark.inner_text() for mark in first.query_selector_all("mark")] == ["The repair café", "on Saturdays"]
+    third = page.query_selector("dialog .system:has(summary:text-is('third'))")
+    assert "timeout after 30 s" in third.inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert "仓库几点关门" in page.inner_text("dialog h2")
+    page.click("#question-before")
+    assert "After a hospital stay." in page.inner_text("dialog .expected")
+    assert page.is_disabled("#question-before")
+    page.keyboard.press("Escape")
+    assert page.query_selector("dialog[open]") is None
+
+
+def test_links_and_addresses_open_questions(opened: Opened) -> None:
+    page = opened.page
+    link = page.query_selector("a[data-question]")
+    number = link.get_attribute("data-question")
+    link.click()
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#question-id") == f"q{int(number) + 1}"
+    page.click("#question-close")
+    page.evaluate("location.hash = 'question-3'")
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#question-id") == "q4"
+
+
+def test_charts_follow_the_choice_and_the_light(opened: Opened) -> None:
+    page = opened.page
+    opened.draw()
+    page.select_option('select[data-measure-of="leaderboard"]', label="mrr@3")
+    page.wait_for_selector('figure[data-chart="leaderboard/0"] svg >> text=mrr@3')
+    page.select_option("#scatter-x", label="third")
+    page.wait_for_selector('figure[data-chart="scatter/0"] svg >> text=third')
+    assert "third" in page.inner_text("#scatter-said")
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert page.inner_text("#theme") == "Light"
+
+
+def test_it_prints_on_white_with_all_charts(browser: Any, files: dict[str, Path]) -> None:
+    made = Opened(browser, files["en"], color_scheme="dark")
+    made.draw()
+    made.page.emulate_media(media="print")
+    assert made.page.evaluate("getComputedStyle(document.querySelector('.bar')).display") == "none"
+    assert made.page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 38, 44)"
+    assert made.page.pdf().startswith(b"%PDF")
+    made.close()
+
+
+def test_hostile_texts_stay_texts(browser: Any, files: dict[str, Path]) -> None:
+    made = Opened(browser, files["hostile"])
+    made.draw()
+    page = made.page
+    for row in range(3):
+        page.click(f"{ROWS} button >> nth={row}")
+        page.wait_for_selector("dialog[open]")
+        assert "<script>alert(1)</script>" in page.inner_text("dialog h2")
+        assert page.query_selector("dialog img, dialog script") is None
+        page.click("#question-close")
+    assert page.evaluate("document.scripts.length") == 6
+    dot = page.query_selector('figure[data-chart="leaderboard/0"] .mark-symbol path')
+    dot.scroll_into_view_if_needed()
+    dot.hover(force=True)
+    tooltip = page.wait_for_selector("#vg-tooltip-element.visible", state="attached")
+    assert "<script>alert(1)</script>" in tooltip.inner_text()
+    assert tooltip.query_selector("img, script") is None
+    made.close()

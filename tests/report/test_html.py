@@ -1,0 +1,294 @@
+"""The page: what it says, that nothing in it can act, and that its columns hold what the scores hold."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import string
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from steelyard.evaluation import weigh
+from steelyard.evidence.outputs import Outputs
+from steelyard.evidence.questions import Questions
+from steelyard.evidence.weighing import align_evidence
+from steelyard.report.contents import Report
+from steelyard.report.html.data import NOTHING, Limits, embedded, packed, packed_values, payload
+from steelyard.report.html.highlighting import Highlights, merged
+from steelyard.report.language import language
+from steelyard.report.visible import visible
+from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report
+
+pytest.importorskip("altair", reason="pages need the extra report")
+pytest.importorskip("jinja2", reason="pages need the extra report")
+pytest.importorskip("vl_convert", reason="pages need the extra report")
+from steelyard.report.html import render
+
+CASES = [json.loads(line) for line in
+         (Path(__file__).parent.parent / "cases" / "highlighting.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+VOID = {"meta", "link", "img", "input", "br", "hr"}
+DTYPES = {8: "u1", 16: "<u2", 32: "<u4"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, with their attributes and the text within scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: list[str] = []
+        self.texts: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+        if tag not in VOID:
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.inside.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.inside and self.inside[-1] == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif not self.inside or self.inside[-1] not in ("style", "pre"):
+            self.texts.append(data)
+
+    def data(self, id: str) -> Any:
+        return json.loads(next(text for attributes, text in self.scripts if attributes.get("id") == id))
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    report = texts_report()
+    return {code: render(report, lang=language(code)) for code in ("en", "zh")}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
+def test_gold_is_marked(case: dict[str, Any]) -> None:
+    given_, want = case["input"], case["want"]
+    questions = Questions([{"qid": "q", "query": "?", "evidence": given_["evidence"]}])
+    outputs = Outputs([{"qid": "q", "retrieved": given_["chunks"]}])
+    found = align_evidence(questions, outputs, rule=given_.get("rule", "any"))
+    highlights = Highlights.of(found)
+    assert {id: [list(span) for span in highlights.spans("q", id)] for id in want} == want
+    assert highlights.spans("q", "gone") == highlights.spans("gone", "a") == []
+
+
+spans = st.tuples(st.integers(0, 29), st.integers(1, 12)).map(lambda s: (s[0], min(s[0] + s[1], 30)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(spans, min_size=1, max_size=5), st.lists(spans, min_size=1, max_size=5))
+def test_marks_are_the_gold_characters_that_a_chunk_shows(gold: list[Any], chunks: list[Any]) -> None:
+    """Held against a set of characters."""
+    items = [
+        {"id": f"c{i}", "doc": "d", "start": a, "end": b, "text": "x" * (b - a)} for i, (a, b) in enumerate(chunks)
+    ]
+    questions = Questions(
+        [{"qid": "q", "query": "?", "evidence": [{"doc": "d", "start": a, "end": b} for a, b in gold]}]
+    )
+    found = align_evidence(questions, Outputs([{"qid": "q", "retrieved": items}]))
+    highlights = Highlights.of(found)
+    wanted = {character for a, b in gold for character in range(a, b)}
+    for i, (a, b) in enumerate(chunks):
+        marked = [set(range(a + first, a + last)) for first, last in highlights.spans("q", f"c{i}")]
+        assert set().union(*marked) == wanted & set(range(a, b))
+        assert sum(map(len, marked)) == len(set().union(*marked))
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=12))
+def test_merged_spans_cover_the_same_and_are_apart(given_: list[tuple[int, int]]) -> None:
+    made = merged(given_)
+    assert {i for a, b in made for i in range(a, b)} == {i for a, b in given_ for i in range(a, b)}
+    assert all(one[1] < other[0] for one, other in pairwise(made))
+
+
+@given(hnp.arrays(float, st.integers(0, 30), elements=st.floats(-1e6, 1e6) | st.just(np.nan)))
+def test_packed_values_are_the_values_to_the_last_step(values: Any) -> None:
+    made = packed_values(values)
+    steps = np.frombuffer(base64.b64decode(made["data"]), "<u2")
+    assert ((steps == NOTHING) == np.isnan(values)).all()
+    back = made["low"] + steps / 10.0 ** made["decimals"]
+    assert np.abs(back - values)[~np.isnan(values)].max(initial=0) <= 0.5001 * 10.0 ** -made["decimals"]
+    assert made["decimals"] <= 4
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_shares_are_packed_to_four_decimals(values: list[float]) -> None:
+    made = packed_values(np.array(values))
+    assert (made["low"], made["decimals"]) == (0.0, 4)
+
+
+@pytest.mark.parametrize(("most", "bits"), [(0, 8), (255, 8), (256, 16), (65_535, 16), (65_536, 32)])
+def test_whole_numbers_are_packed_small(most: int, bits: int) -> None:
+    made = packed(np.array([0, most]))
+    assert made["bits"] == bits
+    assert np.frombuffer(base64.b64decode(made["data"]), DTYPES[bits]).tolist() == [0, most]
+
+
+@given(st.recursive(st.text() | st.just(EVIL), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_embedded_data_cannot_end_its_element(data: Any) -> None:
+    made = embedded(data)
+    assert not set("<>&\u2028\u2029") & set(made)
+    assert json.loads(made) == data
+
+
+@given(st.text() | st.text("\x00\x07\x1b\x7f\x85\r\n\t\u202e\u2066ab"))
+def test_visible_texts_keep_their_length(text: str) -> None:
+    made = visible(text)
+    assert len(made) == len(text)
+    assert all(c in "\n\t" or not (ord(c) < 32 or 0x7F <= ord(c) < 0xA0 or c in "\u202e\u2066") for c in made)
+    assert not {"\u2028", "\u2029"} & set(made)
+    assert [a for a, b in zip(text, made, strict=True) if a == b] == [a for a in text if visible(a) == a]
+
+
+def test_the_page_holds_the_values_of_the_scores(pages: dict[str, str]) -> None:
+    report, data = texts_report(), Page(pages["en"]).data("data")
+    assert data["systems"] == report.scores.systems
+    for j, column in enumerate(data["values"]):
+        steps = np.frombuffer(base64.b64decode(column["data"]), "<u2").reshape(len(data["systems"]), -1)
+        assert np.allclose(steps / 10.0 ** column["decimals"] + column["low"], report.scores.values[:, j], atol=5.1e-5)
+    lists = {key: np.frombuffer(base64.b64decode(data[key]["data"]), DTYPES[data[key]["bits"]])
+             for key in ("list_n", "list_entry", "list_gain", "status", "stage")}  # fmt: skip
+    assert lists["list_n"].tolist() == [2, 2, 2, 1, 2, 2, 2, 0, 1, 1, 0, 1]
+    assert [data["chunk_ids"][i] for i in lists["list_entry"][:4]] == ["c1", "c4", "c4", "c2"]
+    assert [data["gains"][i] for i in lists["list_gain"][:4]] == [1.0, None, None, 2.0]
+    assert lists["stage"].tolist() == [place for one in report.diagnosis.funnels for place in one.stage.tolist()]
+    assert data["expected"][0] == "After a hospital stay."
+    assert data["of"][0]["answers"] == {"0": "After a hospital stay [c1]."}
+    assert data["of"][2]["failures"] == {"2": "timeout after 30 s"}
+    marks = {id: data["marks"][str(q)][str(data["chunk_ids"].index(id))] for q, id in ((0, "c1"), (1, "c2"), (2, "c3"))}
+    assert marks == {"c1": [14, 42], "c2": [3, 11], "c3": [0, 15, 33, 45]}
+    assert TEXTS["c3"][33:45] == "on Saturdays"
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_nothing_can_act_and_nothing_is_asked_for(code: str) -> None:
+    text = render(hostile_report(), lang=language(code), title=EVIL)
+    page = Page(text)
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "iframe", "object", "embed", "link", "form", "base", "svg", "audio", "video"}
+    names = {name for _, attributes in page.elements for name in attributes}
+    assert not [name for name in names if name.startswith("on") or name in ("src", "srcset", "action", "formaction")]
+    assert all(attributes["href"].startswith("#") for _, attributes in page.elements if "href" in attributes)
+    kinds = [attributes.get("type", "code") for attributes, _ in page.scripts]
+    assert kinds == ["application/json"] * 4 + ["code"] * 2
+    code_ = [text for attributes, text in page.scripts if "type" not in attributes]
+    assert not any("alert" in part for part in code_)
+    policy = next(a["content"] for tag, a in page.elements if tag == "meta" and a.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    for part in code_:
+        assert base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() in policy
+    assert "unsafe-eval" not in policy
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
+    told = json.dumps(page.data("data"), ensure_ascii=False)
+    for field in ("chunk0", "text of 1", "q1", "query 1", "expected 1", "tag", "answer 1", "group", "document", "why"):
+        assert f"{field}\\n</script><script>alert(1)" in told, field
+
+
+def test_the_same_report_gives_the_same_bytes(pages: dict[str, str]) -> None:
+    assert render(texts_report(), lang=language("en")) == pages["en"]
+
+
+NAMES = {"Steelyard", "JavaScript", "BCa", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
+         "BM25", "outputs", "jsonl", "corpus", "family-wise", "family", "wise", "ratings", "any"}  # fmt: skip
+
+
+def test_a_chinese_page_has_no_english_but_names(pages: dict[str, str]) -> None:
+    page = Page(pages["zh"])
+    specs = page.data("specs")
+    told = [*page.texts, *page.data("words").values(), *_words_of(specs)]
+    told += [value for _, attributes in page.elements for key, value in attributes.items()
+             if key in ("aria-label", "title") and value]  # fmt: skip
+    known = {*NAMES, "first", "second", "third", "ndcg", "recall", "mrr", "evidence_recall", "precision", "hit_rate",
+             "questions", *(tag for question in QUESTIONS for tag in question["tags"])}  # fmt: skip
+    plain = " ".join(re.sub(r"\{\w+\}", " ", text) for text in told)
+    found = set(re.findall(r"[A-Za-z][A-Za-z_-]{2,}", plain))
+    assert found - known == set()
+
+
+def _words_of(specs: Any) -> list[str]:
+    """Titles of axes, legends and tooltips, and the texts of charts for those who do not see them."""
+    if isinstance(specs, list):
+        return [text for each in specs for text in _words_of(each)]
+    if not isinstance(specs, dict):
+        return []
+    own = [specs[key] for key in ("title", "description", "class", "kind") if isinstance(specs.get(key), str)]
+    return own + [text for each in specs.values() for text in _words_of(each)]
+
+
+def test_both_catalogues_say_the_same_things() -> None:
+    texts = {code: {key: text for key, text in language(code).texts.items() if key.startswith(("page.", "charts."))}
+             for code in ("en", "zh")}  # fmt: skip
+    assert texts["en"].keys() == texts["zh"].keys()
+    for key, text in texts["en"].items():
+        fields = [
+            {name for _, name, _, _ in string.Formatter().parse(each) if name} for each in (text, texts["zh"][key])
+        ]
+        assert fields[0] == fields[1], key
+
+
+def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
+    folder = Path(__file__).parents[2] / "src" / "steelyard" / "report" / "html"
+    script, known = (folder / "report.js").read_text("utf-8"), language("en").texts
+    asked = set(re.findall(r'say\("([\w.]+)"', script)) | {"dark", "light", "lost_everywhere", "lost_somewhere"}
+    for key in asked:
+        assert f"page.script.{key}" in known or f"page.script.{key}.one" in known, key
+    there = {key.removeprefix("page.script.").removesuffix(".one").removesuffix(".other")
+             for key in known if key.startswith("page.script.")}  # fmt: skip
+    kinds = {f"kind.{kind}" for kind in ("chunk", "span", "quote", "text", "pages", "document")}
+    assert there - asked - kinds - {"nothing_retrieved", "lists_left_out"} == set()
+
+
+def test_one_system_has_no_comparison() -> None:
+    page = render(ids_report(1), lang=language("en"))
+    assert 'id="leaderboard"' in page
+    assert not any(f'id="{name}"' in page for name in ("comparison", "scatter", "heatmap"))
+    assert "so no texts can be shown" in page
+
+
+def test_questions_without_a_value_stay_without() -> None:
+    report = Report.of(weigh({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"]}, "y": {"q1": ["b"]}}), "mrr",
+                       missing="skip")  # fmt: skip
+    data = Page(render(report, lang=language("en"))).data("data")
+    steps = np.frombuffer(base64.b64decode(data["values"][0]["data"]), "<u2")
+    assert steps.tolist() == [10_000, NOTHING, 0, NOTHING]
+
+
+def test_what_does_not_fit_is_left_out_and_counted() -> None:
+    report = texts_report()
+    assert payload(report)["chunk_texts_left_out"] == 0
+    small = payload(report, limits=Limits(chunk_bytes=60, gold_bytes=40, answer_bytes=3))
+    assert small["chunk_texts"][small["chunk_ids"].index("c1")] == visible(TEXTS["c1"])
+    assert small["chunk_texts_left_out"] == small["chunk_texts"].count(None) > 0
+    assert small["gold_left_out"] > 0
+    assert small["of"][0]["answers"] == {0: None}
+    assert payload(report, limits=Limits(entries=12))["depth"] == 1
+    assert payload(report, limits=Limits(entries=11))["depth"] == 0
+    assert payload(report, limits=Limits(id_bytes=9))["depth"] < 20
+
+
+def test_two_texts_of_one_id_stay_apart() -> None:
+    runs = {
+        name: [{"qid": "q", "retrieved": [{"id": "c", "text": text}]}] for name, text in (("a", "gold"), ("b", "tin"))
+    }
+    report = Report.of(weigh([{"qid": "q", "query": "?", "evidence": [{"text": "gold"}]}], runs), "recall@1")
+    data = payload(report)
+    assert (data["chunk_ids"], data["chunk_texts"]) == (["c", "c"], ["gold", "tin"])
+    assert data["marks"] == {0: {0: [0, 4]}}

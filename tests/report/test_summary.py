@@ -1,0 +1,72 @@
+"""The summary: a verdict that names numbers, facts that lead on, and warnings of what befell questions."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.evaluation import weigh
+from steelyard.report.contents import Report
+from steelyard.report.language import language
+from steelyard.report.summary import by_mean, care, facts, signed, verdict, worst_stage
+from tests.report.reports import ids_report, texts_report
+
+pytest.importorskip("scipy", reason="comparisons need the extra stats")
+EN, ZH = language("en"), language("zh")
+
+
+def test_the_verdict_names_the_best_system_its_difference_and_the_test() -> None:
+    report = texts_report(baseline="third")
+    assert report.comparison is not None
+    row = report.comparison.rows["ndcg@3"][0]
+    told = verdict(report, EN)
+    assert told.startswith(f"{row.system} is ahead by ndcg@3: {row.mean:.4f}, a difference of {row.difference:+.4f}")
+    assert "the baseline third" in told
+    assert f"paired t test, p = {row.adjusted:.3f}" in told
+    assert verdict(report, ZH).startswith(f"按 ndcg@3，{row.system} 领先")
+
+
+def test_a_baseline_that_leads_is_held_against_the_next() -> None:
+    best = texts_report().scores.systems[by_mean(texts_report())[0]]
+    told = verdict(texts_report(baseline=best), EN)
+    assert told.startswith(f"The baseline {best} is ahead by ndcg@3")
+    assert "Next is " in told
+
+
+def test_one_system_has_a_mean_and_an_interval() -> None:
+    assert verdict(ids_report(1), EN).startswith("system-0 reaches ndcg@3 ")
+    assert "95 % interval" in verdict(ids_report(1), EN)
+    single = Report.of(weigh({"q": {"a": 1}}, {"q": ["a"]}), "mrr")
+    assert verdict(single, EN) == "run reaches mrr 1.0000 on 1 question; an interval needs two questions at least."
+
+
+def test_facts_lead_to_their_sections() -> None:
+    made = list(facts(texts_report(), EN))
+    assert [fact.target for fact in made] == ["ratings", "funnel", "advice"]
+    assert all(fact.title and fact.text and fact.link for fact in made)
+
+
+def test_what_could_mislead_is_said() -> None:
+    told = " ".join(care(texts_report(), EN))
+    assert "Systems failed on questions, which count 0: third (1)." in told
+    assert "Questions are missing from runs: second (1)." in told
+    assert "1 question has no relevant document" in told
+    assert "Not all chunks of the corpus are known" in told
+    unjudged = " ".join(care(ids_report(), EN))
+    assert "Not everything that was retrieved has a label" in unjudged
+    assert len(care(texts_report(), EN)) == len(care(texts_report(), ZH))
+
+
+def test_ties_that_decide_are_said() -> None:
+    report = Report.of(weigh({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), "mrr@2")
+    assert "mrr@2 moves by more than 0.01 with the order of tied documents for run." in " ".join(care(report, EN))
+
+
+def test_the_worst_stage_has_most_questions() -> None:
+    for one in texts_report().diagnosis.funnels:
+        worst = worst_stage(one)
+        lost = [n for stage, n in one.counts().items() if stage not in ("found", "no_gold")]
+        assert (worst[1] if worst else 0) == max(lost)
+
+
+def test_signs_are_minus_signs() -> None:
+    assert (signed(-0.5, 1), signed(0.25, 2)) == ("−0.5", "+0.25")
