@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.comparison import TESTS, Compared
 from steelyard.scores import Scores
-from steelyard.stats.effects import standardised
-from steelyard.stats.equivalence import non_inferiority
+from steelyard.stats.agreement import rank_biased_overlap, tau_ap
+from steelyard.stats.effects import relative_change, standardised
+from steelyard.stats.equivalence import non_inferiority, tost
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
-from steelyard.stats.power import min_detectable_difference
+from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.several import correct, groups, sign_flip_pairs, tukey
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
@@ -347,3 +348,132 @@ def test_scores_are_not_changed() -> None:
     scores = scores_of(values.copy())
     sy.compare(scores, margin=0.01)
     assert (scores.values == values).all()
+
+
+def test_the_relative_change_is_fiellers() -> None:
+    values = drawn(2)[:, 0]
+    row = by_name(sy.compare(scores_of(values), alpha=0.1))["b"]
+    assert row.relative == relative_change(values[0], values[1], level=0.9)
+    assert by_name(sy.compare(scores_of(values)))["a"].relative is None
+
+
+def test_questions_needed_where_no_difference_is_shown() -> None:
+    found = sy.compare(scores_of(drawn(3)))
+    for row in found.rows["map"]:
+        if row.verdict == "no difference shown":
+            assert row.needed == questions_needed(row.effect, n_comparisons=2)
+        else:
+            assert row.needed is None
+    assert {row.verdict for row in found.rows["map"]} == {"baseline", "no difference shown"}
+    same = drawn(1)[0]
+    assert by_name(sy.compare(scores_of(np.concatenate([same, same]))))["b"].needed is None
+
+
+def test_more_than_a_measure_can_differ_is_not_detectable() -> None:
+    row = by_name(sy.compare(scores_of([[0.0, 0.5], [1.0, 0.0]])))["b"]
+    assert row.detectable == math.inf
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none", "tukey"])
+def test_tests_against_the_margin_are_corrected_over_the_family(correction: str) -> None:
+    values = drawn(4, 40, m=2, seed=3) * 0.2 + 0.4
+    options = {"test": "tukey"} if correction == "tukey" else {"test": "t", "correction": correction}
+    found = sy.compare(scores_of(values), margin=0.02, **options)
+    pairs = [(i, j) for j in range(2) for i in range(1, 4)]
+    method = "holm" if correction == "tukey" else correction
+    worse, other = (
+        correct([test(values[i, j] - values[0, j], margin=0.02).p for i, j in pairs], method=method, family="").adjusted
+        for test in (non_inferiority, tost)
+    )
+    rows = [by_name(found, measure)[name] for measure in ("map", "mrr") for name in "bcd"]
+    assert [row.not_worse for row in rows] == (worse < 0.05).tolist()
+    assert [row.equivalent for row in rows] == (other < 0.05).tolist()
+    assert all(row.not_worse for row in rows if row.equivalent)
+    assert any(row.equivalent for row in rows)
+    assert not all(row.equivalent for row in rows)
+
+
+def test_systems_that_never_differ_are_equivalent() -> None:
+    same = drawn(1)[0]
+    row = by_name(sy.compare(scores_of(np.concatenate([same, same])), margin=0.01))["b"]
+    assert (row.verdict, row.not_worse, row.equivalent) == ("not worse", True, True)
+
+
+def test_agreement_is_of_the_leaderboards() -> None:
+    values = drawn(5, m=3)
+    found = sy.compare(scores_of(values), test="t")
+    means = values.mean(axis=2)
+    boards = [list(np.argsort(-means[:, j], kind="stable")) for j in range(3)]
+    assert [(each.first, each.other) for each in found.agreement] == [("map", "mrr"), ("map", "precision@1")]
+    for j, each in enumerate(found.agreement, 1):
+        assert each.kendall == pytest.approx(scipy_stats.kendalltau(means[:, 0], means[:, j]).statistic)
+        assert each.tau_ap == tau_ap(means[:, 0], means[:, j])
+        assert each.rbo_p == pytest.approx(0.6)
+        assert each.rbo == rank_biased_overlap(boards[0], boards[j], p=0.6).extrapolated
+    assert sy.compare(scores_of(drawn(2, m=3))).agreement == []
+    assert sy.compare(scores_of(drawn(5))).agreement == []
+
+
+PARTS = {"x": np.arange(30) < 20, "y": np.arange(30) >= 10, "alone": np.arange(30) == 3}
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_a_segment_is_a_comparison_of_its_own(test: str) -> None:
+    values = drawn(4, m=2)
+    whole = sy.compare(scores_of(values), test=test)
+    found = sy.compare(scores_of(values), test=test, segments=PARTS)
+    for measure in ("map", "mrr"):
+        assert repr(found.rows[measure]) == repr(whole.rows[measure])
+    assert found.groups == whole.groups
+    assert list(found.segments) == ["x", "y", "alone"]
+    each = "t" if test == "tukey" else test
+    plain = [row.p for part in found.segments.values() for m in ("map", "mrr") for row in part.rows[m]]
+    raised = [row.adjusted for part in found.segments.values() for m in ("map", "mrr") for row in part.rows[m]]
+    np.testing.assert_allclose(raised, correct(plain, method="bh", family="").adjusted, rtol=1e-12)
+    for name, part in found.segments.items():
+        own = sy.compare(scores_of(values[:, :, PARTS[name]]), test=each, correction="none")
+        assert (part.test, part.correction, part.groups) == (each, "bh", {})
+        assert part.n == {"map": PARTS[name].sum(), "mrr": PARTS[name].sum()}
+        assert part.family == "18 comparisons: 3 with the baseline by each of 2 measures in each of 3 segments"
+        for measure in ("map", "mrr"):
+            want = by_name(own, measure)
+            for system, row in by_name(part, measure).items():
+                assert (row.mean, row.difference) == (want[system].mean, want[system].difference)
+                assert row.p == pytest.approx(want[system].p, nan_ok=True)
+    assert {row.verdict for row in found.segments["alone"].rows["map"]} == {"baseline", "no test"}
+    assert {row.reason for row in found.segments["alone"].rows["map"]} == {None, "few questions"}
+
+
+def test_the_correction_of_segments_can_be_chosen() -> None:
+    found = sy.compare(scores_of(drawn(2)), segments=PARTS, segment_correction="holm")
+    rows = [by_name(part)["b"] for part in found.segments.values()]
+    np.testing.assert_allclose(
+        [row.adjusted for row in rows], correct([row.p for row in rows], method="holm", family="").adjusted
+    )
+    assert found.segments["x"].correction == "holm"
+    with pytest.raises(sy.InputError, match="'fdr' of segments: there are holm"):
+        sy.compare(scores_of(drawn(2)), segments=PARTS, segment_correction="fdr")
+
+
+def test_a_segment_whose_questions_some_system_lacks() -> None:
+    values = drawn(2)
+    values[1, 0, 3] = np.nan
+    found = sy.compare(scores_of(values), segments=PARTS)
+    assert (found.segments["alone"].n, found.segments["alone"].left_out) == ({"map": 0}, {"map": 1})
+    row = by_name(found.segments["alone"])["b"]
+    assert (row.verdict, row.reason) == ("no test", "few questions")
+    assert math.isnan(row.mean)
+    assert found.segments["x"].left_out == {"map": 1}
+
+
+def test_a_segment_of_another_length() -> None:
+    with pytest.raises(sy.InputError, match=r"segment 'x' has shape \(3,\), expected \(30,\)"):
+        sy.compare(scores_of(drawn(2)), segments={"x": np.ones(3, bool)})
+
+
+def test_the_nearest_name_of_an_unknown_baseline() -> None:
+    systems = [f"bm25-{i:02d}" for i in range(12)]
+    with pytest.raises(
+        sy.InputError, match=r"'bm25-3'; did you mean bm25-03\? there are .*bm25-09, \.\.\. \(12 in all\)"
+    ):
+        sy.compare(scores_of(drawn(12), systems=systems), baseline="bm25-3")

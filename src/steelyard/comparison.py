@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -11,16 +11,19 @@ import numpy as np
 from steelyard.arrays import Bools, Floats
 from steelyard.errors import InputError
 from steelyard.measures import Measure
+from steelyard.nearest import nearest
 from steelyard.scores import Scores
-from steelyard.stats.effects import WinTieLoss, standardised, win_tie_loss
-from steelyard.stats.equivalence import non_inferiority
+from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
+from steelyard.stats.effects import RelativeChange, WinTieLoss, relative_change, standardised, win_tie_loss
+from steelyard.stats.equivalence import Equivalence, NonInferiority, non_inferiority, tost
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
-from steelyard.stats.power import min_detectable_difference
+from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.samples import differences
 from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups, sign_flip_pairs, tukey
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
+Reason = Literal["few questions", "no spread"]
 TESTS: dict[str, Callable[[Floats, int], Outcome]] = {
     "t": lambda d, seed: paired_t(d),
     "randomization": lambda d, seed: sign_flip(d, seed=seed),
@@ -29,6 +32,8 @@ TESTS: dict[str, Callable[[Floats, int], Outcome]] = {
 }
 """Tests of one pair; "tukey" tests all pairs at once."""
 
+_DEEP = 0.9
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -36,12 +41,16 @@ class Compared:
 
     mean, difference   of the system, and less the baseline's
     low, high          ends of the interval of the difference
-    p, adjusted        before and after the correction; NaN where there is no test, and reason says why
+    relative           the difference as a share of the baseline's mean, with its interval; None for the baseline
+    p, adjusted        before and after the correction; NaN where there is no test, and reason says why: "few questions"
+                       (fewer than two), or "no spread" (all differences are equal, which a t test cannot judge)
     effect             standardised difference (d_z with Hedges' correction)
     counts             questions won, tied and lost
     detectable         smallest difference that these questions would show in 80 of 100 cases, alpha shared among all
-                       comparisons of the family
-    verdict            in words;   not_worse   than the margin, where one is given
+                       comparisons of the family; infinite where values of the measure cannot differ by so much
+    needed             where no difference is shown: how many questions would show the effect that was found in 80 of
+                       100 cases, were it the true one; None elsewhere, and where there is none or it is beyond measure
+    verdict            as a code;   not_worse   than the margin, and equivalent within it, where one is given
     """
 
     system: str
@@ -56,18 +65,41 @@ class Compared:
     detectable: float
     verdict: Verdict
     not_worse: bool | None = None
-    reason: str | None = None
+    reason: Reason | None = None
+    equivalent: bool | None = None
+    relative: RelativeChange | None = None
+    needed: int | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the leaderboard by another measure agrees with that by the first one.
+
+    kendall   tau-b;   tau_ap   the same with the weight at the top
+    rbo       rank-biased overlap;   rbo_p   its p, so that one looks half of the way down s systems on average, and ten
+              places at most: min(0.9, 1 - 2 / s)
+    """
+
+    first: str
+    other: str
+    kendall: float
+    tau_ap: float
+    rbo: float
+    rbo_p: float
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What `compare` found.
 
-    rows         by measure, then one of each system, best mean first
-    groups       by measure: sets of systems that the test cannot tell apart, best first; none where systems were only
-                 compared with the baseline
-    n            by measure: questions that all systems have;   left_out   those of the others
-    family       which comparisons the correction covers
+    rows          by measure, then one of each system, best mean first
+    groups        by measure: sets of systems that the test cannot tell apart, best first; none where systems were only
+                  compared with the baseline
+    n             by measure: questions that all systems have;   left_out   those of the others
+    family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
+    agreement     of each further measure with the first one, where there are three systems or more
+    segments      by name: the same comparison among the questions of one segment; one correction covers all segments,
+                  and touches nothing else
     """
 
     baseline: str
@@ -83,6 +115,9 @@ class Comparison:
     n: dict[str, int]
     left_out: dict[str, int]
     recipe: dict[str, object] = field(repr=False, default_factory=dict)
+    n_comparisons: int = 1
+    agreement: Sequence[Agreement] = ()
+    segments: Mapping[str, Comparison] = field(default_factory=dict)
 
 
 def compare(
@@ -95,6 +130,8 @@ def compare(
     alpha: float = 0.05,
     strict: bool = False,
     seed: int = 0,
+    segments: Mapping[str, Bools] | None = None,
+    segment_correction: str = "bh",
 ) -> Comparison:
     """Compare systems with a baseline, or all of them with one another.
 
@@ -105,9 +142,14 @@ def compare(
                  from four systems on where no baseline is named
     correction   "holm" (default), "bonferroni", "bh" or "none", over all comparisons of all measures; Tukey's p are
                  family-wise for each measure by themselves, and never below the pair's own sign-flip p
-    margin       largest loss that does not matter, in the measure's unit: "not worse" is then tested
+    margin       largest difference that does not matter, in the measure's unit: "not worse" and "equivalent" are then
+                 tested, with the correction that the tests of difference have (Holm beside Tukey)
     alpha        of tests; intervals of differences cover 1 - alpha
     strict       refuse systems that were scored on different questions
+    segments     name -> (q,) which questions belong to it, as `segments` makes them: each is compared by itself, with
+                 the baseline and by the same test (t where that is Tukey)
+    segment_correction  over all comparisons of all segments; as correction, "bh" by default, as one looks at segments
+                 to explore
     Raises       InputError.
 
     >>> from steelyard import evaluate
@@ -118,59 +160,69 @@ def compare(
     [('b', 'better'), ('a', 'baseline')]
     """
     names = list(scores.systems)
+    chosen = test or ("tukey" if baseline is None and len(names) > 3 else "t")
+    _check_options(scores, baseline, chosen, correction, segment_correction, margin, alpha)
+    reference = names.index(names[0] if baseline is None else baseline)
+    common: list[Bools] = [np.asarray(~np.isnan(scores.values[:, j]).any(axis=0)) for j in range(len(scores.measures))]
+    _check_common(scores, common, strict=strict)
+    method = "tukey" if chosen == "tukey" else correction or "holm"
+    plan = _Plan(names, scores.measures, reference, chosen, method, alpha, margin, seed)
+    values = [scores.values[:, j][:, kept] for j, kept in enumerate(common)]
+    pairs = [_all_pairs(each, seed) if chosen == "tukey" else None for each in values]
+    family, n_comparisons = _family(plan)
+    (rows,) = _rows(plan, [values], pairs, n_comparisons)
+    left_out = [len(scores.query_ids) - int(kept.sum()) for kept in common]
+    made = _comparison(plan, rows, values, left_out, family, n_comparisons)
+    return replace(
+        made, groups=_groups(plan, values, pairs), recipe=dict(scores.recipe), agreement=_agreement(plan, values),
+        segments=_segments(plan, scores, common, segments or {}, segment_correction),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What holds for every comparison of one call."""
+
+    names: list[str]
+    measures: Sequence[Measure]
+    reference: int
+    test: str
+    method: str
+    alpha: float
+    margin: float | None
+    seed: int
+
+    @property
+    def n_each(self) -> int:
+        """Comparisons with the baseline, by all measures."""
+        return (len(self.names) - 1) * len(self.measures)
+
+
+def _check_options(
+    scores: Scores, baseline: str | None, test: str, correction: str | None, segment_correction: str,
+    margin: float | None, alpha: float,
+) -> None:  # fmt: skip
+    names = scores.systems
     if len(names) < 2:
         raise InputError(
             f"a comparison needs two systems at least, and {', '.join(names)} is the only one; name another"
         )
     if baseline is not None and baseline not in names:
-        raise InputError(f"no system is called {baseline!r}; there are {', '.join(names)}")
+        raise InputError(f"no system is called {baseline!r}; {nearest(baseline, names)}")
     if not 0 < alpha < 1:
         raise InputError(f"alpha lies between 0 and 1, not {alpha!r}")
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise InputError(f"a margin is a number above 0, not {margin!r}")
-    chosen = test or ("tukey" if baseline is None and len(names) > 3 else "t")
-    if chosen != "tukey" and chosen not in TESTS:
-        raise InputError(f"no test is called {chosen!r}; there are {', '.join(TESTS)} and tukey")
-    if correction is not None and (correction not in CORRECTIONS or chosen == "tukey"):
-        told = "Tukey's p are family-wise already" if chosen == "tukey" else f"there are {', '.join(CORRECTIONS)}"
+    if test != "tukey" and test not in TESTS:
+        raise InputError(f"no test is called {test!r}; there are {', '.join(TESTS)} and tukey")
+    if correction is not None and (correction not in CORRECTIONS or test == "tukey"):
+        told = "Tukey's p are family-wise already" if test == "tukey" else f"there are {', '.join(CORRECTIONS)}"
         raise InputError(f"correction {correction!r}: {told}")
+    if segment_correction not in CORRECTIONS:
+        raise InputError(f"correction {segment_correction!r} of segments: there are {', '.join(CORRECTIONS)}")
     for measure in scores.measures:
         if measure.definition.aggregate == "geometric":
             raise InputError(f"{measure} is a geometric mean, and the tests are of arithmetic ones; compare by another")
-    reference = names.index(names[0] if baseline is None else baseline)
-    common: list[Bools] = [np.asarray(~np.isnan(scores.values[:, j]).any(axis=0)) for j in range(len(scores.measures))]
-    _check_common(scores, common, strict=strict)
-    method = "tukey" if chosen == "tukey" else correction or "holm"
-    pairs = [_all_pairs(scores.values[:, j][:, kept], seed) if chosen == "tukey" and kept.sum() else None
-             for j, kept in enumerate(common)]  # fmt: skip
-    tests = [_tests(scores.values[:, j][:, kept], reference, chosen, pairs[j], seed) for j, kept in enumerate(common)]
-    adjusted, family, n_comparisons = _adjusted(tests, pairs, names, method)
-    rows: dict[str, list[Compared]] = {}
-    together: dict[str, list[list[str]]] = {}
-    for j, measure in enumerate(scores.measures):
-        values = scores.values[:, j][:, common[j]]
-        made = [
-            _compared(
-                name, values[i], values[reference], tests[j][i], adjusted[j][i], margin, alpha, n_comparisons, seed
-            )
-            for i, name in enumerate(names)
-        ]
-        rows[str(measure)] = sorted(
-            made, key=lambda row: (-np.nan_to_num(row.mean, nan=-np.inf), names.index(row.system))
-        )
-        found = pairs[j]
-        if found is not None and found.reason is None:
-            together[str(measure)] = [
-                [names[i] for i in group] for group in groups(values.mean(axis=1), found, alpha=alpha)
-            ]
-    measures = [str(measure) for measure in scores.measures]
-    n = [int(kept.sum()) for kept in common]
-    return Comparison(
-        baseline=names[reference], measures=scores.measures, test=chosen, correction=method, family=family, alpha=alpha,
-        margin=margin, seed=seed, rows=rows, groups=together, n=dict(zip(measures, n, strict=True)),
-        left_out={name: len(scores.query_ids) - kept for name, kept in zip(measures, n, strict=True)},
-        recipe=dict(scores.recipe),
-    )  # fmt: skip
 
 
 def _all_pairs(values: Floats, seed: int) -> Pairs:
@@ -196,63 +248,156 @@ def _check_common(scores: Scores, common: Sequence[Bools], *, strict: bool) -> N
             )
 
 
-def _tests(values: Floats, reference: int, test: str, pairs: Pairs | None, seed: int) -> list[Outcome | None]:
+def _family(plan: _Plan, n_segments: int | None = None) -> tuple[str, int]:
+    """What the correction covers, in words; among how many comparisons alpha is shared."""
+    m, s = len(plan.measures), len(plan.names) - 1
+    if plan.test == "tukey":
+        n_pairs = s * (s + 1) // 2
+        covered = f"all {n_pairs} pairs of {s + 1} systems" if s > 1 else "the one pair"
+        return covered + (", for each measure by itself" if m > 1 else ""), n_pairs
+    n = m * s * (n_segments or 1)
+    of_each = f"{s} with the baseline" + (f" by each of {m} measures" if m > 1 else "")
+    if n_segments is not None:
+        words = f"{n} comparison{'s' * (n > 1)}: {of_each} in each of {n_segments} segment{'s' * (n_segments > 1)}"
+    else:
+        words = f"{n} comparisons: {of_each}" if m > 1 else f"{s} comparison{'s' * (s > 1)} with the baseline"
+    return words, 1 if plan.method == "none" else n
+
+
+def _rows(
+    plan: _Plan, parts: Sequence[Sequence[Floats]], pairs: Sequence[Pairs | None], n_comparisons: int
+) -> list[list[list[Compared]]]:
+    """The rows of every part and measure, systems in the order given; one correction covers all of them.
+
+    parts   of the questions, each with (s, n) values for every measure;   pairs   for every measure, of Tukey
+    """
+    tests = [[_tests(values, plan, pairs[j]) for j, values in enumerate(part)] for part in parts]
+    margins = [
+        [[_against_margin(values, i, plan) for i in range(len(plan.names))] for values in part] for part in parts
+    ]
+    p = np.array([[[test.p if test else np.nan for test in row] for row in part] for part in tests], dtype=float)
+    adjusted = p if plan.method == "tukey" else _corrected(p, plan.method)
+    worse, other = (
+        _corrected(
+            np.array([[[each[which].p if each else np.nan for each in row] for row in part] for part in margins]),
+            margin_correction(plan.method),
+        )
+        for which in (0, 1)
+    )
+    return [
+        [
+            [
+                _compared(
+                    plan, j, values, i, tests[g][j][i], float(adjusted[g, j, i]),
+                    _held(margins[g][j][i], float(worse[g, j, i]), float(other[g, j, i]), plan.alpha), n_comparisons,
+                )
+                for i in range(len(plan.names))
+            ]
+            for j, values in enumerate(part)
+        ]
+        for g, part in enumerate(parts)
+    ]  # fmt: skip
+
+
+def margin_correction(correction: str) -> str:
+    """The correction of tests against the margin: that of the tests of difference, and Holm beside Tukey."""
+    return "holm" if correction == "tukey" else correction
+
+
+def _corrected(p: Floats, method: str) -> Floats:
+    """(parts, measures, systems) p after the correction."""
+    return correct(p.ravel(), method=method, family="").adjusted.reshape(p.shape)
+
+
+def _tests(values: Floats, plan: _Plan, pairs: Pairs | None) -> list[Outcome | None]:
     """The test of each system against the baseline; None for the baseline itself."""
     made: list[Outcome | None] = []
     for i in range(len(values)):
-        if i == reference:
+        if i == plan.reference:
             made.append(None)
         elif pairs is None:
-            made.append(TESTS[test](differences(values[reference], values[i]), seed))
+            made.append(TESTS[plan.test](differences(values[plan.reference], values[i]), plan.seed))
         else:
-            at = int(np.flatnonzero((pairs.first == min(i, reference)) & (pairs.second == max(i, reference)))[0])
-            made.append(
-                Outcome("tukey", float(pairs.difference[at]), float(pairs.p[at]), pairs.n, reason=pairs.reason)
-            )  # fmt: skip
+            low, high = min(i, plan.reference), max(i, plan.reference)
+            at = int(np.flatnonzero((pairs.first == low) & (pairs.second == high))[0])
+            found = float(pairs.difference[at]), float(pairs.p[at])
+            made.append(Outcome("tukey", *found, pairs.n, reason=pairs.reason))
     return made
 
 
-def _adjusted(
-    tests: Sequence[Sequence[Outcome | None]], pairs: Sequence[Pairs | None], names: Sequence[str], method: str
-) -> tuple[list[list[float]], str, int]:
-    """The corrected p of every test, by measure and system; what the correction covers, in words and number."""
-    plain = np.array([np.nan if test is None else test.p for of_one in tests for test in of_one])
-    if method == "tukey":
-        s = len(names)
-        covered = f"all {s * (s - 1) // 2} pairs of {s} systems" if s > 2 else "the one pair"
-        family = covered + (", for each measure by itself" if len(tests) > 1 else "")
-        return plain.reshape(len(tests), -1).tolist(), family, s * (s - 1) // 2
-    m, s = len(tests), len(names) - 1
-    family = f"{s} comparison{'s' * (s > 1)} with the baseline"
-    if m > 1:
-        family = f"{m * s} comparisons: {s} with the baseline by each of {m} measures"
-    found = correct(plain, method=method, family=family)
-    return found.adjusted.reshape(m, -1).tolist(), family, 1 if method == "none" else m * s
+def _against_margin(values: Floats, i: int, plan: _Plan) -> tuple[NonInferiority, Equivalence] | None:
+    """Tests of one system against the margin; None for the baseline itself, and without a margin."""
+    if plan.margin is None or i == plan.reference:
+        return None
+    d = differences(values[plan.reference], values[i])
+    return non_inferiority(d, margin=plan.margin), tost(d, margin=plan.margin)
+
+
+def _held(
+    tests: tuple[NonInferiority, Equivalence] | None, worse: float, other: float, alpha: float
+) -> tuple[bool | None, bool | None]:
+    """Whether a system is not worse than the margin, and equivalent within it, by the corrected p of the two tests."""
+    if tests is None:
+        return None, None
+    # Where there is no p, the test has said what it can: differences that are all equal, or too few questions.
+    return (
+        tests[0].not_worse if np.isnan(worse) else worse < alpha,
+        tests[1].equivalent if np.isnan(other) else other < alpha,
+    )
 
 
 def _compared(
-    name: str, values: Floats, reference: Floats, test: Outcome | None, adjusted: float, margin: float | None,
-    alpha: float, n_comparisons: int, seed: int,
+    plan: _Plan, j: int, of_all: Floats, i: int, test: Outcome | None, adjusted: float,
+    held: tuple[bool | None, bool | None], n_comparisons: int,
 ) -> Compared:  # fmt: skip
     """One row; the baseline's where there is no test."""
-    mean, d = float(values.mean()), differences(reference, values)
+    name, values, reference, alpha = plan.names[i], of_all[i], of_all[plan.reference], plan.alpha
+    nothing = float("nan")
+    d = differences(reference, values)
+    mean, difference = (float(each.mean()) if len(d) else nothing for each in (values, d))
     counts = win_tie_loss(d)
     if test is None:
-        nothing = float("nan")
         return Compared(name, mean, 0.0, nothing, nothing, nothing, nothing, 0.0, counts, nothing, "baseline")
-    interval = mean_intervals(d[:, None], seed=seed, level=1 - alpha, method="t" if test.test == "t" else "bca")
-    held = None if margin is None else non_inferiority(d, margin=margin, alpha=alpha).not_worse
-    detectable = min_detectable_difference(d, alpha=alpha, n_comparisons=n_comparisons)
+    low = high = nothing
+    if len(d):
+        interval = mean_intervals(
+            d[:, None], seed=plan.seed, level=1 - alpha, method="t" if test.test == "t" else "bca"
+        )  # fmt: skip
+        low, high = float(interval.low[0]), float(interval.high[0])
+    effect = standardised(d).hedges_g
     if np.isnan(adjusted):
         verdict: Verdict = "no test"
     elif adjusted <= alpha:
         verdict = "better" if _direction(test.test, d, counts) > 0 else "worse"
     else:
-        verdict = "not worse" if held else "no difference shown"
+        verdict = "not worse" if held[0] else "no difference shown"
     return Compared(
-        name, mean, float(d.mean()), float(interval.low[0]), float(interval.high[0]), test.p, adjusted,
-        standardised(d).hedges_g, counts, detectable, verdict, held, test.reason,
+        name, mean, difference, low, high, test.p, adjusted, effect, counts,
+        _detectable(d, plan.measures[j], alpha, n_comparisons), verdict, held[0],
+        _reason(test, len(d)), held[1], relative_change(reference, values, level=1 - alpha),
+        _needed(effect, alpha, n_comparisons) if verdict == "no difference shown" else None,
     )  # fmt: skip
+
+
+def _reason(test: Outcome, n: int) -> Reason | None:
+    if test.reason is None:
+        return None
+    return "few questions" if n < 2 else "no spread"
+
+
+def _detectable(d: Floats, measure: Measure, alpha: float, n_comparisons: int) -> float:
+    found = min_detectable_difference(d, alpha=alpha, n_comparisons=n_comparisons)
+    low, high = measure.definition.range
+    return np.inf if found > high - low else found
+
+
+def _needed(effect: float, alpha: float, n_comparisons: int) -> int | None:
+    if not (np.isfinite(effect) and effect):
+        return None
+    try:
+        return questions_needed(effect, alpha=alpha, n_comparisons=n_comparisons)
+    except InputError:  # more than anybody could ask
+        return None
 
 
 def _direction(test: str, d: Floats, counts: WinTieLoss) -> float:
@@ -260,3 +405,72 @@ def _direction(test: str, d: Floats, counts: WinTieLoss) -> float:
     if test == "sign":
         return counts.n_wins - counts.n_losses
     return wilcoxon(d).statistic - wilcoxon(-d).statistic if test == "wilcoxon" else float(d.mean())
+
+
+def _comparison(
+    plan: _Plan, rows: Sequence[list[Compared]], values: Sequence[Floats], left_out: Sequence[int], family: str,
+    n_comparisons: int,
+) -> Comparison:  # fmt: skip
+    """What one part of the questions has shown."""
+    measures = [str(measure) for measure in plan.measures]
+    return Comparison(
+        baseline=plan.names[plan.reference], measures=plan.measures, test=plan.test, correction=plan.method,
+        family=family, alpha=plan.alpha, margin=plan.margin, seed=plan.seed,
+        rows={name: _ordered(each) for name, each in zip(measures, rows, strict=True)}, groups={},
+        n={name: each.shape[1] for name, each in zip(measures, values, strict=True)},
+        left_out=dict(zip(measures, left_out, strict=True)), n_comparisons=n_comparisons,
+    )  # fmt: skip
+
+
+def _ordered(rows: list[Compared]) -> list[Compared]:
+    """Best mean first; of equal means the system that was given first."""
+    return sorted(rows, key=lambda row: -np.nan_to_num(row.mean, nan=-np.inf))
+
+
+def _groups(plan: _Plan, values: Sequence[Floats], pairs: Sequence[Pairs | None]) -> dict[str, list[list[str]]]:
+    return {
+        str(measure): [[plan.names[i] for i in group] for group in groups(each.mean(axis=1), found, alpha=plan.alpha)]
+        for measure, each, found in zip(plan.measures, values, pairs, strict=True)
+        if found is not None and found.reason is None
+    }
+
+
+def _agreement(plan: _Plan, values: Sequence[Floats]) -> list[Agreement]:
+    """Of each further measure's leaderboard with the first one's; none for two systems, which can only swap."""
+    if len(plan.names) < 3:
+        return []
+    means = [each.mean(axis=1) for each in values]
+    boards = [[plan.names[i] for i in np.argsort(-each, kind="stable").tolist()] for each in means]
+    p = min(_DEEP, 1 - 2 / len(plan.names))
+    return [
+        Agreement(
+            str(plan.measures[0]), str(plan.measures[j]), kendall_tau(means[0], means[j]), tau_ap(means[0], means[j]),
+            rank_biased_overlap(boards[0], boards[j], p=p).extrapolated, p,
+        )
+        for j in range(1, len(means))
+    ]  # fmt: skip
+
+
+def _segments(
+    plan: _Plan, scores: Scores, common: Sequence[Bools], segments: Mapping[str, Bools], method: str
+) -> dict[str, Comparison]:
+    """The comparison of each segment, with one correction over all of them."""
+    if not segments:
+        return {}
+    members = {name: np.asarray(each, dtype=bool) for name, each in segments.items()}
+    for name, each in members.items():
+        if each.shape != (len(scores.query_ids),):
+            raise InputError(
+                f"segment {name!r} has shape {each.shape}, expected ({len(scores.query_ids)},): one truth value for "
+                "each question of the scores"
+            )
+    plan = replace(plan, test="t" if plan.test == "tukey" else plan.test, method=method)
+    family, n_comparisons = _family(plan, len(members))
+    parts = [[scores.values[:, j][:, kept & each] for j, kept in enumerate(common)] for each in members.values()]
+    found = _rows(plan, parts, [None] * len(common), n_comparisons)
+    return {
+        name: _comparison(
+            plan, rows, part, [int((each & ~kept).sum()) for kept in common], family, n_comparisons
+        )
+        for (name, each), part, rows in zip(members.items(), parts, found, strict=True)
+    }  # fmt: skip

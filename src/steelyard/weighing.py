@@ -53,7 +53,7 @@ class Weighed:
     @property
     def report(self) -> GoldReport | None:
         """How gold evidence was found."""
-        return self.evidence and self.evidence.report
+        return None if self.evidence is None else self.evidence.report
 
     @property
     def failures(self) -> Collection[str]:

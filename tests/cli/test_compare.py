@@ -27,9 +27,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_table(demo: Path) -> None:
     text = printed(*DEMO, cwd=demo, columns=200)
     assert re.search(
-        r"^hybrid +0\.7910 +\+0\.1757 +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
+        r"^hybrid +0\.7910 +\+0\.1757 +\+28\.6% +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
     )
-    assert re.search(r"^keyword +0\.6153( +–){5} +baseline$", text, re.M)
+    assert re.search(r"^keyword +0\.6153( +–){6} +baseline$", text, re.M)
     assert "1 question that some system lacks is left out; 39 are compared." in text
     assert "Baseline: keyword. Paired t tests, two-sided, level 0.05; correction: Holm, over 1 comparison " in text
 
@@ -85,11 +85,13 @@ def test_csv_markdown_and_latex(demo: Path) -> None:
     ]  # fmt: skip
     assert len(rows[0]["p"]) > 10
     markdown = printed(*DEMO, "-f", "markdown", cwd=demo)
-    assert markdown.startswith("| ndcg@10 | mean | difference | 95% interval | p | effect | won/tied/lost | verdict |")
+    assert markdown.startswith(
+        "| ndcg@10 | mean | difference | change | 95% interval | p | effect | won/tied/lost | verdict |"
+    )
     assert "| hybrid | **0.7910** | +0.1757 |" in markdown
     latex = printed(*DEMO, "-f", "latex", cwd=demo)
     assert r"\begin{tabular}{lrrrrrrr}" in latex
-    assert r"hybrid & \textbf{0.7910} & +0.1757 &" in latex
+    assert r"hybrid & \textbf{0.7910$^{\dagger}$} & +0.1757 &" in latex
 
 
 def test_trec_is_refused(demo: Path) -> None:
@@ -249,3 +251,117 @@ def test_leaderboard_of_37_real_runs() -> None:
     assert {"idst_bert_p1", "idst_bert_p2", "idst_bert_p3"} <= best
     assert worst == {"UNH_exDL_bm25"}
     assert "Systems that share a letter cannot be told apart." in text
+
+
+def test_movers_of_two_runs(demo: Path) -> None:
+    text = printed(*DEMO, cwd=demo)
+    assert "From keyword to hybrid, ranks 1 to 10: mean overlap 0.75" in text
+    assert text.count("Gained: ") == text.count("Lost: ") == 1
+    assert "Gained: en-09  ndcg@10 0.0000 → 0.6309 (+0.6309)\nIs there a car park at the East Pier branch?" in text
+    flat = " ".join(text.split())
+    assert "judged@10 is 12 % to 17 %; the bounds of hybrid (0.791–0.973) and keyword (0.615–0.976) overlap" in flat
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Gained" not in printed(*DEMO, "--movers", "0", cwd=demo)
+
+
+def test_movers_of_several_runs_where_asked(demo: Path, tmp_path: Path) -> None:
+    shutil.copy(demo / "hybrid.jsonl", tmp_path / "again.jsonl")
+    three = (*DEMO, tmp_path / "again.jsonl")
+    assert "Gained" not in printed(*three, cwd=demo)
+    text = printed(*three, "--movers", "1", cwd=demo)
+    assert "From keyword to hybrid" in text
+    assert "From keyword to again" in text
+
+
+def test_movers_in_other_formats(demo: Path) -> None:
+    plain, asked = (json.loads(printed(*DEMO, *more, "-f", "json", cwd=demo)) for more in ((), ("--movers", "2")))
+    assert plain["changes"] == []
+    (found,) = asked["changes"]
+    assert [len(found[which]) for which in ("gained", "lost")] == [2, 2]
+    assert found["gained"][0]["query"] == "Is there a car park at the East Pier branch?"
+    assert "| rank | keyword | hybrid | what changed |" in printed(*DEMO, "-f", "markdown", "--movers", "1", cwd=demo)
+    said = complaint(*DEMO, "-f", "csv", "--movers", "1", cwd=demo)
+    assert "--movers: rankings are not written as csv; choose table, markdown or json" in said
+    assert "is -1, expected 0 or more" in complaint(*DEMO, "--movers", "-1", cwd=demo)
+
+
+def test_segments(demo: Path) -> None:
+    made = json.loads(printed(*DEMO, "--segment", "language", "-f", "json", cwd=demo))
+    assert list(made["segments"]["parts"]) == ["en", "zh"]
+    whole = made["measures"]["ndcg@10"]
+    parts = [part["measures"]["ndcg@10"] for part in made["segments"]["parts"].values()]
+    assert sum(part["questions"] for part in parts) == whole["questions"]
+    text = printed(*DEMO, "--segment", "length", cwd=demo)
+    assert "ndcg@10 by length" in text
+    assert "Length in tokens" in text
+    assert "there are tag, language, length" in complaint(*DEMO, "--segment", "topic", cwd=demo)
+
+
+def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "truth.txt").write_text("q1 0 a 1\nq2 0 a 1\nq3 0 b 1\n")
+    for name, order in (("x", "ab"), ("y", "ba")):
+        lines = (f"{q} Q0 {d} {r} {9 - r} {name}\n" for q in ("q1", "q2", "q3") for r, d in enumerate(order, 1))
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "queries.tsv").write_text("q1\tshort\nq2\ta rather longer one\nq3\tone in the middle\n", "utf-8")
+    runs = ("compare", "truth.txt", "x.run", "y.run")
+    assert "--queries FILE" in complaint(*runs, "--segment", "length", cwd=tmp_path)
+    text = printed(*runs, "--segment", "language", "--queries", "queries.tsv", cwd=tmp_path)
+    assert re.search(r"^English +3 ", text, re.M)
+    assert "\none in the middle\n" in text
+
+
+def test_chinese(demo: Path) -> None:
+    from rich.cells import cell_len
+
+    text = printed(*DEMO, "--lang", "zh", "--segment", "language", "--margin", "0.02", cwd=demo)
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert "有 1 个问题并非所有系统都有结果，未计入；比较了 39 个。" in text.replace("\n", "")
+    assert re.search(r"^hybrid +更好$", text, re.M)
+    assert printed(*DEMO, cwd=demo, environment={"LC_ALL": "zh_CN.UTF-8"}).startswith("ndcg@10     均值")
+    data = [printed(*DEMO, "-f", "json", *more, cwd=demo) for more in ((), ("--lang", "zh"))]
+    assert data[0] == data[1]
+
+
+def test_ties_are_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "truth.txt").write_text("".join(f"q{i} 0 a 1\n" for i in range(4)))
+    for name, score in (("tied", 5), ("clear", 9)):
+        lines = (f"q{i} Q0 a 1 {score} {name}\nq{i} Q0 z 2 5 {name}\n" for i in range(4))
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    text = " ".join(printed("compare", "truth.txt", "tied.run", "clear.run", "-m", "mrr@10", cwd=tmp_path).split())
+    assert "Ties could move mrr@10 of tied by 0.500 (0.500–1.000): 100 % of the places looked at are tied" in text
+    assert "give ties=average, as in mrr(ties=average)@10." in text
+
+
+def test_run_folders_tell_their_settings(tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="pipelines need the extra rag")
+    (tmp_path / "texts").mkdir()
+    for name in "abcd":
+        (tmp_path / "texts" / f"{name}.txt").write_text(f"The word {name * 3} stands in this text alone. " * 20)
+    (tmp_path / "asked.jsonl").write_text(
+        "".join(json.dumps({"qid": n, "query": f"word {n * 3}", "evidence": [{"doc": n}]}) + "\n" for n in "abcd")
+    )
+    for name, size in (("small", 100), ("large", 200), ("also-large", 200)):
+        (tmp_path / f"{name}.toml").write_text(
+            f'documents = "texts"\nquestions = "asked.jsonl"\n[chunk]\nkind = "recursive"\nsize = {size}\n'
+            'overlap = 20\n[[index]]\nkind = "bm25"\n'
+        )
+        done = steelyard("run", f"{name}.toml", "-o", name, "-m", "mrr", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+    text = printed("compare", "asked.jsonl", "small", "large", "-m", "mrr", cwd=tmp_path)
+    assert re.search(r"^setting +small +large\n─+\nchunk\.size +100 +200$", text, re.M)
+    assert "Chunks are cut differently" in text
+    same = printed("compare", "asked.jsonl", "large", "also-large", "-m", "mrr", cwd=tmp_path)
+    assert "large, also-large: their configurations do not differ." in same
+    made = json.loads(printed("compare", "asked.jsonl", "small", "large", "-m", "mrr", "-f", "json", cwd=tmp_path))
+    assert made["settings"]["settings"] == {"chunk.size": {"small": "100", "large": "200"}}
+
+
+def test_names_and_queries_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    truth = {f"q\x1b[2J{i}": {"a\x07": 1} for i in range(3)}
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    for name, order in (("x\x1b[31m", ["a\x07", "b\x9b"]), ("y", ["b\x9b", "a\x07"])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(dict.fromkeys(truth, order)))
+    (tmp_path / "queries.tsv").write_text("".join(f"{query}\tring\x07 {i}\n" for i, query in enumerate(truth)), "utf-8")
+    text = printed("compare", "truth.json", "x\x1b[31m.json", "y.json", "--queries", "queries.tsv", cwd=tmp_path)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert "ring␇" in text

@@ -8,30 +8,40 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.report.comparing import as_csv, as_json, sheets, verdict_text
+from steelyard.report.comparing import Beside, as_csv, as_json, sheets, verdict_text
 from steelyard.report.formats import SHEET_FORMATS
+from steelyard.report.language import language
 from steelyard.report.sheet import Sheet
+from steelyard.segments import UNTAGGED
+from steelyard.sensitivity import Sensitivity
 from tests.test_comparison import VERDICTS, drawn, scores_of
 
 pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
 
+EN, ZH = language("en"), language("zh")
 
-def only(comparison: sy.Comparison) -> Sheet:
-    (made,) = sheets(comparison)
+
+def only(comparison: sy.Comparison, **options) -> Sheet:
+    (made,) = sheets(comparison, EN, **options)
     return made
 
 
+def said(sheet: Sheet) -> list[str]:
+    """The notes but for that on how many questions would be needed."""
+    return [note for note in sheet.notes if not note.startswith("Questions that would")]
+
+
 def test_a_sheet_a_measure_and_what_holds_for_all_once() -> None:
-    first, second = sheets(sy.compare(scores_of(drawn(3, m=2))))
+    first, second = sheets(sy.compare(scores_of(drawn(3, m=2))), EN)
     assert [first.header[0], second.header[0]] == ["map", "mrr"]
     assert first.header[1:] == ["mean", "difference", "95% interval", "p", "effect", "won/tied/lost", "verdict"]
     assert [row[0] for row in first.rows] == ["c", "b", "a"]
     assert first.best == {(0, 1)}
-    assert first.notes[0] == (
+    assert said(first)[0] == (
         "Baseline: a. Paired t tests, two-sided, level 0.05; correction: Holm, over 4 comparisons: 2 with the baseline "
         "by each of 2 measures; seed 0."
     )
-    assert second.notes == []
+    assert said(second) == []
 
 
 def test_baseline_has_dashes_and_others_have_signs() -> None:
@@ -58,7 +68,7 @@ WORDS = {
     (None, "better"): "better",
     (0.01, "better"): "better",
     (None, "worse"): "worse",
-    (0.05, "not worse"): "not worse than the margin of 0.05",
+    (0.05, "not worse"): "equivalent within the margin of 0.05",
 }
 
 
@@ -67,12 +77,14 @@ def test_verdicts_in_words(d: list[float], margin: float | None, verdict: str, n
     base = np.full(len(d), 0.5)
     found = sy.compare(scores_of([base, base + d]), margin=margin)
     row = next(row for row in found.rows["map"] if row.system == "b")
-    text = verdict_text(row, found)
+    text = verdict_text(row, found, EN)
     if verdict == "no difference shown":
         assert text == f"no difference shown: {len(d)} questions can show ≥ {row.detectable:.3f}"
         assert row.detectable > 0.001
     elif verdict == "no test":
-        assert text == f"no test: {row.reason}"
+        few = "1 query: a test needs at least two"
+        flat = "all differences are equal: there is no spread to test against"
+        assert text == f"no test: {few if len(d) == 1 else flat}"
     elif verdict == "worse":
         assert text == ("worse, by less than the margin of 0.05" if not_worse else "worse")
     else:
@@ -102,7 +114,7 @@ def test_more_groups_than_letters() -> None:
     apart = dataclasses.replace(found, groups={"map": [[row.system] for row in found.rows["map"]]})
     letters = [row[-2] for row in only(apart).rows]
     assert len(set(letters)) == len(letters)
-    assert [letters[0], letters[25], letters[26], letters[27]] == ["a", "z", "aa", "bb"]
+    assert [letters[0], letters[25], letters[26], letters[27]] == ["a", "z", "aa", "ab"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +128,7 @@ def test_more_groups_than_letters() -> None:
     ],
 )
 def test_the_note_names_test_family_and_seed(test: str, words: str) -> None:
-    note = only(sy.compare(scores_of(drawn(3)), test=test, seed=7, alpha=0.01)).notes[0]
+    note = said(only(sy.compare(scores_of(drawn(3)), test=test, seed=7, alpha=0.01)))[0]
     assert note.startswith(f"Baseline: a. {words}, two-sided, level 0.01; ")
     family = "p are family-wise, over all 3 pairs of 3 systems" if test == "tukey" else "correction: Holm, over 2 "
     assert family in note
@@ -125,8 +137,11 @@ def test_the_note_names_test_family_and_seed(test: str, words: str) -> None:
 
 def test_margin_is_explained_where_there_is_one() -> None:
     with_margin = only(sy.compare(scores_of(drawn(2)), margin=0.02)).notes
-    assert with_margin[-1] == "Not worse: the one-sided interval of the difference lies above -0.02."
-    assert not any("Not worse" in note for note in only(sy.compare(scores_of(drawn(2)))).notes)
+    assert with_margin[-1] == (
+        'Margin 0.02: "not worse" rules out a loss of that size, "equivalent" a gain of that size too. One-sided t '
+        "tests, level 0.05; correction: Holm, over 1 comparison with the baseline."
+    )
+    assert not any("Margin" in note for note in only(sy.compare(scores_of(drawn(2)))).notes)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +154,7 @@ def test_margin_is_explained_where_there_is_one() -> None:
 def test_what_is_left_out_is_counted(holes: list[int], note: str) -> None:
     values = drawn(2, m=2)
     values[1, 1, holes] = np.nan
-    first, second = sheets(sy.compare(scores_of(values)))
+    first, second = sheets(sy.compare(scores_of(values)), EN)
     assert note in second.notes
     assert not any("left out" in said for said in first.notes)
 
@@ -156,7 +171,7 @@ def test_json_has_full_precision_and_nulls() -> None:
     assert (one["questions"], one["left_out"], one["groups"]) == (30, 0, None)
     for row, written in zip(found.rows["map"], one["systems"], strict=True):
         assert (written["system"], written["verdict"]) == (row.system, row.verdict)
-        assert written["in_words"] == verdict_text(row, found)
+        assert written["in_words"] == verdict_text(row, found, EN)
         assert (written["won"], written["tied"], written["lost"]) == (
             row.counts.n_wins, row.counts.n_ties, row.counts.n_losses
         )  # fmt: skip
@@ -203,7 +218,8 @@ def test_markdown_and_latex() -> None:
     assert r"| a\|b | " in markdown
     assert r"c\_d \& <e> & \textbf{" in latex
     assert r"95\% interval" in latex
-    assert r"\caption{Baseline: a|b. Paired t tests" in latex
+    assert r"\caption{Questions that would show" in latex
+    assert "Baseline: a|b. Paired t tests" in latex
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -211,3 +227,205 @@ def test_terminal_table_fits(width: int) -> None:
     text = SHEET_FORMATS["table"](only(sy.compare(scores_of(drawn(4)))), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert text.count("baseline") == 1
+
+
+def test_relative_change_where_there_is_room() -> None:
+    found = sy.compare(scores_of([[0.4, 0.5, 0.4], [0.5, 0.5, 0.6]]))
+    made = only(found, relative=True)
+    assert made.header[3] == "change"
+    assert [row[3] for row in made.rows] == ["+23.1%", "–"]
+    row = json.loads(as_json(found))["measures"]["map"]["systems"][0]
+    assert row["relative"] == pytest.approx(0.3 / 1.3)
+    assert row["relative_low"] < row["relative"] < row["relative_high"]
+
+
+def test_better_by_less_than_the_margin() -> None:
+    base = np.full(6, 0.5)
+    found = sy.compare(scores_of([base, base + np.array([0.02, 0.03, 0.01, 0.02, 0.025, 0.02])]), margin=0.05)
+    assert verdict_text(found.rows["map"][0], found, EN) == "better, by less than the margin of 0.05"
+
+
+def test_more_than_a_measure_can_differ_is_not_shown_as_a_number() -> None:
+    found = sy.compare(scores_of([[0.0, 0.5], [1.0, 0.0]]))
+    assert only(found).rows[0][-1] == "no difference shown: 2 questions are too few to show any"
+    assert json.loads(as_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
+
+
+def test_questions_needed_stand_beside_what_is_not_shown() -> None:
+    found = sy.compare(scores_of(drawn(3)))
+    needed = [f"{row.system} {row.needed:,}" for row in found.rows["map"] if row.verdict == "no difference shown"]
+    assert needed
+    note = f"Questions that would show the effect found here, were it the true one: {', '.join(needed)}."
+    assert only(found).notes[0] == note
+
+
+def test_marks_for_a_paper_are_explained() -> None:
+    base = drawn(1)[0, 0]
+    wide = 0.01 * drawn(1, seed=2)[0, 0]
+    made = only(sy.compare(scores_of([base, base + 0.2 + wide, base - 0.2 - wide])), marks=True)
+    assert [row[1][-1] for row in made.rows] == ["†", made.rows[1][1][-1], "‡"]
+    assert made.rows[1][1][-1].isdigit()
+    assert "† better, ‡ worse than the baseline." in made.notes
+    assert "†" not in str(only(sy.compare(scores_of(drawn(2)))))
+
+
+def test_agreement_of_leaderboards() -> None:
+    values = np.array([[[0.1, 0.2], [0.3, 0.1]], [[0.2, 0.4], [0.4, 0.2]], [[0.9, 0.5], [0.1, 0.1]]])
+    first, _ = sheets(sy.compare(scores_of(values)), EN)
+    (note,) = [note for note in first.notes if note.startswith("Leaderboards")]
+    # map: c b a;  mrr: b a c
+    assert note.startswith("Leaderboards by map and mrr: Kendall tau -0.33, tau_AP ")
+    assert note.endswith("(p 0.33).")
+
+
+def with_sensitivity(*, low, high, tie_low, tie_high, measure: str = "ndcg@10") -> Beside:
+    n = len(low)
+    columns = {name: np.array(values, float)[:, None] for name, values in
+               (("low", low), ("high", high), ("tie_low", tie_low), ("tie_high", tie_high))}  # fmt: skip
+    judged, mass = np.linspace(0.83, 0.91, n)[:, None], np.full((n, 1), 0.25)
+    found = Sensitivity(
+        list("abc"[:n]), [sy.parse(measure)], mean=columns["low"], judged=judged, tie_mass=mass, **columns
+    )
+    return Beside(sensitivity=found)
+
+
+def test_unjudged_documents_and_ties_are_warned_of() -> None:
+    found = sy.compare(scores_of(drawn(2), measures="ndcg@10"))
+    beside = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.61, 0.65], tie_high=[0.633, 0.65])
+    notes = only(found, beside=beside).notes
+    assert (
+        "judged@10 is 83 % to 91 %; the bounds of b (0.650–0.800) and a (0.610–0.720) overlap: unjudged documents "
+        "could change their order."
+    ) in notes
+    assert (
+        "Ties could move ndcg@10 of a by 0.023 (0.610–0.633): 25 % of the places looked at are tied; give "
+        "ties=average, as in ndcg(ties=average)@10."
+    ) in notes
+    evidence = dataclasses.replace(beside, labelled=False)
+    assert not any("judged" in note for note in only(found, beside=evidence).notes)
+    made = json.loads(as_json(found, beside=beside))["sensitivity"]["ndcg@10"]["a"]
+    assert (made["low"], made["high"], made["tie_high"]) == (0.61, 0.72, 0.633)
+
+
+def test_several_pairs_and_systems_are_counted() -> None:
+    found = sy.compare(scores_of(drawn(3), measures="recall(min_gain=2)@10"))
+    beside = with_sensitivity(
+        low=[0.61, 0.65, 0.6], high=[0.72, 0.8, 0.7], tie_low=[0.6, 0.6, 0.6], tie_high=[0.62, 0.64, 0.6],
+        measure="recall(min_gain=2)@10",
+    )  # fmt: skip
+    notes = only(found, beside=beside).notes
+    assert any(
+        "the bounds of 3 of 3 pairs of systems overlap, such as b (0.650–0.800) and a (" in note for note in notes
+    )
+    assert any("of b by 0.040" in note and note.endswith("So they could for 1 more system.") for note in notes)
+    assert any("as in recall(min_gain=2,ties=average)@10." in note for note in notes)
+
+
+def test_averaged_ties_are_not_warned_of() -> None:
+    measure = "ndcg(ties=average)@10"
+    beside = with_sensitivity(low=[0.6, 0.8], high=[0.6, 0.8], tie_low=[0.5, 0.7], tie_high=[0.7, 0.9], measure=measure)
+    notes = only(sy.compare(scores_of(drawn(2), measures=measure)), beside=beside).notes
+    assert not any("Ties" in note for note in notes)
+
+
+def test_nothing_is_said_where_nothing_could_move() -> None:
+    beside = with_sensitivity(low=[0.6, 0.8], high=[0.7, 0.9], tie_low=[0.6, 0.8], tie_high=[0.6, 0.805])
+    notes = only(sy.compare(scores_of(drawn(2), measures="ndcg@10")), beside=beside).notes
+    assert not any("judged" in note or "Ties" in note for note in notes)
+
+
+def segmented(*, m: int = 1, s: int = 2) -> sy.Comparison:
+    parts = {"en": np.arange(30) < 20, UNTAGGED: np.arange(30) >= 29}
+    return sy.compare(scores_of(drawn(s, m=m)), test="t", segments=parts)
+
+
+def test_segments_have_sheets_of_their_own() -> None:
+    found = segmented(m=2)
+    made = list(sheets(found, EN, beside=Beside(by="tag")))
+    assert [sheet.header[0] for sheet in made] == ["map", "mrr", "map by tag", "mrr by tag"]
+    assert [row[:2] for row in made[2].rows] == [["en", "20"], ["(untagged)", "1"]]
+    assert made[2].rows[1][2:] == [*made[2].rows[1][2:3], "–", "–", made[2].rows[1][5], "–", "no test"]
+    assert made[2].notes == [
+        "Segments: Paired t tests, two-sided, level 0.05; correction of their own: Benjamini–Hochberg, over 4 "
+        "comparisons: 1 with the baseline by each of 2 measures in each of 2 segments. A find in one segment is a "
+        "question for the next experiment.",
+        "A question may have several tags.",
+        "No test: a single question, or differences that are all equal.",
+    ]
+    several = list(sheets(segmented(s=3), EN, beside=Beside(by="language")))[1]
+    assert {row[0] for row in several.rows} >= {"English · b", "English · c"}
+
+
+def test_segments_in_json_and_csv() -> None:
+    found = segmented()
+    made = json.loads(as_json(found, beside=Beside(by="tag")))["segments"]
+    assert (made["by"], made["test"], made["correction"]) == ("tag", "t", "bh")
+    assert made["family"] == "2 comparisons: 1 with the baseline in each of 2 segments"
+    (of_en,) = [row for row in made["parts"]["en"]["measures"]["map"]["systems"] if row["system"] == "b"]
+    (row,) = [row for row in found.segments["en"].rows["map"] if row.system == "b"]
+    assert (of_en["p"], of_en["adjusted"]) == (row.p, row.adjusted)
+    lines = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert [line["segment"] for line in lines] == ["", "", "en", "en", UNTAGGED, UNTAGGED]
+
+
+def test_lengths_are_told() -> None:
+    bounds = {"en": {"short": (1, 4), "long": (7, 9)}, "zh": {"medium": (5, 5)}}
+    made = list(sheets(segmented(), EN, beside=Beside(by="length", bounds=bounds)))[1]
+    assert made.notes[1] == (
+        "Length in tokens (of Chinese, pairs of adjoining characters), by thirds of the questions of each language: "
+        "English short 1 to 4, long 7 to 9; Chinese medium 5 to 5."
+    )
+
+
+def test_nothing_from_outside_reaches_the_terminal_as_a_command() -> None:
+    found = sy.compare(scores_of(drawn(2), systems=["\x1b[31ma\x07", "b\nc\x9b2J"]))
+    for format in ("table", "markdown", "latex"):
+        text = SHEET_FORMATS[format](only(found))
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert "␛[31ma␇" in SHEET_FORMATS["table"](only(found))
+
+
+# What stands in a Chinese report as it is: names of systems, measures and methods, and numbers.
+AS_IT_IS = re.compile(
+    r"\b(?:a|b|c|d|en|map|mrr|ndcg@10|judged@10|ties=average|ndcg\(ties=average\)@10|p|t|Holm|Bonferroni|Benjamini|"
+    r"Hochberg|Tukey|HSD|Wilcoxon|Hedges|g|Kendall|tau|tau_AP|RBO|family-wise)\b"
+)
+
+
+@pytest.mark.parametrize("test", ["t", "randomization", "wilcoxon", "sign", "tukey"])
+def test_no_english_in_chinese(test: str) -> None:
+    values = drawn(4, m=2)
+    values[1, 1, 3] = np.nan
+    values[2] = values[0]
+    parts = {"en": np.arange(30) < 20, "zh": np.arange(30) >= 29}
+    scores = dataclasses.replace(scores_of(values), measures=[sy.parse("ndcg@10"), sy.parse("mrr")])
+    found = sy.compare(scores, test=test, margin=0.02, segments=parts)
+    one = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.6, 0.6], tie_high=[0.62, 0.64])
+    beside = dataclasses.replace(one, by="language", bounds={"en": {"short": (1, 2)}, "zh": {"long": (3, 4)}})
+    (of_ndcg, *_), segments = (
+        list(sheets(found, ZH, beside=dataclasses.replace(beside, sensitivity=None), marks=True)),
+        (list(sheets(found, ZH, beside=dataclasses.replace(beside, sensitivity=None)))[2:]),
+    )
+    pair = sy.compare(scores_of(drawn(2), measures="ndcg@10"))
+    (warned,) = sheets(pair, ZH, beside=dataclasses.replace(beside, by=None))
+    for sheet in (of_ndcg, warned, *segments):
+        texts = [*sheet.header, *(cell for row in sheet.rows for cell in row), *sheet.notes]
+        left = [text for text in texts if re.search("[A-Za-z]", AS_IT_IS.sub("", text))]
+        assert left == []
+
+
+@pytest.mark.parametrize(("d", "margin", "verdict", "not_worse"), VERDICTS)
+def test_verdicts_in_chinese(d: list[float], margin: float | None, verdict: str, not_worse: bool | None) -> None:
+    base = np.full(len(d), 0.5)
+    found = sy.compare(scores_of([base, base + d]), margin=margin)
+    for row in found.rows["map"]:
+        assert not re.search("[A-Za-z]", verdict_text(row, found, ZH))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_chinese_table_fits(width: int) -> None:
+    from rich.cells import cell_len
+
+    found = segmented(m=2)
+    for sheet in sheets(found, ZH, beside=Beside(by="tag")):
+        assert max(map(cell_len, SHEET_FORMATS["table"](sheet, width=width).splitlines())) <= width

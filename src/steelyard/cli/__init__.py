@@ -11,6 +11,7 @@ def main() -> None:
     """Run the command line; what a user did wrong ends with one line and exit status 2."""
     from steelyard.cli.app import app
     from steelyard.errors import SteelyardError
+    from steelyard.report.visible import visible
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -18,7 +19,8 @@ def main() -> None:
     try:
         app(prog_name="steelyard")
     except SteelyardError as error:
-        print(f"steelyard: {error}", file=sys.stderr)
+        # Messages quote names and values of files, which must not reach the terminal as commands.
+        print(f"steelyard: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python must not complain of it at exit.

@@ -3,47 +3,110 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+
+from steelyard.changes import changes
 from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
-from steelyard.comparison import compare
+from steelyard.comparison import Comparison, compare
 from steelyard.errors import InputError
-from steelyard.evaluation import evaluate
+from steelyard.evaluation import weigh
 from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.comparing import as_csv, as_json, sheets
+from steelyard.report.changing import changes_sheets, changes_text
+from steelyard.report.comparing import Beside, as_csv, as_json, sheets
 from steelyard.report.formats import SHEET_FORMATS, format_of
+from steelyard.report.language import Language, language
+from steelyard.run_folder import is_run_folder, read_run_folder
+from steelyard.scores import Scores
+from steelyard.segments import length_bounds, segments
+from steelyard.sensitivity import sensitivity
+from steelyard.settings_diff import SettingsDiff, settings_diff
+from steelyard.weighing import Weighing
 
 MEASURES = ("ndcg@10",)
+_FORMATS = (*SHEET_FORMATS, "json", "csv")
+_WIDE = 120
+"""Columns from which on a table has room for the relative change."""
+
+_IN_LATEX = str.maketrans({"<": "$<$", ">": "$>$", "≥": r"$\geq$", "†": r"$^{\dagger}$", "‡": r"$^{\ddagger}$"})
+"""What pdfLaTeX does not know, or prints as something else."""
 
 
 def run(
     truth: str, runs: list[str], measures: list[str], *, baseline: str | None, test: str | None,
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
-    seed: int, min_gain: float | None, rule: str, fold: str | None, corpus: str | None,
+    seed: int, min_gain: float | None, rule: str, fold: str | None, corpus: str | None, segment: str | None = None,
+    movers: int | None = None, queries: str | None = None, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
-    if [truth, *runs].count("-") > 1:
+    given = [truth, *runs, *([queries] if queries else [])]
+    if given.count("-") > 1:
         raise InputError("standard input (-) can be given once only")
-    refuse_overwriting(output or "-", [truth, *runs])
-    scores = evaluate(
-        truth, runs, measures or MEASURES, min_gain=min_gain, missing="skip", seed=seed, rule=rule,
-        steps=fold.split(",") if fold is not None else None, corpus=None if corpus is None else corpus_of(corpus),
+    words, format = language(lang), format_of(output, format)
+    if format not in _FORMATS:
+        raise InputError(f"a comparison cannot be written as {format}; choose table, markdown, latex, csv or json")
+    if movers and format in ("csv", "latex"):
+        raise InputError(f"--movers: rankings are not written as {format}; choose table, markdown or json")
+    refuse_overwriting(output or "-", given)
+    weighing = weigh(
+        truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None,
+        corpus=None if corpus is None else corpus_of(corpus), queries=queries,
     )  # fmt: skip
+    scores = weighing.scores(measures or MEASURES, min_gain=min_gain, missing="skip", seed=seed)
+    parts = None if segment is None else segments(weighing.questions, scores.query_ids, segment)
     found = compare(
         scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, strict=strict,
-        seed=seed,
+        seed=seed, segments=parts,
     )  # fmt: skip
-    format = format_of(output, format)
+    n_movers = movers if movers is not None else int(len(runs) == 2 and format == "table")
+    beside = _beside(weighing, scores, found, runs, segment, n_movers)
     if format == "json":
-        text = as_json(found)
+        text = as_json(found, beside=beside)
     elif format == "csv":
         text = as_csv(found)
-    elif format in SHEET_FORMATS:
-        on_screen = format == "table" and output is None
-        view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
-        text = "\n".join(SHEET_FORMATS[format](sheet, **view) for sheet in sheets(found))
     else:
-        raise InputError(f"a comparison cannot be written as {format}; choose table, markdown, latex, csv or json")
+        text = _sheets(found, beside, words, format, on_screen=format == "table" and output is None)
     write_text(output or "-", text)
+
+
+def _beside(
+    weighing: Weighing, scores: Scores, found: Comparison, runs: Sequence[str], segment: str | None, n_movers: int
+) -> Beside:
+    common = ~np.isnan(scores.values).any(axis=0, keepdims=True)
+    return Beside(
+        sensitivity=sensitivity(
+            scores.systems, weighing.alignments, scores.measures, kept=np.broadcast_to(common, scores.values.shape)
+        ),
+        labelled=any(report is None for report in scores.gold),
+        changes=changes(
+            weighing, scores, baseline=found.baseline, n=n_movers,
+            systems=[row.system for row in next(iter(found.rows.values())) if row.verdict != "baseline"],
+        ) if n_movers else (),
+        settings=_settings(runs, weighing.systems, found.baseline),
+        by=segment,
+        bounds=length_bounds(weighing.questions, scores.query_ids) if segment == "length" else None,
+    )  # fmt: skip
+
+
+def _settings(runs: Sequence[str], systems: Sequence[str], baseline: str) -> SettingsDiff | None:
+    """Where the configurations of run folders part, the baseline's first; None for fewer than two of them."""
+    folders = {name: read_run_folder(path) for path, name in zip(runs, systems, strict=True) if is_run_folder(path)}
+    ordered = dict(sorted(folders.items(), key=lambda item: item[0] != baseline))
+    return settings_diff(ordered) if len(ordered) > 1 else None
+
+
+def _sheets(found: Comparison, beside: Beside, words: Language, format: str, *, on_screen: bool) -> str:
+    width, colour = (terminal_width(), sys.stdout.isatty()) if on_screen else (None, False)
+    relative = format == "markdown" or (format == "table" and (width is None or width >= _WIDE))
+    made = list(sheets(found, words, beside=beside, relative=relative, marks=format == "latex"))
+    if format == "markdown":
+        made += [sheet for each in beside.changes for sheet in changes_sheets(each, words)]
+    if format != "table":
+        return "\n".join(
+            SHEET_FORMATS[format](sheet).translate(_IN_LATEX if format == "latex" else {}) for sheet in made
+        )
+    tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in made]
+    return "\n".join([*tables, *(changes_text(each, words, width=width) for each in beside.changes)])

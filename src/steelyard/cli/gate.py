@@ -12,13 +12,14 @@ from typing import Any
 
 from steelyard.cli.terminal import terminal_width
 from steelyard.diagnose.gating import gate
-from steelyard.diagnose.profiles import Profile, near
+from steelyard.diagnose.profiles import Profile
 from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, evaluate
 from steelyard.io.json_files import json_lines
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.measures import Measure
+from steelyard.nearest import nearest
 from steelyard.report.gating import gate_markdown, gate_text
 from steelyard.report.junit import junit as as_junit
 from steelyard.report.language import language
@@ -101,7 +102,7 @@ def baseline_of(named: str | None, scores: Scores, *, truth: str | None = None) 
     if named is None or named in scores.systems:
         return named
     if not os.path.exists(named):
-        raise InputError(f"{named}: is neither a system of the scores ({near(named, scores.systems)}) nor a file")
+        raise InputError(f"{named}: is neither a system of the scores ({nearest(named, scores.systems)}) nor a file")
     return scores_at(named, measures=scores.measures, truth=truth)
 
 

@@ -10,10 +10,11 @@ from typing import Literal
 import numpy as np
 
 from steelyard.arrays import Floats
-from steelyard.diagnose.profiles import Better, Profile, near
+from steelyard.diagnose.profiles import Better, Profile
 from steelyard.diagnose.ratings import Known, Latencies, Measured, measured, reaches
 from steelyard.errors import InputError
 from steelyard.measures import Measure
+from steelyard.nearest import nearest
 from steelyard.scores import LEVEL, Scores
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
@@ -228,7 +229,7 @@ def _baseline(scores: Scores, baseline: Scores | str | None) -> tuple[Scores | N
         return None, None
     if isinstance(baseline, str):
         if baseline not in scores.systems:
-            raise InputError(f"no system is called {baseline!r}; {near(baseline, scores.systems)}")
+            raise InputError(f"no system is called {baseline!r}; {nearest(baseline, scores.systems)}")
         return scores, baseline
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
@@ -237,7 +238,7 @@ def _chosen(scores: Scores, system: str | None, baseline: str | None) -> list[st
     """The systems to judge."""
     if system is not None:
         if system not in scores.systems:
-            raise InputError(f"no system is called {system!r}; {near(system, scores.systems)}")
+            raise InputError(f"no system is called {system!r}; {nearest(system, scores.systems)}")
         if system == baseline:
             raise InputError(f"{system} is the baseline itself; name another baseline, or another system")
         return [system]
@@ -255,7 +256,7 @@ def _wanted(profile: Profile | None, level: str | None) -> str | None:
     if profile is None:
         raise InputError(f"level {level!r} is one of a profile's; name the profile")
     if level not in levels:
-        raise InputError(f"profile {profile.name} has no level {level!r}; {near(level, levels)}")
+        raise InputError(f"profile {profile.name} has no level {level!r}; {nearest(level, levels)}")
     return level
 
 

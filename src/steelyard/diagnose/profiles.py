@@ -26,7 +26,6 @@ The shipped profiles lie beside this module, in standards/.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import tomllib
@@ -40,6 +39,7 @@ from typing import Any, Literal
 
 from steelyard.errors import InputError, MeasureError
 from steelyard.measures import Measure, make, parse
+from steelyard.nearest import nearest
 
 Better = Literal["higher", "lower"]
 
@@ -48,7 +48,6 @@ _MEASURE_KEYS = ("better", "levels", "advice", "given")
 _RELATIVE_KEYS = ("measure", "least")
 _ANY_K = "@k"
 _LANGUAGES = ("en", "zh")
-_LISTED = 10
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _PERCENTILE = re.compile(r"latency_ms_p([1-9]\d?)")
 _POSITION = re.compile(r" *\(at line (\d+), column (\d+)\)")
@@ -123,7 +122,7 @@ class Profile:
         path = Path(source)
         if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
             raise InputError(
-                f"no profile is called {str(source)!r}, and there is no such file; {near(str(source), profiles())}"
+                f"no profile is called {str(source)!r}, and there is no such file; {nearest(str(source), profiles())}"
             )
         try:
             return _Reader(str(source), path.read_bytes().decode("utf-8-sig")).profile(path.stem)
@@ -196,18 +195,6 @@ def _any_k(measure: Measure) -> str:
     return str(Measure(measure.name, None, measure.params)) + _ANY_K
 
 
-def near(name: str, known: Sequence[str]) -> str:
-    """What may have been meant by a name that is unknown.
-
-    >>> near("fack", ["faq", "enterprise"]), near("x", ["faq", "enterprise"])
-    ('did you mean faq?', 'there are faq, enterprise')
-    """
-    if found := difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5):
-        return f"did you mean {found[0]}?"
-    more = f", ... ({len(known)} in all)" if len(known) > _LISTED else ""
-    return f"there are {', '.join(known[:_LISTED]) or 'none'}{more}"
-
-
 class _Reader:
     """One file on its way to a Profile; knows where each key stands."""
 
@@ -272,7 +259,7 @@ class _Reader:
             raise self.error('there are no names of levels; expected levels = ["fair", "good"] at the top', *path)
         for name, number in found.items():
             if name not in names:
-                raise self.error(f"there is no level {name!r}; {near(name, names)}", *path, name)
+                raise self.error(f"there is no level {name!r}; {nearest(name, names)}", *path, name)
             if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
                 raise self.error(f"level {name} must be a number, not {number!r}", *path, name)
         ordered = {name: float(found[name]) for name in names if name in found}
@@ -348,7 +335,7 @@ class _Reader:
         for key in table:
             if key not in keys:
                 place = f" in {'.'.join(path)}" if path else ""
-                raise self.error(f"there is no key {key!r}{place}; {near(key, keys)}", *path, key)
+                raise self.error(f"there is no key {key!r}{place}; {nearest(key, keys)}", *path, key)
 
     def error(self, fact: str, *path: str) -> InputError:
         line = line_of(self.text, path)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.diagnose.profiles import Better, Profile, Standard, near
+from steelyard.diagnose.profiles import Better, Profile, Standard
 from steelyard.errors import InputError
+from steelyard.nearest import nearest
 from steelyard.scores import Scores
 from steelyard.stats.percentiles import percentile_interval
 from steelyard.stats.samples import ROUNDING
@@ -123,7 +124,7 @@ def _checked(profile: Profile, known: Known) -> Known:
     given = [name for name, standard in profile.standards.items() if standard.given]
     for name, number in known.items():
         if name not in given:
-            what = near(name, given) if given else "it asks for no number"
+            what = nearest(name, given) if given else "it asks for no number"
             raise InputError(f"profile {profile.name} has no levels for a number {name!r}; {what}")
         if not math.isfinite(number):
             raise InputError(f"{name} is {number}, expected a finite number")

@@ -150,4 +150,4 @@ def _acceleration(sums: Floats, sizes: Floats | None, mean: float) -> float:
         return 0.0
     # Powers of very small numbers would vanish.  Skewness has no unit, so any will do; a power of two rounds nothing.
     away = np.ldexp(away, -int(np.frexp(largest)[1]))
-    return float((away**3).sum()) / (6 * float((away**2).sum()) ** 1.5)
+    return float((away**3).sum() / (6 * (away**2).sum() ** 1.5))

@@ -1,0 +1,217 @@
+"""What changed between systems, for a reader: rankings side by side, and settings that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from steelyard.changes import Changes, Listed, Mover
+from steelyard.report.language import Language
+from steelyard.report.sheet import Sheet, number
+from steelyard.report.visible import visible
+from steelyard.report.wrapping import wrapped
+from steelyard.settings_diff import SettingsDiff
+
+_TOP, _ROWS = 10, 20
+"""Ranks that are always shown; rows that are shown where labelled documents stand further down."""
+
+_WIDTH, _NARROWEST = 100, 40
+_LONGEST = 40
+_ELLIPSIS = "…"
+
+
+def settings_sheet(found: SettingsDiff, lang: Language) -> Sheet | None:
+    """A row a setting or version that differs, a column a system; what differs from the first one in bold."""
+    rows = [[name, *map(_setting, values)] for name, values in found.settings.items()]
+    rows += [
+        [lang("compare.settings.version", name=name), *map(_setting, values)] for name, values in found.versions.items()
+    ]
+    if not rows:
+        return None
+    different = {(r, c) for r, row in enumerate(rows) for c in range(2, len(row)) if row[c] != row[1]}
+    return Sheet([lang("compare.head.setting"), *found.systems], rows, different)
+
+
+def settings_notes(found: SettingsDiff, lang: Language) -> Iterator[str]:
+    """Inputs that differ, or that nothing does."""
+    yield from (lang(f"compare.settings.{name}") for name in found.inputs)
+    if found.same:
+        yield lang("compare.settings.none", listed=lang.listed(list(found.systems)))
+
+
+def _setting(value: str | None) -> str:
+    return "–" if value is None else middle_cut(value.replace("\n", " "), _LONGEST)
+
+
+def settings_json(found: SettingsDiff) -> dict[str, Any]:
+    """All that differs, by system."""
+
+    def by_system(table: dict[str, tuple[str | None, ...]]) -> dict[str, Any]:
+        return {name: dict(zip(found.systems, values, strict=True)) for name, values in table.items()}
+
+    return {
+        "systems": list(found.systems),
+        "settings": by_system(dict(found.settings)),
+        "versions": by_system(dict(found.versions)),
+        "inputs": list(found.inputs),
+    }
+
+
+def changes_json(found: Changes) -> dict[str, Any]:
+    """All of it; lists with their gains, null where a document has no label."""
+    made = asdict(found)
+    return made if found.n else made | {"overlap": None, "rbo": None}
+
+
+def changes_text(found: Changes, lang: Language, *, width: int | None = None) -> str:
+    """For a terminal: how far lists agree, then each question that moved with both rankings side by side."""
+    width = max(_NARROWEST, min(width or _WIDTH, _WIDTH))
+    lines = wrapped(_agreement(found, lang), width)
+    if found.same_chunks is False:
+        lines += wrapped(lang("compare.changes.chunks"), width)
+    for key, mover in _movers(found):
+        lines += ["", *_side_by_side(key, mover, found, lang, width)]
+    lines += ["", *wrapped(lang("compare.changes.legend"), width)] if found.gained or found.lost else []
+    if not found.gained and not found.lost:
+        lines += wrapped(lang("compare.changes.nothing", measure=found.measure), width)
+    return "\n".join(lines) + "\n"
+
+
+def changes_sheets(found: Changes, lang: Language) -> Iterator[Sheet]:
+    """The same as sheets, one a question, for Markdown."""
+    for position, (key, mover) in enumerate(_movers(found)):
+        rows = [
+            [rank, first.strip(), second.strip(), changed] for rank, first, second, changed in _rows(mover, found, lang)
+        ]
+        asked = [] if mover.query is None else [one_line(mover.query)]
+        notes = [f"{_heading(key, mover, found, lang)}", *asked, lang("compare.changes.legend")]
+        header = [lang("compare.head.rank"), found.baseline, found.system, lang("compare.changes.was")]
+        more = [_agreement(found, lang)] if position == 0 else []
+        more += [lang("compare.changes.chunks")] if position == 0 and found.same_chunks is False else []
+        yield Sheet(
+            [one_line(text) for text in header],
+            rows, set(), [one_line(note) for note in [*notes, *more]],
+        )  # fmt: skip
+
+
+def _agreement(found: Changes, lang: Language) -> str:
+    shares = {
+        name: f"{value:.2f}" if found.n else "–" for name, value in (("overlap", found.overlap), ("rbo", found.rbo))
+    }
+    return one_line(
+        lang("compare.changes.lists", baseline=found.baseline, system=found.system, k=found.k, n=found.n,
+             same=found.n_same, **shares)
+    )  # fmt: skip
+
+
+def _movers(found: Changes) -> Iterator[tuple[str, Mover]]:
+    yield from (("gained", mover) for mover in found.gained)
+    yield from (("lost", mover) for mover in found.lost)
+
+
+def _heading(key: str, mover: Mover, found: Changes, lang: Language) -> str:
+    values = lang(
+        "compare.changes.values", measure=found.measure, before=number(mover.before), after=number(mover.after),
+        difference=f"{mover.difference:+.4f}",
+    )  # fmt: skip
+    return one_line(f"{lang(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
+
+
+def _side_by_side(key: str, mover: Mover, found: Changes, lang: Language, width: int) -> Iterator[str]:
+    yield end_cut(_heading(key, mover, found, lang), width)
+    if mover.query is not None:
+        yield end_cut(one_line(mover.query), width)
+    header = [lang("compare.head.rank"), found.baseline, found.system, lang("compare.changes.was")]
+    rows = [[one_line(cell) for cell in header], *_rows(mover, found, lang)]
+    rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
+    each = (width - rank - changed - 6) // 2
+    for r, row in enumerate(rows):
+        ids = [
+            _padded(middle_cut(cell, each), each) for cell in ((f"  {row[1]}", f"  {row[2]}") if r == 0 else row[1:3])
+        ]
+        yield f"{' ' * (rank - _cells(row[0]))}{row[0]}  {ids[0]}  {ids[1]}  {row[3]}".rstrip()
+
+
+def _rows(mover: Mover, found: Changes, lang: Language) -> Iterator[list[str]]:
+    """rank, entry of the baseline, entry of the system, what changed; the first ranks and labelled ones below."""
+    gone, new = set(mover.change.left), set(mover.change.entered)
+    moved = {each.doc_id: each.before for each in mover.change.moved}
+    shown = 0
+    for rank in _ranks(mover):
+        if rank > shown + 1:
+            yield [_ELLIPSIS, "", "", ""]
+        shown = rank
+        one, two = (_at(listed, rank) for listed in (mover.first, mover.second))
+        changed = ""
+        if two is not None and two.doc_id in new:
+            changed = lang("compare.changes.entered")
+        elif two is not None and two.doc_id in moved:
+            changed = lang("compare.changes.moved", rank=moved[two.doc_id])
+        yield [str(rank), _entry(one, gone, "-"), _entry(two, new, "+"), changed]
+
+
+def _ranks(mover: Mover) -> list[int]:
+    """The first ranks, then those further down where either list has something relevant."""
+    deepest = max(len(mover.first), len(mover.second))
+    entries = {rank: (_at(mover.first, rank), _at(mover.second, rank)) for rank in range(_TOP + 1, deepest + 1)}
+    below = [rank for rank, both in entries.items() if any(entry and (entry.gain or 0) > 0 for entry in both)]
+    return [*range(1, min(_TOP, deepest) + 1), *below][:_ROWS]
+
+
+def _at(listed: Sequence[Listed], rank: int) -> Listed | None:
+    return listed[rank - 1] if rank <= len(listed) else None
+
+
+def _entry(entry: Listed | None, marked: set[str], mark: str) -> str:
+    if entry is None:
+        return "  –"
+    gain = "" if entry.gain is None else f" ({entry.gain:g})"
+    return f"{mark if entry.doc_id in marked else ' '} {one_line(entry.doc_id)}{gain}"
+
+
+def one_line(text: str) -> str:
+    """Fit for a line of a terminal: what a text from outside holds can neither move the cursor nor break the line.
+
+    >>> one_line("a\\x1b[31m\\nb")
+    'a␛[31m b'
+    """
+    return visible(text).replace("\n", " ").replace("\t", " ")
+
+
+def _cells(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _cells(text))
+
+
+def end_cut(text: str, width: int) -> str:
+    """The text in this many columns of a terminal at most, cut at its end."""
+    return text if _cells(text) <= width else _first(text, width - 1) + _ELLIPSIS
+
+
+def middle_cut(text: str, width: int) -> str:
+    """The text in this many columns of a terminal at most, cut in its middle: ends of ids tell most.
+
+    >>> middle_cut("documents/en-tents-and-camping.md#12", 20)
+    'documents/…ing.md#12'
+    """
+    if _cells(text) <= width:
+        return text
+    head = _first(text, width // 2)
+    tail = _first(text[::-1], width - 1 - _cells(head))[::-1]
+    return head + _ELLIPSIS + tail
+
+
+def _first(text: str, width: int) -> str:
+    """As many characters as fit."""
+    used = 0
+    for place, character in enumerate(text):
+        used += _cells(character)
+        if used > width:
+            return text[:place]
+    return text
