@@ -56,6 +56,7 @@ class Weighed:
     """All pipelines over one chunking.
 
     found   system -> its passages, best first;   values   system -> column of the table -> value
+    weighing  the same by quotes, for the report
     """
 
     name: str
@@ -63,6 +64,7 @@ class Weighed:
     gold: Gold
     found: Mapping[str, Sequence[sy.Passage]]
     values: Mapping[str, Mapping[str, float]]
+    weighing: sy.Weighing
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,24 @@ def main() -> None:
     print_title("Against the published result")
     for paragraph in comparison(weighed):
         print_paragraph(paragraph)
+    write_reports(weighed[0], asked.cache.parent)
     if model is None:
         print_paragraph(
             "The rows of dense retrieval are left out: no model was named or found. Name one with --model FOLDER, a "
             "folder that sentence-transformers can load (pip install 'steelyard[models]')."
         )
+
+
+def write_reports(weighed: Weighed, folder: Path) -> None:
+    """The first table as a page with every chunk and the gold in it, in English and Chinese; or what to install."""
+    report = sy.Report.of(weighed.weighing, [f"{measure}@{K}" for measure in BY_QUOTE.values()], k=K)
+    try:
+        for lang in ("en", "zh"):
+            report.write(folder / f"report.{lang}.html", lang=lang)
+    except sy.MissingExtraError as error:
+        print_paragraph(f"No report is written: {error}")
+    else:
+        print_paragraph(f"{weighed.name!r}, with every chunk and the gold marked in it: {folder / 'report.en.html'}")
 
 
 def arguments() -> argparse.Namespace:
@@ -188,10 +203,11 @@ def weigh(name: str, text: str, chunk: dict[str, Any], gold: Gold, model: str | 
     chunks = pipeline.chunks
     values: dict[str, dict[str, float]] = {system: {} for system in found}
     for questions, columns in ((gold.as_texts(), BY_TEXT), (gold.as_quotes(), BY_QUOTE)):
-        scores = sy.evaluate(questions, outputs, [f"{measure}@{K}" for measure in columns.values()], corpus=chunks)
+        weighing = sy.weigh(questions, outputs, corpus=chunks)
+        scores = weighing.scores([f"{measure}@{K}" for measure in columns.values()])
         for system, means in zip(scores.systems, scores.means.tolist(), strict=True):
             values[system] |= dict(zip(columns, means, strict=True))
-    return Weighed(name, chunks, located(text, gold.query, gold.passages), found, values)
+    return Weighed(name, chunks, located(text, gold.query, gold.passages), found, values, weighing)
 
 
 def item(passage: sy.Passage) -> dict[str, Any]:

@@ -30,13 +30,27 @@ def main() -> None:
         sys.exit(f"{asked.data}: is no BEIR folder; README.md says what belongs there. Name it with --data")
     questions = sy.Questions.read(asked.data)
     runs = [pipeline.run(questions, asked.output / pipeline.name, progress=say) for pipeline in pipelines(asked)]
-    scores = sy.evaluate(questions, [made.path for made in runs], MEASURES)
+    weighing = sy.weigh(questions, [made.path for made in runs])
+    scores = weighing.scores(MEASURES)
     counts = runs[0].manifest["counts"]
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
     print_table(scores)
     print(f"In brackets: 95 % intervals, BCa bootstrap over the questions, seed {scores.seed}.\n")
     print_words_against_bigrams(scores, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
+    write_reports(weighing, asked.output)
+
+
+def write_reports(weighing: sy.Weighing, folder: Path) -> None:
+    """The whole report as a page, in English and in Chinese; or what to install for it."""
+    report = sy.Report.of(weighing, MEASURES)
+    try:
+        for lang in ("en", "zh"):
+            report.write(folder / f"report.{lang}.html", lang=lang)
+    except sy.MissingExtraError as error:
+        print(f"\nNo report is written: {error}")
+    else:
+        print(f"\nReports: {folder / 'report.en.html'}\n         {folder / 'report.zh.html'}")
 
 
 def arguments() -> argparse.Namespace:

@@ -10,9 +10,10 @@ from steelyard._version import __version__
 if TYPE_CHECKING:
     from steelyard.comparison import Comparison, compare
     from steelyard.corpus import Chunks, Document, Passage
-    from steelyard.diagnose.gating import Gate, gate
-    from steelyard.diagnose.profiles import Profile
-    from steelyard.diagnose.ratings import Rating, rate
+    from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
+    from steelyard.diagnosis.gating import Gate, gate
+    from steelyard.diagnosis.profiles import Profile
+    from steelyard.diagnosis.ratings import Rating, rate
     from steelyard.errors import (
         DuplicateError,
         InputError,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from steelyard.rag.loading import load
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
+    from steelyard.report.contents import Report
     from steelyard.run import Run
     from steelyard.scores import Scores
     from steelyard.truth import Truth
@@ -60,9 +62,10 @@ _HOMES = {
     "corpus": "Chunks Document Passage",
     "errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
     "SteelyardError UnknownMeasureError",
-    "diagnose.gating": "Gate gate",
-    "diagnose.profiles": "Profile",
-    "diagnose.ratings": "Rating rate",
+    "diagnosis.diagnosing": "Diagnosis diagnose",
+    "diagnosis.gating": "Gate gate",
+    "diagnosis.profiles": "Profile",
+    "diagnosis.ratings": "Rating rate",
     "evaluation": "evaluate weigh",
     "evidence.outputs": "Outputs",
     "evidence.questions": "Questions",
@@ -72,6 +75,7 @@ _HOMES = {
     "rag.loading": "load",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
+    "report.contents": "Report",
     "run": "Run",
     "scores": "Scores",
     "truth": "Truth",
@@ -84,6 +88,7 @@ __all__ = [
     "Chunks",
     "Comparison",
     "Corpus",
+    "Diagnosis",
     "Document",
     "DuplicateError",
     "Gate",
@@ -99,6 +104,7 @@ __all__ = [
     "Profile",
     "Questions",
     "Rating",
+    "Report",
     "Run",
     "Scores",
     "StageError",
@@ -111,6 +117,7 @@ __all__ = [
     "compare",
     "dcg",
     "definitions",
+    "diagnose",
     "err",
     "evaluate",
     "f",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from steelyard.diagnose.gating import Gate
-    from steelyard.diagnose.profiles import Profile
+    from steelyard.diagnosis.gating import Gate
+    from steelyard.diagnosis.profiles import Profile
     from steelyard.scores import Scores
 
 
@@ -28,13 +28,13 @@ def judge(scores: Scores | str | Path, profile: Profile | str | None = None, **o
     """Judge as `steelyard gate` does, and give back what was found.
 
     scores    Scores, a JSON of scores, or a run folder, whose latencies then count too
-    profile   of `steelyard.diagnose.profiles`, or its name or path
-    options   those of `steelyard.diagnose.gating.gate`: level, baseline, margin, max_failed, ...; baseline may be a
+    profile   of `steelyard.diagnosis.profiles`, or its name or path
+    options   those of `steelyard.diagnosis.gating.gate`: level, baseline, margin, max_failed, ...; baseline may be a
               path; truth names the questions of a run folder that cannot tell them
     """
     from steelyard.cli.gate import baseline_of, latencies_at, scores_at
-    from steelyard.diagnose.gating import gate
-    from steelyard.diagnose.profiles import Profile
+    from steelyard.diagnosis.gating import gate
+    from steelyard.diagnosis.profiles import Profile
 
     if isinstance(profile, str):
         profile = Profile.read(profile)

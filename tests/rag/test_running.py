@@ -42,7 +42,7 @@ def test_a_run_folder_holds_everything(folder: Path) -> None:
     written = lines(folder)
     assert [line["qid"] for line in written] == ["q1", "q2", "q3"]
     first = written[0]
-    assert list(first) == ["qid", "query", "retrieved", "answer", "latency_ms"]
+    assert list(first) == ["qid", "query", "retrieved", "candidates", "answer", "latency_ms"]
     assert first["answer"] == "What slides along the beam? 3"
     assert set(first["latency_ms"]) == {"search", "generate", "total"}
     expected = pipeline.search(first["query"])

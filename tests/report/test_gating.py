@@ -7,11 +7,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from steelyard.diagnose.gating import EXIT_CODES, SHARES, Check, Gate, Reason, gate
-from steelyard.diagnose.profiles import Profile
+from steelyard.diagnosis.gating import EXIT_CODES, SHARES, Check, Gate, Reason, gate
+from steelyard.diagnosis.profiles import Profile
 from steelyard.report.gating import gate_markdown, gate_sheets, gate_text, heading, reason_text, wanted_text
 from steelyard.report.language import Language, language
-from tests.diagnose.stated import scores_of, stated
+from tests.diagnosis.stated import scores_of, stated
 
 EN, ZH = language("en"), language("zh")
 FINE = (0.9, 0.88, 0.92)

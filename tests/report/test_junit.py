@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.diagnose.gating import gate
+from steelyard.diagnosis.gating import gate
 from steelyard.report.junit import junit
 from steelyard.report.language import Language, language
-from tests.diagnose.stated import scores_of, stated
+from tests.diagnosis.stated import scores_of, stated
 
 EN, ZH = language("en"), language("zh")
 PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5": (0.9, 0.88, 0.92)}

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.diagnose.profiles import Profile, profiles
-from steelyard.diagnose.ratings import rate
+from steelyard.diagnosis.profiles import Profile, profiles
+from steelyard.diagnosis.ratings import rate
 from steelyard.report.formats import SHEET_FORMATS
 from steelyard.report.language import Language, language
 from steelyard.report.rating import interval_text, level_text, rating_sheets, rating_text, text_in
-from tests.diagnose.stated import scores_of, stated
+from tests.diagnosis.stated import scores_of, stated
 
 EN, ZH = language("en"), language("zh")
 FLAT = {"recall@5": (0.9, 0.9, 0.9), "mrr": (0.9, 0.9, 0.9), "precision@5": (0.9, 0.9, 0.9)}

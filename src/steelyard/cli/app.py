@@ -153,6 +153,17 @@ def compare(
     rule: Annotated[str, typer.Option(help="When a chunk holds a gold span.")] = "any",
     fold: Annotated[str | None, typer.Option(help="How texts are folded before they are compared.")] = None,
     corpus: Annotated[str | None, typer.Option(help="Where the chunks come from.")] = None,
+    segment: Annotated[
+        str | None, typer.Option(help="Compare by tag, language or length of the questions too.")
+    ] = None,
+    movers: Annotated[
+        int | None,
+        typer.Option(help="How many that gained and lost most to show, with both rankings; 1 for two runs."),
+    ] = None,
+    queries: Annotated[
+        str | None, typer.Option(help="Texts and tags of queries where the truth lacks them: JSONL, or id, tab, text.")
+    ] = None,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
 ) -> None:
     """Compare systems: is the difference real, and how large is it?"""
     from steelyard.cli.compare import run
@@ -160,7 +171,80 @@ def compare(
     run(
         truth, runs, measure or [], baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         strict=strict, format=format.value if format else None, output=output, seed=seed, min_gain=min_gain, rule=rule,
-        fold=fold, corpus=corpus,
+        fold=fold, corpus=corpus, segment=segment, movers=movers, queries=queries, lang=lang.value if lang else None,
+    )  # fmt: skip
+
+
+@app.command()
+def diagnose(
+    truth: Annotated[str, typer.Argument(help="Judged documents or questions, as for evaluate.")],
+    runs: Annotated[list[str], typer.Argument(help="One or several runs or run folders.")],
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Results that count as found (5).")] = None,
+    baseline: Annotated[str | None, typer.Option(help="What the others are held against; the first run.")] = None,
+    stage: Annotated[
+        list[str] | None,
+        typer.Option("--list", help="List the questions of a stage, e.g. not_retrieved; may be repeated."),
+    ] = None,
+    queries: Annotated[str | None, typer.Option(help="Texts and tags of queries where the truth lacks them.")] = None,
+    format: Annotated[Format | None, typer.Option("--format", "-f", help="table, markdown or json.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    min_gain: Annotated[float | None, typer.Option(help="Smallest gain that counts as relevant (1).")] = None,
+    rule: Annotated[str, typer.Option(help="When a chunk holds a gold span.")] = "any",
+    fold: Annotated[str | None, typer.Option(help="How texts are folded before they are compared.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Where the chunks come from.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
+) -> None:
+    """Where is the gold lost, what could be reached, and what to try?"""
+    from steelyard.cli.diagnose import run
+
+    run(
+        truth, runs, k=k, baseline=baseline, stages=stage or [], queries=queries, corpus=corpus, rule=rule, fold=fold,
+        min_gain=min_gain, format=format.value if format else None, output=output,
+        lang=lang.value if lang else None, seed=seed,
+    )  # fmt: skip
+
+
+@app.command()
+def report(
+    truth: Annotated[str, typer.Argument(help="Judged documents or questions, as for evaluate.")],
+    runs: Annotated[list[str], typer.Argument(help="One or several runs or run folders.")],
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated."),
+    ] = None,
+    charts: Annotated[Path | None, typer.Option(help="Write every chart as SVG and PNG into this folder.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="The first is the primary one; may be repeated.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option("--profile", "-p", help="Levels to rate by, and what they recommend: faq, … or a TOML.")
+    ] = "ratings",
+    baseline: Annotated[str | None, typer.Option(help="What the others are compared with; the first run.")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="t, randomization, wilcoxon or sign with the baseline; tukey for all pairs.")
+    ] = None,
+    correction: Annotated[str | None, typer.Option(help="holm (default), bonferroni, bh or none.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Largest loss that does not matter, e.g. 0.01.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Results that count as found; k of the first measure.")
+    ] = None,
+    queries: Annotated[str | None, typer.Option(help="Texts and tags of queries where the truth lacks them.")] = None,
+    min_gain: Annotated[float | None, typer.Option(help="Smallest gain that counts as relevant (1).")] = None,
+    rule: Annotated[str, typer.Option(help="When a chunk holds a gold span.")] = "any",
+    fold: Annotated[str | None, typer.Option(help="How texts are folded before they are compared.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Where the chunks come from.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of randomisation and bootstrap.")] = 0,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the report; that of the locale by default.")] = None,
+) -> None:
+    """All of it in one report: leaderboard, comparison, ratings, diagnosis, every question."""
+    from steelyard.cli.report import run
+
+    run(
+        truth, runs, measure or [], output=output or [], charts=charts, baseline=baseline, test=test,
+        correction=correction, margin=margin, alpha=alpha, profile=profile, k=k, min_gain=min_gain, queries=queries,
+        rule=rule, fold=fold, corpus=corpus, seed=seed, lang=lang.value if lang else None,
     )  # fmt: skip
 
 
@@ -263,13 +347,14 @@ def run(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Run folder (runs/NAME).")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a finished run in that folder.")] = False,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep chunks and vectors for the next run.")] = True,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
 ) -> None:
     """Run a retrieval pipeline, or a system of your own, over questions; and weigh it."""
     from steelyard.cli.run import run
 
     run(
         config, documents=documents, questions=questions, target=target, k=k, measures=measure or [], output=output,
-        overwrite=overwrite, cache=cache,
+        overwrite=overwrite, cache=cache, lang=lang.value if lang else None,
     )  # fmt: skip
 
 
@@ -286,13 +371,14 @@ def sweep(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace finished runs.")] = False,
     format: Annotated[Format | None, typer.Option("--format", "-f", help="How to write the table.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
 ) -> None:
     """Run a grid of pipelines and print one table."""
     from steelyard.cli.sweep import run
 
     run(
         config, measures=measure or [], holdout=holdout, seed=seed, overwrite=overwrite,
-        format=format.value if format else None, output=output,
+        format=format.value if format else None, output=output, lang=lang.value if lang else None,
     )  # fmt: skip
 
 
@@ -310,8 +396,9 @@ def chat(
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where the example goes, with all it makes.")] = Path("steelyard-demo"),
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
 ) -> None:
     """Chunk, index, search and weigh the bundled documents, end to end."""
     from steelyard.cli.demo import run
 
-    run(folder)
+    run(folder, lang=lang.value if lang else None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from steelyard.cli.run import counted, progress_bars
+from steelyard.cli.run import progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.errors import InputError, StageError
 from steelyard.rag.chatting import Assistant, Turn
 from steelyard.rag.config import Config
+from steelyard.report.language import language
 
 _LEAVE = {"exit", "quit", "退出"}
 _PREVIEW = 100
@@ -25,7 +26,11 @@ def run(config: Path, *, k: int | None) -> None:
     pipeline = assistant.pipeline
     for note in pipeline.notes:
         print(f"Note: {note}")
-    chunks, documents = counted(len(pipeline.chunks), "chunk"), counted(len(pipeline.documents), "document")
+    words = language("en")
+    chunks, documents = (
+        words("count.chunks", n=len(pipeline.chunks)),
+        words("count.documents", n=len(pipeline.documents)),
+    )
     print(f"{pipeline.name}: {chunks} of {documents}. `exit` leaves.")
     while (query := _asked()) is not None:
         if not query:

@@ -4,42 +4,78 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from steelyard.cli.diagnose import rerankers
 from steelyard.cli.run import progress_bars
 from steelyard.cli.terminal import terminal_width
-from steelyard.errors import OutputError
-from steelyard.evaluation import evaluate
+from steelyard.errors import MissingExtraError, OutputError
+from steelyard.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
+from steelyard.report.contents import Report
 from steelyard.report.formats import table
+from steelyard.report.language import LANGUAGES, Language, language
+from steelyard.report.section import Section, in_terminal
+from steelyard.report.sections import sections
 
 DATA = Path(__file__).parents[1] / "demo_data"
 CONFIGS = ("bm25", "lsa", "hybrid", "hybrid-rerank")
 MEASURES = ("evidence_recall@5", "span_recall@5", "mrr@10")
 
 
-def run(folder: Path) -> None:
-    """Chunk, index and search the bundled documents with four pipelines, and weigh them."""
+def run(folder: Path, lang: str | None) -> None:
+    """Chunk, index and search the bundled documents with four pipelines; weigh, compare and diagnose them."""
+    words = language(lang)
     _copy(folder)
-    print("24 documents and 40 questions in English and Chinese, about an invented library of things.")
-    print("Four pipelines cut the documents into chunks, index them and search; their gold evidence is quotes.\n")
+    print(words("demo.intro") + "\n")
     runs = []
     with progress_bars() as bars:
         for name in CONFIGS:
             pipeline = Pipeline.read(folder / f"{name}.toml")
             runs.append(pipeline.run(folder / "questions.jsonl", folder / "runs" / name, overwrite=True, progress=bars))
-    scores = evaluate(folder / "questions.jsonl", [made.path for made in runs], MEASURES)
-    print(table(scores, per_query=False, width=terminal_width(), colour=sys.stdout.isatty()))
-    medians = ", ".join(f"{made.name} {made.manifest['latency_ms']['total']['p50']:.1f} ms" for made in runs)
-    print(f"Median time of a question: {medians}.\n")
-    print(f"Everything lies in {folder}. The same by hand, and then with your own documents and questions:\n")
+    paths = [made.path for made in runs]
+    made = Report.of(weigh(folder / "questions.jsonl", paths), MEASURES, reranked=rerankers(paths, CONFIGS))
+    width, colour = terminal_width(), sys.stdout.isatty()
+    print(table(made.scores, per_query=False, lang=words, width=width, colour=colour))
+    medians = words("list.comma").join(
+        f"{each.name} {each.manifest['latency_ms']['total']['p50']:.1f} ms" for each in runs
+    )
+    print(words("demo.times", medians=medians) + "\n")
+    print(in_terminal(_in_short(made, words), width=width, colour=colour))
+    _write_reports(made, folder, words)
+    print(words("demo.by_hand", folder=folder) + "\n")
     print(f"  cd {folder}")
     if not shutil.which("steelyard"):
         print(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
     flags = " ".join(f"-m {measure}" for measure in MEASURES)
+    listed = " ".join(f"runs/{name}" for name in CONFIGS)
     print(f"  steelyard run hybrid.toml {flags}")
-    print(f"  steelyard evaluate questions.jsonl {' '.join(f'runs/{name}' for name in CONFIGS)} {flags}")
+    print(f"  steelyard evaluate questions.jsonl {listed} {flags}")
+    print(f"  steelyard compare questions.jsonl runs/bm25 runs/hybrid-rerank {flags}")
+    print(f"  steelyard report questions.jsonl {listed} {flags} -o report.html")
     print("  steelyard chat hybrid-rerank.toml")
+
+
+def _in_short(made: Report, words: Language) -> Iterator[Section]:
+    """Verdict and rating, the funnel, and the first piece of advice."""
+    chosen = {
+        section.name: section for section in sections(made, words) if section.name in ("short", "funnel", "advice")
+    }
+    yield from (chosen["short"], chosen["funnel"])
+    yield replace(chosen["advice"], paragraphs=chosen["advice"].paragraphs[:1])
+
+
+def _write_reports(made: Report, folder: Path, words: Language) -> None:
+    """The report as a page in both languages, and its path; or what to install for it."""
+    try:
+        for code in LANGUAGES:
+            made.write(folder / f"report.{code}.html", lang=code)
+    except MissingExtraError as error:
+        print(words("demo.no_report", why=error) + "\n")
+        return
+    print(words("demo.report", path=folder / f"report.{words.code}.html") + "\n")
 
 
 def _copy(folder: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.terminal import terminal_width
-from steelyard.diagnose.profiles import Profile
-from steelyard.diagnose.ratings import rate
+from steelyard.diagnosis.profiles import Profile
+from steelyard.diagnosis.ratings import rate
 from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, evaluate
 from steelyard.evidence.weighing import read_corpus

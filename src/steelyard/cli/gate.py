@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.terminal import terminal_width
-from steelyard.diagnose.gating import gate
-from steelyard.diagnose.profiles import Profile
+from steelyard.diagnosis.gating import gate
+from steelyard.diagnosis.profiles import Profile
 from steelyard.errors import InputError
 from steelyard.evaluation import DEFAULT_MEASURES, evaluate
 from steelyard.io.json_files import json_lines

@@ -27,6 +27,7 @@ from steelyard.schema import RUN
 NOWHERE = -1
 Facts = tuple[str | None, int, int, str | None, tuple[int, ...] | None]
 """Document, start, end, text and pages of a chunk."""
+_NOTHING: Facts = (None, NOWHERE, NOWHERE, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +166,7 @@ class Outputs:
             for place, (id, _, item) in enumerate(items, 1):
                 known.add(id, item, where, place)
             if line.get("candidates") is not None and query_id not in self.failures:
-                given = retrieved_items({"retrieved": line["candidates"]}, f"{where}, `candidates`")
-                before += _ranked(query_id, given)
-                for place, (id, _, item) in enumerate(given, 1):
-                    known.add_candidate(id, item, f"{where}, `candidates`", place)
+                before += known.add_candidates(query_id, line["candidates"], f"{where}, `candidates`")
         if not rows:
             raise InputError(f"{name}: is empty; expected one JSON object a line with `qid` and `retrieved`")
         self.name = name
@@ -233,12 +231,19 @@ class _Known:
             )
         self.first.setdefault(id, here)
 
-    def add_candidate(self, id: str, item: Mapping[str, Any], where: str, place: int) -> None:
-        """The same for an item that may be an id alone, of a chunk that is told elsewhere."""
-        if item.keys() - {"id", "chunk_id", "doc_id", "score"}:
-            self.add(id, item, where, place)
-        else:
-            self.bare.setdefault(id, (None, NOWHERE, NOWHERE, None, None))
+    def add_candidates(self, query_id: str, given: Any, where: str) -> list[tuple[str, str | None, float | None]]:
+        """Rows of a run of them; an id alone names a chunk that is told elsewhere, or of which nothing is known."""
+        if isinstance(given, list) and all(type(id) is str and id for id in given):
+            # Many ids a question, most of them again and again: looked at no closer than needed.
+            self.bare.update(dict.fromkeys(given, _NOTHING))
+            return [(query_id, id, float(-place)) for place, id in enumerate(given)] or [(query_id, None, None)]
+        items = retrieved_items({"retrieved": given}, where)
+        for place, (id, _, item) in enumerate(items, 1):
+            if item.keys() - {"id", "chunk_id", "doc_id", "score"}:
+                self.add(id, item, where, place)
+            else:
+                self.bare[id] = _NOTHING
+        return _ranked(query_id, items)
 
     def table(self) -> ChunkTable:
         if self.corpus is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePath
+from typing import Literal
 
 import numpy as np
 
@@ -21,6 +22,16 @@ from steelyard.text.locating import Locator
 from steelyard.text.matching import match_texts
 
 _SHOWN = 3
+LossCode = Literal["not_in_corpus", "cut", "unknown"]
+"""Why no chunk holds a piece: the corpus lacks it, chunking cut it apart or left it out, or nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Why no chunk holds a piece: as a code to count by, and in words."""
+
+    code: LossCode
+    why: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +86,7 @@ class Resolution:
     place           (l,) stretches of one place have one number: pages are parts of a place, occurrences are places
     doc_row         the number of each document, under all its names
     n_unplaced      (p,) characters of pieces whose place is unknown; NaN where not even their number is known
-    lost            rows of pieces that no chunk holds -> why
+    lost            rows of pieces that no chunk holds, nor any alternative of theirs -> why
     """
 
     gold: Gold
@@ -86,7 +97,7 @@ class Resolution:
     place: Ints
     doc_row: Mapping[str, int]
     n_unplaced: Floats
-    lost: Mapping[int, str]
+    lost: Mapping[int, Loss]
 
 
 @dataclass
@@ -152,9 +163,18 @@ def resolve(
     n_unplaced[places.piece] = 0
     held = set(gold.group[piece].tolist())
     if table.complete:
-        lost = dict.fromkeys(range(len(gold.pieces)), f"no chunk holds it (rule {rule})") | lost
+        lost = _unheld(gold, set(placed.tolist()), rule) | lost
     lost = {row: why for row, why in sorted(lost.items()) if int(gold.group[row]) not in held}
     return Resolution(gold, piece, chunk, *places.columns(), known.row, n_unplaced, lost)
+
+
+def _unheld(gold: Gold, placed: set[int], rule: Rule) -> dict[int, Loss]:
+    """Why no chunk would hold each piece, were it not there: a text that stands nowhere is not in the corpus."""
+    why = f"no chunk holds it (rule {rule})"
+    nowhere, cut = Loss("not_in_corpus", why), Loss("cut", why)
+    return {
+        row: nowhere if piece.kind == "text" and row not in placed else cut for row, piece in enumerate(gold.pieces)
+    }
 
 
 def _own(gold: Gold, pairs: Ints, retrieved: tuple[Ints, Ints] | None, n_chunks: int) -> Bools:
@@ -202,16 +222,16 @@ def _other_names(documents: Sequence[Document]) -> dict[str, int]:
 
 def _place(
     gold: Gold, known: _Documents, table: ChunkTable, steps: Sequence[str]
-) -> tuple[_Places, dict[int, str]]:  # fmt: skip
+) -> tuple[_Places, dict[int, Loss]]:  # fmt: skip
     """Places of spans, quotes, pages, documents and texts, in documents; and the pieces whose document is not there."""
-    places, lost, missing = _Places(), dict[int, str](), list[str]()
+    places, lost, missing = _Places(), dict[int, Loss](), list[str]()
     locators: dict[int, Locator] = {}
     there = known.row.keys() if known.texts is not None else set(table.docs)
     for row, piece in enumerate(gold.pieces):
         if piece.kind in ("chunk", "text"):
             continue
         if piece.doc not in there and (table.complete or known.texts is not None):
-            lost[row] = f"there is no document {piece.doc!r}"
+            lost[row] = Loss("not_in_corpus", f"there is no document {piece.doc!r}")
         doc = known.row.get(piece.doc)
         if doc is None:
             continue
@@ -285,14 +305,14 @@ def _place_texts(gold: Gold, documents: Sequence[Document], steps: Sequence[str]
             places.add(int(rows[i]), doc, span)
 
 
-def _by_id(gold: Gold, table: ChunkTable, lost: dict[int, str]) -> list[tuple[int, int]]:
+def _by_id(gold: Gold, table: ChunkTable, lost: dict[int, Loss]) -> list[tuple[int, int]]:
     pairs = []
     for row in gold.rows("chunk").tolist():
         chunk = table.row_of.get(gold.pieces[row].chunk_id)
         if chunk is not None:
             pairs.append((row, chunk))
         elif table.complete:
-            lost[row] = "the corpus has no chunk with this id"
+            lost[row] = Loss("not_in_corpus", "the corpus has no chunk with this id")
     return pairs
 
 

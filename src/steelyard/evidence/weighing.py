@@ -375,7 +375,7 @@ def _unfindable(gold: Gold, table: ChunkTable, documents: Sequence[Document] | N
     }
     if lost and len(lost) == len(gold.pieces):
         raise InputError(
-            f"{name}: {gold.where(0)} names {gold.pieces[0]}, and {lost[0].why}; add it to the outputs, or name the corpus "
-            "(--corpus)"
+            f"{name}: {gold.where(0)} names {gold.pieces[0]}, and {lost[0].why}; add it to the outputs, or name the "
+            "corpus (--corpus)"
         )
     return lost

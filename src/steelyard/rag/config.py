@@ -13,7 +13,7 @@
     rerank = {kind = "lexical", top_n = 50}   a `model` or `prompt` that lies beside this file is taken from there
     generate = {kind = "extractive", passages = 5}
     folder = "runs/hybrid"               where the run goes
-    cache = "runs/steelyard-cache.sqlite"   or false
+    cache = "runs/.steelyard-cache.sqlite"   or false
     [weigh]
     measures = ["recall@10"]
     rule = "any"
@@ -63,7 +63,7 @@ _KEYS = (
 _SWEPT = ("k", "depth", *_STAGES)
 _WEIGH_KEYS = ("measures", "rule", "min_gain", "fold")
 _FILE_SETTINGS = ("model", "prompt")
-CACHE_NAME = "steelyard-cache.sqlite"
+CACHE_NAME = ".steelyard-cache.sqlite"
 T = TypeVar("T")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.arrays import Floats, Ints
 from steelyard.corpus import Chunks, Document, Passage
@@ -266,7 +267,7 @@ class Pipeline:
 
         Raises   InputError for an empty question; StageError.
         """
-        positions, scores = self._found(query, Clock())
+        positions, scores, _ = self._found(query, Clock())
         return self._passages(positions, scores, len(positions))
 
     def ask(self, query: str) -> Reply:
@@ -274,7 +275,7 @@ class Pipeline:
 
         Raises   InputError for an empty question; StageError.
         """
-        positions, scores, answer, latency_ms = self._asked(query)
+        positions, scores, _, answer, latency_ms = self._asked(query)
         return Reply(tuple(self._passages(positions, scores, len(positions))), answer, latency_ms)
 
     def run(
@@ -310,7 +311,7 @@ class Pipeline:
     def record(self, query: str) -> Record:
         """Ask a question, for a run."""
         with telling("a stage"):
-            positions, scores, answer, latency_ms = self._asked(query)
+            positions, scores, candidates, answer, latency_ms = self._asked(query)
             if answer is not None and not isinstance(answer, str):
                 raise StageError(f"generate: gave {type(answer).__name__}, not a text")
             pieces, between = [], b""
@@ -319,7 +320,19 @@ class Pipeline:
                 before, behind = self._json.get(position) or self._encoded(position)
                 pieces += [between, before, number, behind]
                 between = b", "
-        return Record((b"[", *pieces, b"]"), answer, latency_ms)
+            ids = None if candidates is None else self._listed(candidates)
+        return Record((b"[", *pieces, b"]"), answer, latency_ms, ids)
+
+    def _listed(self, positions: Ints) -> bytes:
+        """The ids of chunks as a JSON array."""
+        return b"[" + b", ".join(self._encoded_ids[positions].tolist()) + b"]"
+
+    @cached_property
+    def _encoded_ids(self) -> npt.NDArray[np.object_]:
+        """The id of every chunk in JSON, encoded once: lists of candidates are long."""
+        encoded = np.empty(len(self._chunks), object)
+        encoded[:] = [quoted(id).encode() for id in self._chunks.ids]
+        return encoded
 
     def _encoded(self, position: int) -> tuple[bytes, bytes]:
         """What stands around the score of a chunk; kept, as encoding texts anew costs more than searching them."""
@@ -345,19 +358,22 @@ class Pipeline:
         finally:
             store.close()
 
-    def _asked(self, query: str) -> tuple[Ints, Floats, str | None, Mapping[str, float]]:
+    def _asked(self, query: str) -> tuple[Ints, Floats, Ints | None, str | None, Mapping[str, float]]:
         clock = Clock()
-        positions, scores = self._found(query, clock)
+        positions, scores, candidates = self._found(query, clock)
         answer = None
         if self._generator is not None:
             passages = self._passages(positions, scores, self.n_passages)
             clock.lap()
             answer = self._generator.answer(query, passages)
             clock.lap("generate")
-        return positions, scores, answer, clock.latency_ms()
+        return positions, scores, candidates, answer, clock.latency_ms()
 
-    def _found(self, query: str, clock: Clock) -> Ranking:
-        """Positions and scores of at most k chunks, in canonical order."""
+    def _found(self, query: str, clock: Clock) -> tuple[Ints, Floats, Ints | None]:
+        """Positions and scores of at most k chunks, in canonical order; and the candidates that they were taken from.
+
+        Candidates are in the order before reranking, as deep as the indexes gave them; None where the result is them.
+        """
         if not query.strip():
             raise InputError("the question is empty; ask something")
         if not self._prepared:
@@ -381,17 +397,16 @@ class Pipeline:
             clock.lap("fuse")
         else:
             positions, scores = rankings[0]
-        if self._reranker is None:
-            near = scores[: self.k + 1]
-            if len(near) and (near[1:] < near[:-1]).all() and math.isfinite(near[0]) and math.isfinite(near[-1]):
-                # Best first and no two alike: they are in order already.
-                return positions[: self.k], scores[: self.k]
-        positions, scores = self._ordered(positions, scores)
+        falls = len(scores) and (scores[1:] < scores[:-1]).all()
+        if not falls:
+            # Not best first, or two alike: else they are in order already.
+            positions, scores = self._ordered(positions, scores)
+        candidates = positions if self._reranker is not None or len(positions) > self.k else None
         if self._reranker is not None and len(positions):
             positions, scores = self._reranked(query, positions, scores, clock)
         if not np.isfinite(scores).all():
             raise StageError("a chunk's score is not a finite number; check the index and fuse stages")
-        return positions[: self.k], scores[: self.k]
+        return positions[: self.k], scores[: self.k], candidates
 
     def _remember(self, query: str, vector: Vectors, ms: float) -> None:
         """Keep the vector of a question, some at a time, while a session is open."""

@@ -294,7 +294,8 @@ def _line(system: System, query_id: str, query: str) -> tuple[bytes, _Done]:
     answer = "" if record.answer is None else f', "answer": {quoted(record.answer)}'
     times = ", ".join([f'"{stage}": {ms:.4f}' for stage, ms in record.latency_ms.items()])
     tail = f'{answer}, "latency_ms": {{{times}}}}}\n'.encode()
-    return b"".join((head, *record.retrieved, tail)), _Done(query, None, record.latency_ms)
+    candidates = () if record.candidates is None else (b', "candidates": ', record.candidates)
+    return b"".join((head, *record.retrieved, *candidates, tail)), _Done(query, None, record.latency_ms)
 
 
 def _whole_lines(path: Path, *, cut: bool = False) -> Iterator[tuple[str, _Done, bytes]]:

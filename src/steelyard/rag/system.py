@@ -28,11 +28,14 @@ class Record:
 
     retrieved   pieces of a JSON array of {id, score, text, doc, start, end}, in UTF-8
     latency_ms  of each stage, and "total"
+    candidates  a JSON array of ids: what `retrieved` was taken from, in the order before any reranking; None where
+                the system does not tell, or `retrieved` is all of it
     """
 
     retrieved: Sequence[bytes]
     answer: str | None
     latency_ms: Mapping[str, float]
+    candidates: bytes | None = None
 
 
 class System(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.changes import Changes, Listed, Mover
 from steelyard.report.language import Language
 from steelyard.report.sheet import Sheet, number
-from steelyard.report.visible import visible
+from steelyard.report.visible import on_one_line
 from steelyard.report.wrapping import wrapped
 from steelyard.settings_diff import SettingsDiff
 
@@ -84,14 +84,14 @@ def changes_sheets(found: Changes, lang: Language) -> Iterator[Sheet]:
         rows = [
             [rank, first.strip(), second.strip(), changed] for rank, first, second, changed in _rows(mover, found, lang)
         ]
-        asked = [] if mover.query is None else [one_line(mover.query)]
+        asked = [] if mover.query is None else [on_one_line(mover.query)]
         notes = [f"{_heading(key, mover, found, lang)}", *asked, lang("compare.changes.legend")]
         header = [lang("compare.head.rank"), found.baseline, found.system, lang("compare.changes.was")]
         more = [_agreement(found, lang)] if position == 0 else []
         more += [lang("compare.changes.chunks")] if position == 0 and found.same_chunks is False else []
         yield Sheet(
-            [one_line(text) for text in header],
-            rows, set(), [one_line(note) for note in [*notes, *more]],
+            [on_one_line(text) for text in header],
+            rows, set(), [on_one_line(note) for note in [*notes, *more]],
         )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def _agreement(found: Changes, lang: Language) -> str:
     shares = {
         name: f"{value:.2f}" if found.n else "–" for name, value in (("overlap", found.overlap), ("rbo", found.rbo))
     }
-    return one_line(
+    return on_one_line(
         lang("compare.changes.lists", baseline=found.baseline, system=found.system, k=found.k, n=found.n,
              same=found.n_same, **shares)
     )  # fmt: skip
@@ -115,15 +115,15 @@ def _heading(key: str, mover: Mover, found: Changes, lang: Language) -> str:
         "compare.changes.values", measure=found.measure, before=number(mover.before), after=number(mover.after),
         difference=f"{mover.difference:+.4f}",
     )  # fmt: skip
-    return one_line(f"{lang(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
+    return on_one_line(f"{lang(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
 def _side_by_side(key: str, mover: Mover, found: Changes, lang: Language, width: int) -> Iterator[str]:
     yield end_cut(_heading(key, mover, found, lang), width)
     if mover.query is not None:
-        yield end_cut(one_line(mover.query), width)
+        yield end_cut(on_one_line(mover.query), width)
     header = [lang("compare.head.rank"), found.baseline, found.system, lang("compare.changes.was")]
-    rows = [[one_line(cell) for cell in header], *_rows(mover, found, lang)]
+    rows = [[on_one_line(cell) for cell in header], *_rows(mover, found, lang)]
     rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
     each = (width - rank - changed - 6) // 2
     for r, row in enumerate(rows):
@@ -167,16 +167,7 @@ def _entry(entry: Listed | None, marked: set[str], mark: str) -> str:
     if entry is None:
         return "  –"
     gain = "" if entry.gain is None else f" ({entry.gain:g})"
-    return f"{mark if entry.doc_id in marked else ' '} {one_line(entry.doc_id)}{gain}"
-
-
-def one_line(text: str) -> str:
-    """Fit for a line of a terminal: what a text from outside holds can neither move the cursor nor break the line.
-
-    >>> one_line("a\\x1b[31m\\nb")
-    'a␛[31m b'
-    """
-    return visible(text).replace("\n", " ").replace("\t", " ")
+    return f"{mark if entry.doc_id in marked else ' '} {on_one_line(entry.doc_id)}{gain}"
 
 
 def _cells(text: str) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.arrays import Bools, Floats, Ints
-from steelyard.diagnose.funnel import Funnel
+from steelyard.diagnosis.funnel import Funnel
 from steelyard.errors import InputError
 from steelyard.extras import require
 from steelyard.measures import Measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.changes import Changes
 from steelyard.comparison import Compared, Comparison, margin_correction
 from steelyard.measures import Measure, make
-from steelyard.report.changing import changes_json, one_line, settings_json, settings_notes, settings_sheet
+from steelyard.report.changing import changes_json, settings_json, settings_notes, settings_sheet
 from steelyard.report.language import Language, language
 from steelyard.report.sheet import Sheet, number
 from steelyard.segments import LENGTHS, UNTAGGED
@@ -68,21 +68,11 @@ def sheets(
             made.notes += list(_how(comparison, lang))
             made.notes += [lang("compare.marks")] if marks else []
             made.notes += settings_notes(beside.settings, lang) if beside.settings is not None else []
-        yield _shown(made)
+        yield made
     if comparison.segments and beside.by is not None:
-        yield from map(_shown, _segment_sheets(comparison, beside, lang))
+        yield from _segment_sheets(comparison, beside, lang)
     if beside.settings is not None and (differing := settings_sheet(beside.settings, lang)) is not None:
-        yield _shown(differing)
-
-
-def _shown(sheet: Sheet) -> Sheet:
-    """The same sheet with nothing in it that could act on a terminal: names, ids and values come from outside."""
-    return replace(
-        sheet,
-        header=list(map(one_line, sheet.header)),
-        rows=[list(map(one_line, row)) for row in sheet.rows],
-        notes=list(map(one_line, sheet.notes)),
-    )
+        yield differing
 
 
 def _sheet(comparison: Comparison, measure: str, lang: Language, *, relative: bool, marks: bool) -> Sheet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from steelyard.io.source import strip_compression
 from steelyard.report.language import Language, language
 from steelyard.report.scores_json import as_json
 from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
+from steelyard.report.visible import on_one_line, visible
 from steelyard.report.wrapping import wrapped
 from steelyard.scores import Scores
 
@@ -37,13 +39,13 @@ def _sheets(scores: Scores, lang: Language, *, per_query: bool) -> list[Sheet]:
 
 
 def terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) -> str:
-    """One sheet for a terminal; see `table`."""
+    """One sheet for a terminal; see `table`.  Nothing in it can act on the terminal, whatever names hold."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    out = StringIO()
+    sheet, out = _shown(sheet), StringIO()
     console = Console(file=out, width=width or 10_000, force_terminal=colour, no_color=not colour, highlight=False)
     for columns in _fitting(sheet, width):
         drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -58,6 +60,12 @@ def terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) ->
         for line in (row for part in note.split("\n") for row in wrapped(part, width)):
             console.print(Text(line, style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _shown(sheet: Sheet) -> Sheet:
+    """The same sheet, each cell on one line, and control characters visible everywhere."""
+    rows = [list(map(on_one_line, row)) for row in sheet.rows]
+    return replace(sheet, header=list(map(on_one_line, sheet.header)), rows=rows, notes=list(map(visible, sheet.notes)))
 
 
 _GAP = 3
@@ -91,6 +99,7 @@ def _markdown(sheet: Sheet) -> str:
     def cell(text: str) -> str:
         return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
+    sheet = _shown(sheet)
     lines = [list(map(cell, sheet.header)), ["---", *["---:"] * (len(sheet.header) - 1)]]
     for r, row in enumerate(sheet.rows):
         lines.append([f"**{cell(t)}**" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row)])
@@ -111,6 +120,7 @@ def _latex(sheet: Sheet, *, lang: Language | None = None) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(character, character) for character in text)
 
+    sheet = _shown(sheet)
     rows = [
         " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
         for r, row in enumerate(sheet.rows)

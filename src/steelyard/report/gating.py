@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from steelyard.diagnose.gating import Check, Gate
+from steelyard.diagnosis.gating import Check, Gate
 from steelyard.report.formats import SHEET_FORMATS
 from steelyard.report.language import Language
 from steelyard.report.rating import interval_text, text_in, value_text

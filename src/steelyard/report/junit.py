@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from steelyard.diagnose.gating import Gate
+from steelyard.diagnosis.gating import Gate
 from steelyard.report.gating import check_name, heading, reason_text, wanted_text
 from steelyard.report.language import Language
 

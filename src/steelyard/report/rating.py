@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from steelyard.diagnose.profiles import Profile
-from steelyard.diagnose.ratings import Rating
+from steelyard.diagnosis.profiles import Profile
+from steelyard.diagnosis.ratings import Rating
 from steelyard.report.language import Language
 from steelyard.report.sheet import Sheet, number
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.arrays import Bools
 from steelyard.comparison import Compared
-from steelyard.diagnose.funnel import NOT_LOST, Funnel
+from steelyard.diagnosis.funnel import NOT_LOST, Funnel
 from steelyard.report.comparing import verdict_text
 from steelyard.report.contents import Report
 from steelyard.report.diagnosing import advice_text, stage_name

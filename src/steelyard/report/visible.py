@@ -34,9 +34,9 @@ def visible(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The same for a name: every run of white space is one blank, as it stands in a table or an axis.
+    """The same for a cell, a name or an axis: line feeds and tabs are blanks.
 
-    >>> on_one_line("my\\n\\tsystem")
-    'my system'
+    >>> on_one_line("my\\n\\tsystem\\x1b")
+    'my  system␛'
     """
-    return " ".join(visible(text).split())
+    return visible(text).replace("\n", " ").replace("\t", " ")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from steelyard._version import __version__
-from steelyard.diagnose.advice import Advice
-from steelyard.diagnose.funnel import STAGES
+from steelyard.diagnosis.advice import Advice
+from steelyard.diagnosis.funnel import STAGES
 from steelyard.extras import require
 from steelyard.report import charts as drawing
 from steelyard.report.charts import scatter_pair, theme

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from steelyard.comparison import Comparison
-from steelyard.diagnose.funnel import Funnel
-from steelyard.diagnose.profiles import Profile
-from steelyard.diagnose.ratings import Rating
+from steelyard.diagnosis.funnel import Funnel
+from steelyard.diagnosis.profiles import Profile
+from steelyard.diagnosis.ratings import Rating
 from steelyard.report.comparing import sheets
 from steelyard.report.contents import Report
 from steelyard.report.language import Language

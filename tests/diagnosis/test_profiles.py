@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.diagnose.profiles import Profile, line_of, profiles
+from steelyard.diagnosis.profiles import Profile, line_of, profiles
 from steelyard.errors import InputError
 from steelyard.measures import registry
 

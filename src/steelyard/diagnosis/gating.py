@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from steelyard.arrays import Floats
-from steelyard.diagnose.profiles import Better, Profile
-from steelyard.diagnose.ratings import Known, Latencies, Measured, measured, reaches
+from steelyard.diagnosis.profiles import Better, Profile
+from steelyard.diagnosis.ratings import Known, Latencies, Measured, measured, reaches
 from steelyard.errors import InputError
 from steelyard.measures import Measure
 from steelyard.nearest import nearest

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.diagnose.gating import EXIT_CODES, Check, Gate, gate
-from steelyard.diagnose.profiles import Profile
+from steelyard.diagnosis.gating import EXIT_CODES, Check, Gate, gate
+from steelyard.diagnosis.profiles import Profile
 from steelyard.errors import InputError
 from steelyard.evidence.weighing import GoldReport
 from steelyard.scores import Scores
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.power import min_detectable_difference, questions_needed
-from tests.diagnose.stated import scores_of, stated
+from tests.diagnosis.stated import scores_of, stated
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 

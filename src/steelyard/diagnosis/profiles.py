@@ -183,7 +183,7 @@ def profiles() -> list[str]:
 
 @cache
 def _shipped() -> dict[str, Traversable]:
-    folder = files("steelyard.diagnose") / "standards"
+    folder = files("steelyard.diagnosis") / "standards"
     return {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
 
 

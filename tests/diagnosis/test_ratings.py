@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.diagnose.profiles import Profile
-from steelyard.diagnose.ratings import rate, reaches
+from steelyard.diagnosis.profiles import Profile
+from steelyard.diagnosis.ratings import rate, reaches
 from steelyard.errors import InputError
 from steelyard.stats.percentiles import percentile_interval
-from tests.diagnose.stated import scores_of, stated
+from tests.diagnosis.stated import scores_of, stated
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases" / "ratings.jsonl").read_text().splitlines()]
 
@@ -34,7 +34,7 @@ def test_cases(case: dict[str, Any]) -> None:
 
 
 def _held(profile: Profile, name: str, value: tuple[float, float, float], n: int) -> list[Any]:
-    from steelyard.diagnose import ratings as module
+    from steelyard.diagnosis import ratings as module
 
     return [module._rated(module.Measured("a", name, profile.standards[name], *value, n), profile)]
 

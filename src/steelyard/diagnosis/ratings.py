@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.diagnose.profiles import Better, Profile, Standard
+from steelyard.diagnosis.profiles import Better, Profile, Standard
 from steelyard.errors import InputError
 from steelyard.nearest import nearest
 from steelyard.scores import Scores

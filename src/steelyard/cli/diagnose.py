@@ -1,0 +1,72 @@
+"""`steelyard diagnose`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.cli.evaluate import corpus_of
+from steelyard.cli.terminal import terminal_width
+from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.diagnosis.funnel import STAGES
+from steelyard.errors import InputError
+from steelyard.evaluation import weigh
+from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.report.diagnosing import as_json, listed, sections
+from steelyard.report.formats import format_of
+from steelyard.report.language import language
+from steelyard.report.section import in_markdown, in_terminal
+from steelyard.run_folder import CONFIG, is_run_folder
+
+
+def run(
+    truth: str, runs: list[str], *, k: int | None, baseline: str | None, stages: list[str], queries: str | None,
+    corpus: str | None, rule: str, fold: str | None, min_gain: float | None, format: str | None, output: Path | None,
+    lang: str | None, seed: int,
+) -> None:  # fmt: skip
+    """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
+    words = language(lang)
+    if [truth, *runs].count("-") > 1:
+        raise InputError("standard input (-) can be given once only")
+    for stage in stages:
+        if stage not in STAGES:
+            raise InputError(f"no stage is called {stage!r}; there are {', '.join(STAGES)}")
+    refuse_overwriting(output or "-", [truth, *runs])
+    format = format_of(output, format)
+    if format not in ("table", "markdown", "json"):
+        raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
+    weighing = weigh(
+        truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None,
+        corpus=None if corpus is None else corpus_of(corpus), queries=queries,
+    )  # fmt: skip
+    found = diagnose(
+        weighing, k=k, baseline=baseline, min_gain=1.0 if min_gain is None else min_gain,
+        reranked=rerankers(runs, weighing.systems), seed=seed,
+    )  # fmt: skip
+    if stages and format != "json":
+        text = listed(found, stages, words)
+    elif format == "json":
+        text = as_json(found, words)
+    elif format == "markdown":
+        text = in_markdown(sections(found, words))
+    else:
+        on_screen = output is None
+        width = terminal_width() if on_screen else None
+        text = in_terminal(sections(found, words), width=width, colour=on_screen and sys.stdout.isatty())
+    write_text(output or "-", text)
+
+
+def rerankers(runs: Sequence[str | Path], systems: Sequence[str]) -> dict[str, bool]:
+    """Whether a system has a reranker, for those run folders whose configuration tells."""
+    known = {}
+    for path, system in zip(runs, systems, strict=True):
+        if is_run_folder(path):
+            try:
+                config = json.loads((Path(path) / CONFIG).read_bytes())
+            except (OSError, ValueError):
+                continue
+            if isinstance(config, dict) and "index" in config:
+                known[system] = config.get("rerank") not in (None, "none")
+    return known

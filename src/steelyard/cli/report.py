@@ -1,0 +1,52 @@
+"""`steelyard report`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.cli.diagnose import rerankers
+from steelyard.cli.evaluate import corpus_of
+from steelyard.cli.terminal import terminal_width
+from steelyard.errors import InputError
+from steelyard.evaluation import weigh
+from steelyard.io.write import refuse_overwriting
+from steelyard.report.contents import Report
+from steelyard.report.formats import format_of
+from steelyard.report.language import language
+from steelyard.report.writing import REPORT_FORMATS, as_text
+
+
+def run(
+    truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None,
+    baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
+    profile: str, k: int | None, min_gain: float | None, queries: str | None, rule: str, fold: str | None,
+    corpus: str | None, seed: int, lang: str | None,
+) -> None:  # fmt: skip
+    """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
+    if [truth, *runs].count("-") > 1:
+        raise InputError("standard input (-) can be given once only")
+    words = language(lang)
+    for path in output:
+        refuse_overwriting(path, [truth, *runs])
+        if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
+            raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
+    weighing = weigh(
+        truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None, queries=queries,
+        corpus=None if corpus is None else corpus_of(corpus),
+    )  # fmt: skip
+    made = Report.of(
+        weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
+        profile=profile, k=k, reranked=rerankers(runs, weighing.systems), min_gain=min_gain, seed=seed,
+    )  # fmt: skip
+    for path in output:
+        made.write(path, lang=words.code)
+        print(path)
+    if charts is not None:
+        from steelyard.report.charts import save_charts
+
+        for path in save_charts(made, charts, lang=words):
+            print(path)
+    if not output and charts is None:
+        print(as_text(made, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")

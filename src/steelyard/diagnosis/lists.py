@@ -1,0 +1,164 @@
+"""What is known of a system's rankings: what it returned, and what that was taken from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.arrays import Bools, Ints
+from steelyard.measures import Alignment
+from steelyard.measures.alignment import Evidence, owners
+from steelyard.weighing import Weighed
+
+_MANY = 10
+"""Of fewer lists, one may be the longest though all were cut at its length."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """A system's rankings, as deep as they are known.
+
+    final     what the system returned; without a reranker, the longer list that this is the head of, where it is known
+    before    the candidates, in the order before reranking; `final` itself without a reranker
+    reranked  whether a reranker stands between the two
+    whole     whether nothing lies below `before`: it holds the whole corpus, or no common depth cut the lists
+    """
+
+    final: Alignment
+    before: Alignment
+    reranked: bool
+    whole: bool
+
+    @cached_property
+    def depth(self) -> int:
+        """Length of the longest list of candidates: what lies below this rank, nobody knows."""
+        return int(self.before.n_retrieved.max(initial=0))
+
+    @cached_property
+    def final_depth(self) -> int:
+        """Length of the longest list that was returned."""
+        return int(self.final.n_retrieved.max(initial=0))
+
+    def reach(self, k: int, *, final: bool = False) -> bool:
+        """Whether the first k places of the candidates (or of what was returned) are known."""
+        return k <= (self.final_depth if final else self.depth) or (self.whole and not (final and self.reranked))
+
+
+def lists_of(weighed: Weighed, *, reranked: bool | None = None) -> Lists:
+    """The rankings of a system.
+
+    reranked   whether it has a reranker; by default, whether its results stand in another order than its candidates
+    """
+    n_chunks = len(weighed.evidence.table) if weighed.evidence and weighed.evidence.table.complete else None
+    final = weighed.alignment
+    before = final if weighed.candidates is None else _told(weighed.candidates, final)
+    whole = (n_chunks is not None and before.n_retrieved.max(initial=0) >= n_chunks) or _ends_by_itself(before)
+    same = before is final or is_head(final, before)
+    if same if reranked is None else not reranked:
+        return Lists(before if same else final, before if same else final, False, whole and same)
+    return Lists(final, before, True, whole)
+
+
+def _ends_by_itself(a: Alignment) -> bool:
+    """Whether no common depth cut the lists: then several of them would have the greatest length."""
+    return a.n_queries >= _MANY and int((a.n_retrieved == a.n_retrieved.max()).sum()) == 1
+
+
+def _told(candidates: Alignment, final: Alignment) -> Alignment:
+    """The candidates, and what was returned where a question's candidates are not told."""
+    told = (candidates.n_retrieved > 0) | (final.n_retrieved == 0)
+    before = candidates if told.all() else _by_query(told, candidates, final)
+    return replace(before, missing=final.missing)
+
+
+def is_head(final: Alignment, before: Alignment) -> bool:
+    """Whether a list begins with the other, as far as judged documents tell."""
+    kept = before.hit_rank <= final.n_retrieved[before.hit_query]
+    return (
+        bool((final.n_retrieved <= before.n_retrieved).all())
+        and int(kept.sum()) == len(final.hit_rank)
+        and np.array_equal(before.hit_query[kept], final.hit_query)
+        and np.array_equal(before.hit_rank[kept], final.hit_rank)
+        and np.array_equal(before.hit_gain[kept], final.hit_gain)
+    )
+
+
+def _by_query(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
+    """Query by query, one alignment or the other; ties are forgotten."""
+    parts = [(yes, chosen), (no, ~chosen)]
+    evidence = None
+    if yes.evidence is not None and no.evidence is not None:
+        ours, theirs = yes.evidence, no.evidence
+        evidence = Evidence(
+            pieces=_by_query(chosen, ours.pieces, theirs.pieces),
+            counted=_by_query(chosen, ours.counted, theirs.counted),
+            gold=_by_query(chosen, ours.gold, theirs.gold),
+            shown=_by_query(chosen, ours.shown, theirs.shown),
+            placed=np.where(chosen, ours.placed, theirs.placed),
+        )
+    hits = np.concatenate([a.hit_query[kept[a.hit_query]] for a, kept in parts])
+    rank = np.concatenate([a.hit_rank[kept[a.hit_query]] for a, kept in parts])
+    gain = np.concatenate([a.hit_gain[kept[a.hit_query]] for a, kept in parts])
+    ideals = np.concatenate([a.ideal_query[kept[a.ideal_query]] for a, kept in parts])
+    best = np.concatenate([a.ideal_gain[kept[a.ideal_query]] for a, kept in parts])
+    by_hit, by_ideal = np.lexsort((rank, hits)), np.lexsort((-best, ideals))
+    return replace(
+        yes, n_retrieved=np.where(chosen, yes.n_retrieved, no.n_retrieved), starts=offsets(hits, yes.n_queries),
+        hit_rank=rank[by_hit], hit_gain=gain[by_hit], ideal_starts=offsets(ideals, yes.n_queries),
+        ideal_gain=best[by_ideal], evidence=evidence, ties=None,
+    )  # fmt: skip
+
+
+def offsets(owner: Ints, n: int) -> Ints:
+    """(n + 1,) offsets of n segments, from the owner of each element."""
+    return np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=n))))
+
+
+def perfect_reranking(a: Alignment, n: int) -> Alignment:
+    """The list as a perfect reranker of its first n would return it; the tail stays where it is.
+
+    Documents come by gain, those judged not relevant behind the unjudged.  Chunks come by the gain of the gold pieces
+    that they show first.  For a truth by ids this is exact: no order of the first n has a higher precision, recall,
+    hit rate, mrr or ndcg.  Recall of gold pieces is exact where each piece stands in one chunk; where chunks share
+    pieces, an order that shows a piece later might be better still, so the value is a lower bound of the ceiling.
+    Chunks and pieces are each given their own best order.  Characters (span_recall and its like) stay as they were.
+
+    >>> from steelyard import weigh
+    >>> a = weigh({"q": {"a": 1, "b": 2}}, {"q": ["x", "a", "y", "b"]}).alignments[0]
+    >>> perfect_reranking(a, 3).hit_rank.tolist(), perfect_reranking(a, 4).hit_gain.tolist()
+    ([1, 4], [2.0, 1.0])
+    """
+    evidence = a.evidence and replace(
+        a.evidence, pieces=_best_first(a.evidence.pieces, n), counted=_best_first(a.evidence.counted, n)
+    )
+    return replace(_best_first(a, n), evidence=evidence, ties=None)
+
+
+def _best_first(a: Alignment, n: int) -> Alignment:
+    """Places of the first n that hold gains, best first; hits that share a place stay together."""
+    if not len(a.hit_rank):
+        return a
+    first = np.ones(len(a.hit_rank), bool)
+    first[1:] = (a.hit_rank[1:] != a.hit_rank[:-1]) | (a.hit_query[1:] != a.hit_query[:-1])
+    place = np.cumsum(first) - 1
+    query, rank = a.hit_query[first], a.hit_rank[first]
+    worth = np.bincount(place, np.maximum(a.hit_gain, 0.0))
+    inside, good = rank <= n, worth > 0
+    new = rank.copy()
+    front = np.flatnonzero(inside & good)
+    front = front[np.lexsort((rank[front], -worth[front], query[front]))]
+    new[front] = _numbered(query[front], a.n_queries)
+    back = np.flatnonzero(inside & ~good)
+    n_back = np.bincount(query[back], minlength=a.n_queries)
+    length = np.minimum(a.n_retrieved, n)
+    new[back] = (length - n_back)[query[back]] + _numbered(query[back], a.n_queries)
+    order = np.lexsort((new[place], a.hit_query))
+    return replace(a, hit_rank=new[place][order], hit_gain=a.hit_gain[order], ties=None)
+
+
+def _numbered(query: Ints, n: int) -> Ints:
+    """Numbers from 1 within each query, of elements sorted by query."""
+    starts = offsets(query, n)
+    return np.arange(1, len(query) + 1) - starts[:-1][owners(starts)]

@@ -1,0 +1,99 @@
+"""Everything that a report says, before it is put into words: one object for terminal, HTML, Markdown and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.comparison import Comparison, compare
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
+from steelyard.diagnosis.profiles import Profile
+from steelyard.diagnosis.ratings import Rating, rate
+from steelyard.measures import Measure
+from steelyard.scores import Scores
+from steelyard.sensitivity import Sensitivity, sensitivity
+from steelyard.weighing import Policy, Weighing
+
+MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What is known of one or several systems.  Make one with `Report.of(weigh(truth, runs))`.
+
+    weighing     the systems on the gold;   scores   by the measures that were asked for, the first the primary one
+    comparison   with the baseline or of all pairs; None for one system
+    sensitivity  what unjudged documents and ties could change
+    ratings      against the profile;   diagnosis   where the gold was lost, ceilings, advice
+    """
+
+    weighing: Weighing = field(repr=False)
+    scores: Scores
+    comparison: Comparison | None
+    sensitivity: Sensitivity
+    profile: Profile
+    ratings: Sequence[Rating]
+    diagnosis: Diagnosis
+
+    @classmethod
+    def of(
+        cls,
+        weighing: Weighing,
+        measures: Iterable[str | Measure] | str | Measure = (),
+        *,
+        baseline: str | None = None,
+        test: str | None = None,
+        correction: str | None = None,
+        margin: float | None = None,
+        alpha: float = 0.05,
+        profile: Profile | str = "ratings",
+        k: int | None = None,
+        reranked: Mapping[str, bool] | None = None,
+        min_gain: float | None = None,
+        missing: Policy = "zero",
+        seed: int = 0,
+    ) -> Report:
+        """Compute everything.
+
+        measures   the first is the primary one; by default those that the profile recommends, else MEASURES
+        baseline, test, correction, margin, alpha   as of `compare`
+        k, reranked   as of `diagnose`
+        min_gain, missing, seed   as of `evaluate`
+        Raises     InputError, MeasureError; MissingExtraError without SciPy where systems are compared.
+        """
+        profile = Profile.read(profile) if isinstance(profile, str) else profile
+        chosen = [measures] if isinstance(measures, str | Measure) else list(measures)
+        scores = weighing.scores(
+            chosen or profile.measures or MEASURES, min_gain=min_gain, missing=missing, seed=seed
+        )  # fmt: skip
+        compared = None
+        if len(scores.systems) > 1:
+            compared = compare(
+                scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed
+            )  # fmt: skip
+        return cls(
+            weighing,
+            scores,
+            compared,
+            sensitivity(scores.systems, weighing.alignments, scores.measures, kept=~np.isnan(scores.values)),
+            profile,
+            rate(scores, profile),
+            diagnose(
+                weighing, k=k, scores=scores, comparison=compared, reranked=reranked,
+                min_gain=1.0 if min_gain is None else min_gain, seed=seed,
+            ),
+        )  # fmt: skip
+
+    def write(self, path: str | Path, *, lang: str | None = None, format: str | None = None) -> None:
+        """Write the report into a file, whole or not at all.
+
+        path     its suffix tells the format: .html, .md, .tex, .csv, .json, or else plain text
+        lang     "en" or "zh"; the locale's by default
+        Raises   OutputError; MissingExtraError where HTML lacks its libraries.
+        """
+        from steelyard.report.writing import write
+
+        write(self, path, lang=lang, format=format)

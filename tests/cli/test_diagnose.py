@@ -1,0 +1,92 @@
+"""`steelyard diagnose`, from the function that the command calls."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard
+from steelyard.cli.diagnose import rerankers, run
+from steelyard.errors import InputError
+from steelyard.rag.pipeline import Pipeline
+
+DEMO = Path(steelyard.__file__).parent / "demo_data"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled example, run with and without a reranker."""
+    made = tmp_path_factory.mktemp("diagnose") / "demo"
+    shutil.copytree(DEMO, made)
+    Pipeline(made / "documents", index="bm25").run(made / "questions.jsonl", made / "runs" / "bm25")
+    Pipeline(made / "documents", index="bm25", rerank="lexical").run(
+        made / "questions.jsonl", made / "runs" / "reranked"
+    )
+    return made
+
+
+def diagnosed(folder: Path, *names: str, **options: Any) -> None:
+    given: dict[str, Any] = {
+        "k": None, "baseline": None, "stages": [], "queries": None, "corpus": None, "rule": "any", "fold": None,
+        "min_gain": None, "format": None, "output": None, "lang": "en", "seed": 0,
+    }  # fmt: skip
+    run(str(folder / "questions.jsonl"), [str(folder / "runs" / name) for name in names], **given | options)
+
+
+def test_one_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    diagnosed(folder, "bm25")
+    text = capsys.readouterr().out
+    assert text.startswith("Where the gold was lost\n")
+    assert "retrieved below k" in text
+    assert "What to try" in text
+    assert "best of 50" in text
+
+
+def test_chinese_and_several_systems(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    diagnosed(folder, "bm25", "reranked", lang="zh")
+    text = capsys.readouterr().out
+    assert "标准证据在哪一步丢失" in text
+    assert "两个系统取较优" in text
+
+
+def test_lists_of_a_stage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    diagnosed(folder, "bm25", stages=["below_k", "found"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in lines] == ["bm25, retrieved below k", "bm25, found"]
+
+
+def test_json_goes_where_the_suffix_says(folder: Path, tmp_path: Path) -> None:
+    diagnosed(folder, "reranked", output=tmp_path / "found.json", k=3)
+    made = json.loads((tmp_path / "found.json").read_text("utf-8"))
+    (system,) = made["systems"].values()
+    assert made["k"] == 3
+    assert system["depth"] > 10
+    assert sum(system["questions"].values()) == 40
+    assert {row["n"] for row in made["captured"]} >= {10, 20, 50}
+
+
+def test_markdown(folder: Path, tmp_path: Path) -> None:
+    diagnosed(folder, "bm25", output=tmp_path / "found.md")
+    assert (tmp_path / "found.md").read_text("utf-8").startswith("## Where the gold was lost\n")
+
+
+def test_run_folders_tell_whether_there_is_a_reranker(folder: Path) -> None:
+    paths = [folder / "runs" / "bm25", folder / "runs" / "reranked", folder / "questions.jsonl"]
+    assert rerankers(paths, ["a", "b", "c"]) == {"a": False, "b": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"stages": ["lost"]}, "no stage is called 'lost'; there are failed, missing"),
+        ({"format": "latex"}, "cannot be written as latex; choose table, markdown or json"),
+        ({"baseline": "lsa"}, "no system is called 'lsa'; there are bm25"),
+        ({"k": 0}, "whole number from 1"),
+        ({"lang": "de"}, "no report is written in 'de'"),
+    ],
+)
+def test_bad_input(folder: Path, options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        diagnosed(folder, "bm25", **options)

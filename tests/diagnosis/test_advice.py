@@ -1,0 +1,228 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.diagnosis.advice import RULES, Advice, rule, tail
+from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.errors import InputError
+from steelyard.evaluation import weigh
+from steelyard.evidence.outputs import Outputs
+from steelyard.weighing import Weighing
+from tests.diagnosis import library
+from tests.diagnosis.library import Rank, outputs, questions, weighed
+
+N = 40
+
+
+def one(ranks: list[Rank], **options: object) -> Weighing:
+    """One system on as many questions; options as of `outputs`."""
+    return weighed(questions(len(ranks)), outputs("a", ranks, **options))  # type: ignore[arg-type]
+
+
+def tagged(ranks: list[Rank], chosen: range) -> Weighing:
+    return weighed(questions(len(ranks), tags={i: ["odd"] for i in chosen}), outputs("a", ranks))
+
+
+def of_documents(ranks: list[Rank], n: int) -> Weighing:
+    """The first n questions have their gold in one document; the others each in its own."""
+    asked = questions(len(ranks), docs=dict.fromkeys(range(n), "g0"))
+    lines = [{"qid": q["qid"], "retrieved": ["f0#1", "g0#1" if i < n else f"g{i}#1"] if ranks[i] else ["f0#1", "f1#1"]}
+             for i, q in enumerate(asked)]  # fmt: skip
+    return weighed(asked, Outputs(lines, name="a"))
+
+
+def asked_in(ranks: list[Rank], texts: list[str]) -> Weighing:
+    return weighed(questions(len(ranks), texts=texts), outputs("a", ranks))
+
+
+def answered(n_other: int) -> Weighing:
+    """Gold at rank 1 of every question; the first so many answers cite something else."""
+    answers = {i: "See [f0#1]." if i < n_other else f"See [g{i}#1]." for i in range(N)}
+    return one([1] * N, answers=answers)
+
+
+def with_gold_elsewhere(n: int) -> Weighing:
+    return weighed(questions(N, docs=dict.fromkeys(range(n), "unknown")), outputs("a", [1] * N))
+
+
+def cut_gold(n_cut: int, *, found_halves: int, rule: str = "any") -> Weighing:
+    """The first so many documents are cut in the middle of the gold; of a cut one so many halves are retrieved."""
+    lines = [
+        {"qid": f"q{i:03}", "retrieved": [f"g{i}#{h}" for h in range(1, (found_halves if i < n_cut else 1) + 1)]}
+        for i in range(N)
+    ]
+    return weighed(questions(N), Outputs(lines, name="a"), cut=range(n_cut), rule=rule)
+
+
+def late(reordered: int, *, exchanged: int) -> Weighing:
+    """A reranker that turns lists of four around, and puts other candidates in for the first so many questions."""
+    lines = []
+    for i in range(N):
+        candidates = library.ranking(i, 3, 50)
+        returned = candidates[:4][::-1] if i < reordered else candidates[:4]
+        lines.append({"qid": f"q{i:03}", "retrieved": ["f20#1", *returned[:3]] if i < exchanged else returned,
+                      "candidates": candidates})  # fmt: skip
+    return weighed(questions(N), Outputs(lines, name="a"))
+
+
+def two(a: list[Rank], b: list[Rank]) -> Weighing:
+    return weighed(questions(len(a)), outputs("a", a), outputs("b", b))
+
+
+ENGLISH, CHINESE, LONG = "what is it", "这是什么东西", " ".join(["word"] * 30)
+FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
+    # code, where it fires, where it does not
+    ("failed", lambda: one(["failed", *[1] * 9]), lambda: one([1] * 10)),
+    ("missing", lambda: one([1] * 9 + ["missing"]), lambda: one([1] * 9 + [None])),
+    ("nothing_matches", lambda: weigh({f"q{i}": {"d": 1} for i in range(9)}, {f"q{i}": ["x"] for i in range(9)}),
+     lambda: weigh({f"q{i}": {"d": 1} for i in range(9)}, {f"q{i}": ["x"] if i else ["d"] for i in range(9)})),
+    ("not_in_corpus", lambda: with_gold_elsewhere(1), lambda: with_gold_elsewhere(0)),
+    ("cut", lambda: cut_gold(1, found_halves=2, rule="contains"), lambda: cut_gold(1, found_halves=2)),
+    ("borders", lambda: cut_gold(9, found_halves=1), lambda: cut_gold(9, found_halves=2)),
+    ("not_retrieved", lambda: one([1] * 30 + [None] * 10), lambda: one([1] * 38 + [None] * 2)),
+    ("not_retrieved", lambda: one([1] * 30 + [None] * 10), lambda: one([1] * 30 + [None] * 10, depth=7)),
+    ("shallow", lambda: one([1] * 30 + [None] * 10, depth=7), lambda: one([1] * 30 + [None] * 10)),
+    ("not_ranked", lambda: one([1] * 20 + [9] * 20), lambda: one([1] * 20 + [None] * 20)),
+    ("not_ranked", lambda: one([1] * 20 + [9] * 20), lambda: one([1] * 38 + [2] * 2)),
+    ("not_ranked", lambda: one([1] * 20 + [9] * 20), lambda: one([1] * 20 + [9] * 20, depth=6)),
+    ("reranker_headroom", lambda: one([1] * 10 + [8] * 30, before=[20] * 40), lambda: one([1] * 40, before=[20] * 40)),
+    ("reranker_harms", lambda: one([3] * 20 + [1] * 20, before=[1] * 40), lambda: one([3, 1] * 20, before=[1, 3] * 20)),
+    ("reranker_late", lambda: late(40, exchanged=0), lambda: late(40, exchanged=1)),
+    ("order_only", lambda: two([4] * 30 + [None] * 10, [1] * 30 + [None] * 10),
+     lambda: two([4] * 30 + [None] * 10, [1] * 40)),
+    ("order_only", lambda: two([4] * 30 + [None] * 10, [1] * 30 + [None] * 10), lambda: two([4] * 40, [1] * 40)),
+    ("hybrid", lambda: two([1] * 20 + [None] * 20, [None] * 20 + [1] * 20), lambda: two([1] * 40, [None] * 40)),
+    ("hybrid", lambda: two([1] * 20 + [None] * 20, [None] * 20 + [1] * 20),
+     lambda: two([1] * 39 + [None], [None] + [1] * 39)),
+    ("cluster_tag", lambda: tagged([None] * 8 + [1] * 32, range(10)), lambda: tagged([None, 1, 1, 1] * 10, range(10))),
+    ("cluster_document", lambda: of_documents([None] * 7 + [1] * 33, 8),
+     lambda: of_documents([None, 1, 1, 1, 1] * 8, 8)),
+    ("cluster_language", lambda: asked_in([None] * 12 + [1] * 28, [CHINESE] * 15),
+     lambda: asked_in([None, 1, 1] * 13, [CHINESE] * 15)),
+    ("cluster_long", lambda: asked_in([None] * 8 + [1] * 32, [LONG] * 9),
+     lambda: asked_in([None, 1, 1, 1] * 10, [LONG] * 9)),
+    ("unused", lambda: answered(12), lambda: answered(2)),
+]  # fmt: skip
+
+
+def codes(weighing: Weighing) -> set[str]:
+    return {advice.code for advice in diagnose(weighing, k=5).advice}
+
+
+@pytest.mark.parametrize(("code", "fires", "silent"), FIRES, ids=[f"{code}-{i}" for i, (code, *_) in enumerate(FIRES)])
+def test_a_rule_fires_on_its_pattern_alone(
+    code: str, fires: Callable[[], Weighing], silent: Callable[[], Weighing]
+) -> None:
+    assert code in codes(fires())
+    assert code not in codes(silent())
+
+
+def test_a_reranker_that_changes_nothing() -> None:
+    weighing = one([9] * N, before=[9] * N, k=5)
+    found = diagnose(weighing, k=3, reranked={"a": True}).advice
+    assert [advice.code for advice in found] == ["reranker_idle"]
+    assert found[0].gain == 1.0
+    assert "reranker_idle" not in {advice.code for advice in diagnose(weighing, k=3).advice}
+
+
+def test_every_rule_has_a_case() -> None:
+    told = {code for code, *_ in FIRES} | {"reranker_idle"}
+    groups = {"clusters": "cluster_tag", "failed": "missing"}
+    assert {groups.get(name, name) for name in RULES} <= told
+
+
+def test_what_is_well_gets_no_advice() -> None:
+    assert codes(one([1] * N)) == set()
+    assert codes(two([1] * N, [1] * N)) == set()
+
+
+def test_no_question_has_gold() -> None:
+    weighing = weigh({"q": {"a": 0}, "r": {"a": 0}}, {"q": ["a"], "r": ["a"]})
+    assert diagnose(weighing).advice == []
+
+
+def advised(weighing: Weighing, code: str) -> Advice:
+    return next(advice for advice in diagnose(weighing, k=5).advice if advice.code == code)
+
+
+def test_advice_tells_numbers_questions_and_gain() -> None:
+    found = advised(one([1] * 30 + [None] * 10), "not_retrieved")
+    assert found.systems == ("a",)
+    assert found.query_ids == tuple(f"q{i:03}" for i in range(30, 40))
+    assert (found.numbers["n"], found.numbers["total"], found.numbers["depth"]) == (10, 40, 100)
+    # A quarter of the questions, which would do as well as the others: 1.0.
+    assert (found.measure, found.gain) == ("ndcg@5", 0.25)
+
+
+def test_gains_in_characters_for_what_borders_cut() -> None:
+    found = advised(cut_gold(10, found_halves=1), "borders")
+    assert (found.measure, found.numbers["shown"], found.numbers["wished"]) == ("span_recall@5", 0.5, 1.0)
+    assert found.gain == 0.125
+
+
+def test_a_better_order_is_gained_question_by_question() -> None:
+    found = advised(one([1] * 20 + [4] * 10 + [9] * 10), "not_ranked")
+    assert found.query_ids[:10] == tuple(f"q{i:03}" for i in range(30, 40))
+    assert found.gain == pytest.approx((10 * (1 - 1 / np.log2(5)) + 10) / 40)
+    assert found.numbers["below"] == 10
+    assert found.numbers["recall_more"] == 1.0
+
+
+def test_the_hybrid_names_who_finds_what() -> None:
+    found = advised(two([1] * 25 + [None] * 15, [None] * 25 + [1] * 15), "hybrid")
+    assert found.systems == ("a", "b")
+    assert (found.numbers["only_first"], found.numbers["only_second"], found.numbers["best_system"]) == (25, 15, "a")
+    assert found.gain == 0.375
+
+
+def test_a_tag_and_a_language_of_the_same_questions_are_told_once() -> None:
+    asked = questions(N, tags={i: ["zh"] for i in range(15)}, texts=[CHINESE] * 15)
+    found = diagnose(weighed(asked, outputs("a", [None] * 12 + [1] * 28)), k=5).advice
+    assert [advice.code for advice in found if advice.code.startswith("cluster")] == ["cluster_tag"]
+    assert [advice.numbers["tested"] for advice in found if advice.code == "cluster_tag"] == [2]
+
+
+def test_groups_of_failures_by_chance_are_not_told() -> None:
+    """Twenty tags over questions that fail at random: at most one set in twenty may be told of."""
+    rng = np.random.default_rng(1)
+    told = 0
+    for _ in range(40):
+        tags = {i: [f"t{rng.integers(20)}"] for i in range(200)}
+        ranks: list[Rank] = [None if lost else 1 for lost in rng.random(200) < 0.3]
+        found = diagnose(weighed(questions(200, tags=tags), outputs("a", ranks, depth=20)), k=5).advice
+        told += any(advice.code == "cluster_tag" for advice in found)
+    assert told <= 5
+
+
+def test_order_by_gain_then_code_then_system() -> None:
+    a, b = ["failed", *[1] * 19, *[None] * 10, *[9] * 10], [1] * 10 + [None] * 20 + [9] * 10
+    found = diagnose(two(a, b), k=5).advice
+    keys = [(-advice.gain, advice.code, advice.systems) for advice in found]
+    assert keys == sorted(keys)
+    assert len({advice.code for advice in found}) > 2
+
+
+def test_a_rule_is_registered_once() -> None:
+    with pytest.raises(InputError, match="'failed' already"):
+        rule(RULES["failed"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_tail_is_fishers(data: st.DataObject) -> None:
+    """By the definition, with whole numbers."""
+    from math import comb
+
+    total = data.draw(st.integers(1, 30))
+    inside, lost = data.draw(st.integers(0, total)), data.draw(st.integers(0, total))
+    x = data.draw(st.integers(max(0, inside + lost - total), min(inside, lost)))
+    ways = sum(comb(inside, y) * comb(total - inside, lost - y) for y in range(x, min(inside, lost) + 1))
+    assert tail(x, inside, lost, total) == pytest.approx(ways / comb(total, lost), abs=1e-11)
+
+
+def test_tail_of_thousands() -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is the oracle")
+    assert tail(40, 300, 500, 7000) == pytest.approx(stats.hypergeom.sf(39, 7000, 300, 500), rel=1e-6)

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from steelyard.comparison import compare
+from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.errors import InputError
+from steelyard.evaluation import weigh
+from steelyard.evidence.outputs import Outputs
+from tests.diagnosis.library import outputs, questions, weighed
+
+
+def test_k_comes_from_the_first_measure_or_is_five() -> None:
+    weighing = weighed(questions(6), outputs("a", [1] * 6))
+    assert diagnose(weighing).k == 5
+    assert diagnose(weighing, scores=weighing.scores(["mrr@3", "ndcg@7"])).k == 3
+    assert diagnose(weighing, scores=weighing.scores("map")).k == 5
+    assert diagnose(weighing, k=2, scores=weighing.scores("mrr@3")).k == 2
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True])
+def test_k_is_a_whole_number(k: int) -> None:
+    with pytest.raises(InputError, match="whole number from 1"):
+        diagnose(weigh({"q": {"a": 1}}, {"q": ["a"]}), k=k)
+
+
+def test_the_baseline_must_be_there() -> None:
+    weighing = weighed(questions(6), outputs("a", [1] * 6), outputs("b", [2] * 6))
+    with pytest.raises(InputError, match="'c'; there are a, b"):
+        diagnose(weighing, baseline="c")
+    comparison = compare(weighing.scores("mrr"), baseline="b")
+    assert diagnose(weighing, comparison=comparison).advice == diagnose(weighing, baseline="b").advice
+
+
+def test_by_tag_has_each_systems_part() -> None:
+    weighing = weighed(questions(4, tags={0: ["x"], 1: ["x", "y"]}), outputs("a", [1, None, 1, 1]))
+    found = diagnose(weighing)
+    assert list(found.by_tag) == ["x", "y"]
+    assert found.by_tag["x"][0].query_ids == ["q000", "q001"]
+    assert found.by_tag["x"][0].counts()["found"] == 1
+
+
+def test_gains_are_in_recall_where_ideal_lists_are_not_known() -> None:
+    """Without the corpus, an ideal list is made of what a system itself retrieved."""
+    asked = [{"qid": "q", "query": "?", "evidence": [{"doc": "d", "start": 0, "end": 9}]}]
+    item = {"id": "c", "doc": "d", "start": 0, "end": 20}
+    found = diagnose(weigh(asked, Outputs([{"qid": "q", "retrieved": [item]}])))
+    assert (found.measure, found.ceilings.measures[0]) == ("recall@5", "recall@5")
+
+
+def test_min_gain_is_what_counts() -> None:
+    weighing = weigh({"q": {"a": 1, "b": 2}}, {"q": ["a", "x", "b"]})
+    assert diagnose(weighing, k=1).funnels[0].counts()["found"] == 1
+    assert diagnose(weighing, k=1, min_gain=2).funnels[0].counts()["below_k"] == 1
+
+
+def test_the_same_again() -> None:
+    weighing = weighed(questions(30), outputs("a", [1, 9, None] * 10), outputs("b", [9, 1, None] * 10))
+    one, two = diagnose(weighing), diagnose(weighing)
+    assert one.advice == two.advice
+    assert np.array_equal(one.curves.low, two.curves.low, equal_nan=True)
+
+
+def test_an_interval_is_told_for_every_mean() -> None:
+    drawn = diagnose(weighed(questions(12), outputs("a", [1, 9, None] * 4))).curves
+    assert (np.isnan(drawn.low) == np.isnan(drawn.values)).all()
+
+
+def test_a_streamed_run_and_gold_by_ids() -> None:
+    truth = {f"q{i}": {"a": 1, "b": 0} for i in range(8)}
+    found = diagnose(weigh(truth, {"x": {q: ["b", "a"] for q in truth}, "y": {q: ["a"] for q in truth}}), k=1)
+    assert [one.counts()["found"] for one in found.funnels] == [0, 8]
+    assert found.captured == []

@@ -1,0 +1,223 @@
+import json
+import re
+from functools import cache
+
+import pytest
+from rich.cells import cell_len
+
+from steelyard.diagnosis.advice import Advice
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
+from steelyard.diagnosis.funnel import STAGES
+from steelyard.evaluation import weigh
+from steelyard.report.diagnosing import (
+    advice_text,
+    as_json,
+    ceilings_sheet,
+    funnel_sheet,
+    listed,
+    sections,
+    stage_name,
+    tag_sheet,
+)
+from steelyard.report.language import Language, language
+from steelyard.report.section import in_markdown, in_terminal
+from tests.diagnosis import test_advice as patterns
+from tests.diagnosis.library import outputs, questions, weighed
+
+EN, ZH = language("en"), language("zh")
+BOTH = pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
+
+
+def as_text(found, lang, *, width=None):
+    return in_terminal(sections(found, lang), width=width)
+
+
+def as_markdown(found, lang):
+    return in_markdown(sections(found, lang))
+
+
+@cache
+def found() -> Diagnosis:
+    """A reranker that helps some questions, beside a system without one."""
+    tags = {i: ["odd"] for i in range(10)} | {11: ["seldom"]}
+    a = outputs("a", [1, 7, None, 2] * 10, before=[3, 7, None, 20] * 10)
+    return diagnose(weighed(questions(40, tags=tags), a, outputs("b", [None, 1, 9, 1] * 10)), k=5)
+
+
+@BOTH
+def test_every_stage_has_a_name(lang: Language) -> None:
+    assert len({stage_name(stage, lang) for stage in STAGES}) == len(STAGES)
+
+
+@cache
+def patterns_told() -> list[Advice]:
+    """A piece of advice of every code."""
+    told = {advice.code: advice for _, fires, _ in patterns.FIRES for advice in diagnose(fires(), k=5).advice}
+    return list(told.values())
+
+
+@BOTH
+def test_every_piece_of_advice_has_words(lang: Language) -> None:
+    assert len(patterns_told()) > 15
+    for advice in patterns_told():
+        text = advice_text(advice, lang)
+        for part in (text.title, text.evidence, text.action, text.gain):
+            assert part
+            assert not re.search(r"[{}]|nan|None", part)
+        assert re.search(r"\d", text.evidence), "no advice without numbers"
+        if lang is ZH:
+            said = "".join((text.title, text.evidence, text.action, text.gain))
+            plain = re.sub(
+                r"[a-z_]+@\d+|RAG|BM25|ID|rrf|depth|--[a-z_ ]+|outputs.jsonl|odd|contains|^run|run：", "", said
+            )
+            assert not re.search(r"[A-Za-z]{2,}", plain), plain
+
+
+def test_one_question_is_not_several() -> None:
+    advice = diagnose(patterns.one(["failed", *[1] * 9]), k=5).advice[0]
+    assert advice_text(advice, EN).evidence == "a: 1 of 10 questions ended in an error and counts 0."
+
+
+def test_a_reranker_is_advised_alone_where_more_results_would_not_help() -> None:
+    advice = patterns.advised(patterns.one([2] * 40), "not_ranked")
+    assert "hand over" not in advice_text(advice, EN).action
+    more = patterns.advised(patterns.one([1] * 20 + [9] * 20), "not_ranked")
+    assert "20 results instead of 5" in advice_text(more, EN).action
+
+
+def test_the_funnel_is_a_row_a_stage_and_a_column_a_system() -> None:
+    sheet = funnel_sheet(found(), EN)
+    assert sheet.header == ["questions", "a", "b"]
+    rows = {row[0]: row[1:] for row in sheet.rows}
+    assert rows["found"] == ["20 (50%)", "20 (50%)"]
+    assert rows["pushed out by reranker"] == ["0", "–"]
+    assert rows["retrieved below k"] == ["10 (25%)", "10 (25%)"]
+    assert rows["all"] == ["40", "40"]
+    assert "failed" not in rows
+
+
+def test_the_funnel_says_what_cannot_be_told() -> None:
+    sheet = funnel_sheet(diagnose(weigh({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["x"]})), EN)
+    assert any("--corpus" in note for note in sheet.notes)
+    assert [row[0] for row in sheet.rows] == ["not retrieved", "found", "all"]
+
+
+def test_small_tags_are_left_out_and_counted() -> None:
+    sheet = tag_sheet(found(), EN)
+    assert sheet is not None
+    assert sheet.rows == [["odd", "10", "5 (50%)", "5 (50%)"]]
+    assert any(note.startswith("1 tag of fewer than 5") for note in sheet.notes)
+    assert tag_sheet(diagnose(weighed(questions(3), outputs("a", [1] * 3))), EN) is None
+
+
+def test_one_system_by_tag_shows_its_stages() -> None:
+    tags = {i: ["odd"] for i in range(10)}
+    sheet = tag_sheet(diagnose(weighed(questions(20, tags=tags), outputs("a", [1, None] * 10))), EN)
+    assert sheet is not None
+    assert sheet.header == ["tag", "all", "not retrieved", "found"]
+    assert sheet.rows == [["odd", "10", "5", "5"]]
+
+
+def test_ceilings_show_what_the_reranker_captured() -> None:
+    sheet = ceilings_sheet(found(), EN, measure="recall@5")
+    assert sheet.header[:3] == ["recall@5", "before reranking", "now"]
+    assert sheet.header[-1] == "captured of 50"
+    assert sheet.rows[0] == ["a", "0.250", "0.500", "0.500", "0.750", "0.750", "0.750", "50%"]
+    assert sheet.rows[1][:3] == ["b", "–", "0.500"]
+    assert sheet.rows[1][-1] == "–"
+
+
+@BOTH
+def test_the_terminal_keeps_its_width(lang: Language) -> None:
+    text = as_text(found(), lang, width=80)
+    assert max(map(cell_len, text.split("\n"))) <= 80
+    for key in ("funnel", "by_tag", "ceilings", "pairs", "advice"):
+        assert lang(f"diagnosis.{key}") in text
+
+
+def test_no_mark_begins_a_chinese_line() -> None:
+    made = found()
+    for width in range(40, 81, 8):
+        for line in as_text(made, ZH, width=width).split("\n"):
+            assert not line.startswith(("，", "。", "、", "：", "；", "）")), (width, line)
+
+
+@BOTH
+def test_markdown_has_headings_and_tables(lang: Language) -> None:
+    text = as_markdown(found(), lang)
+    assert text.count("\n## ") + text.startswith("## ") == 5
+    assert "| ---: |" in text
+
+
+def test_texts_from_outside_do_no_harm() -> None:
+    tags = {i: ["<script>|\x1b[31m"] for i in range(10)}
+    a = outputs("a\x1b[2J", [None] * 10 + [1] * 30)
+    made = diagnose(weighed(questions(40, tags=tags), a), k=5)
+    text, page = as_text(made, EN, width=80), as_markdown(made, EN)
+    assert "\x1b" not in text + page + listed(made, ["found"], EN)
+    assert "<script>" not in page.replace("\\<script\\>", "")
+
+
+def test_json_has_everything() -> None:
+    made = json.loads(as_json(found(), EN))
+    a = made["systems"]["a"]
+    assert a["questions"]["found"] == 20
+    assert a["lists"]["not_retrieved"] == [f"q{i:03}" for i in range(2, 40, 4)]
+    assert set(a["lists"]) == set(STAGES) - {"found", "no_gold"}
+    assert made["ceilings"]["systems"]["a"]["recall@5"]["perfect"]["50"] == 0.75
+    assert made["captured"][0]["system"] == "a"
+    assert made["curves"]["a"]["recall@5"]["mean"] == 0.5
+    assert made["curves"]["a"].get("recall@100") is None
+    assert made["by_tag"]["odd"]["b"]["found"] == 5
+    assert all(advice["text"]["evidence"] and advice["query_ids"] for advice in made["advice"])
+
+
+def test_lists_of_stages() -> None:
+    text = listed(diagnose(weighed(questions(3), outputs("a", [1, None, 2]))), ["found", "below_k"], EN)
+    assert text == "a, found: q000, q002\na, retrieved below k: none\n"
+
+
+def test_what_is_well_is_said_too() -> None:
+    text = as_text(diagnose(weighed(questions(20), outputs("a", [1] * 20))), EN, width=80)
+    assert "No pattern stands out" in text
+
+
+def test_advice_on_many_systems_is_cut_and_counted() -> None:
+    systems = [outputs(f"s{i}", [1] * 20 + [9] * 20) for i in range(6)]
+    text = as_text(diagnose(weighed(questions(40), *systems), k=5), EN, width=80)
+    assert text.count("Found, but not ranked") == 3
+    assert text.count("Put a reranker over") == 1
+    assert "... and 3 more pieces of advice" in text
+
+
+def test_both_catalogues_have_the_same_keys_and_fields() -> None:
+    for area in ("diagnosis", "advice"):
+        one = {key: set(re.findall(r"{(\w+)}", text)) for key, text in EN.texts.items() if key.startswith(f"{area}.")}
+        two = {key: set(re.findall(r"{(\w+)}", text)) for key, text in ZH.texts.items() if key.startswith(f"{area}.")}
+        assert one == two
+        assert one
+
+
+def test_every_text_is_used() -> None:
+    from pathlib import Path
+
+    from steelyard.diagnosis.advice import RULES
+
+    code = Path(diagnose.__code__.co_filename).parents[1]
+    source = (code / "report" / "diagnosing.py").read_text() + (code / "diagnose" / "advice.py").read_text()
+    advised = {case[0] for case in patterns.FIRES} | {"reranker_idle"} | set(RULES)
+    for key in EN.texts:
+        plain = key.removesuffix(".one").removesuffix(".other")
+        if plain.startswith("diagnosis.stage."):
+            assert plain.removeprefix("diagnosis.stage.") in STAGES
+        elif plain.startswith("advice.") and plain.count(".") == 2 and not plain.startswith("advice.language."):
+            assert plain.split(".")[1] in advised, key
+        elif plain.startswith("diagnosis.head.pair_") or plain in (
+            "diagnosis.head.first_only",
+            "diagnosis.head.second_only",
+        ):
+            assert plain.removeprefix("diagnosis.head.") in source, key
+        elif plain.startswith(("advice.unit_", "advice.language.")):
+            assert plain[:-2] in source, key
+        elif plain.startswith(("diagnosis.", "advice.")):
+            assert f'"{plain}"' in source, key
