@@ -29,7 +29,7 @@ clean:
 .venv/demo-installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[rag]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[rag,report]'
 	touch $@
 
 .venv/dev-installed: .venv/demo-installed

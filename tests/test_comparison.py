@@ -473,7 +473,7 @@ def test_a_segment_of_another_length() -> None:
 
 def test_the_nearest_name_of_an_unknown_baseline() -> None:
     systems = [f"bm25-{i:02d}" for i in range(12)]
-    with pytest.raises(
-        sy.InputError, match=r"'bm25-3'; did you mean bm25-03\? there are .*bm25-09, \.\.\. \(12 in all\)"
-    ):
+    with pytest.raises(sy.InputError, match=r"'bm25-3'; did you mean bm25-03\?"):
         sy.compare(scores_of(drawn(12), systems=systems), baseline="bm25-3")
+    with pytest.raises(sy.InputError, match=r"'x'; there are bm25-00, .*bm25-09, \.\.\. \(12 in all\)"):
+        sy.compare(scores_of(drawn(12), systems=systems), baseline="x")

@@ -43,11 +43,20 @@ def test_the_reranked_system_answers_with_citations(made: tuple[Path, str]) -> N
 def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
     folder, text = made
     commands = [line.strip() for line in text.splitlines() if line.startswith("  steelyard ")]
-    assert len(commands) == 3
-    for command in commands[:2]:
+    assert [command.split()[1] for command in commands] == ["run", "evaluate", "compare", "report", "chat"]
+    for command in commands[:-1]:
         printed(*shlex.split(command)[1:], cwd=folder)
-    done = printed(*shlex.split(commands[2])[1:], cwd=folder, stdin=b"exit\n")
+    assert (folder / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    done = printed(*shlex.split(commands[-1])[1:], cwd=folder, stdin=b"exit\n")
     assert "chunks of 24 documents" in done
+
+
+def test_it_ends_with_verdict_rating_funnel_advice_and_report(made: tuple[Path, str]) -> None:
+    folder, text = made
+    for said in ("Verdict: ", "mrr@10 is fair (could be good)", "retrieved below k", "1. The reranker leaves headroom"):
+        assert said in text
+    assert f"The whole report, with charts and every question: {folder / 'report.en.html'}" in text
+    assert all((folder / f"report.{code}.html").stat().st_size > 500_000 for code in ("en", "zh"))
 
 
 def test_it_runs_again_and_spares_what_is_not_its_own(made: tuple[Path, str], tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_the_terminal_keeps_its_width(lang: Language) -> None:
     text = as_text(found(), lang, width=80)
     assert max(map(cell_len, text.split("\n"))) <= 80
     for key in ("funnel", "by_tag", "ceilings", "pairs", "advice"):
-        assert lang(f"diagnosis.{key}") in text
+        assert lang(f"diagnose.{key}") in text
 
 
 def test_no_mark_begins_a_chinese_line() -> None:
@@ -191,7 +191,7 @@ def test_advice_on_many_systems_is_cut_and_counted() -> None:
 
 
 def test_both_catalogues_have_the_same_keys_and_fields() -> None:
-    for area in ("diagnosis", "advice"):
+    for area in ("diagnose", "advice"):
         one = {key: set(re.findall(r"{(\w+)}", text)) for key, text in EN.texts.items() if key.startswith(f"{area}.")}
         two = {key: set(re.findall(r"{(\w+)}", text)) for key, text in ZH.texts.items() if key.startswith(f"{area}.")}
         assert one == two
@@ -204,20 +204,20 @@ def test_every_text_is_used() -> None:
     from steelyard.diagnosis.advice import RULES
 
     code = Path(diagnose.__code__.co_filename).parents[1]
-    source = (code / "report" / "diagnosing.py").read_text() + (code / "diagnose" / "advice.py").read_text()
+    source = (code / "report" / "diagnosing.py").read_text() + (code / "diagnosis" / "advice.py").read_text()
     advised = {case[0] for case in patterns.FIRES} | {"reranker_idle"} | set(RULES)
     for key in EN.texts:
         plain = key.removesuffix(".one").removesuffix(".other")
-        if plain.startswith("diagnosis.stage."):
-            assert plain.removeprefix("diagnosis.stage.") in STAGES
+        if plain.startswith("diagnose.stage."):
+            assert plain.removeprefix("diagnose.stage.") in STAGES
         elif plain.startswith("advice.") and plain.count(".") == 2 and not plain.startswith("advice.language."):
             assert plain.split(".")[1] in advised, key
-        elif plain.startswith("diagnosis.head.pair_") or plain in (
-            "diagnosis.head.first_only",
-            "diagnosis.head.second_only",
+        elif plain.startswith("diagnose.head.pair_") or plain in (
+            "diagnose.head.first_only",
+            "diagnose.head.second_only",
         ):
-            assert plain.removeprefix("diagnosis.head.") in source, key
+            assert plain.removeprefix("diagnose.head.") in source, key
         elif plain.startswith(("advice.unit_", "advice.language.")):
             assert plain[:-2] in source, key
-        elif plain.startswith(("diagnosis.", "advice.")):
+        elif plain.startswith(("diagnose.", "advice.")):
             assert f'"{plain}"' in source, key

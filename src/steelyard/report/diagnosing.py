@@ -38,7 +38,7 @@ class AdviceText:
 
 def stage_name(code: str, lang: Language) -> str:
     """What a stage of the funnel is called."""
-    return lang(f"diagnosis.stage.{code}")
+    return lang(f"diagnose.stage.{code}")
 
 
 def advice_text(advice: Advice, lang: Language) -> AdviceText:
@@ -56,9 +56,9 @@ def advice_text(advice: Advice, lang: Language) -> AdviceText:
     action = f"{key}.action_reranker" if reranker_alone else f"{key}.action"
     evidence = lang(f"{key}.evidence", **values)
     if advice.numbers.get("below"):
-        evidence = lang("diagnosis.between").join([evidence, lang("advice.below", **values)])
+        evidence = lang("diagnose.between").join([evidence, lang("advice.below", **values)])
     if advice.numbers.get("untold"):
-        evidence = lang("diagnosis.between").join([evidence, lang("diagnosis.note.untold")])
+        evidence = lang("diagnose.between").join([evidence, lang("diagnose.note.untold")])
     return AdviceText(
         lang(f"{key}.title", **values), evidence, lang(action, **values), gain_text(advice, lang)
     )  # fmt: skip
@@ -96,8 +96,8 @@ def funnel_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet:
     for stage in stages_of(funnels):
         cells = [_count(one.counts()[stage], one.n_queries) if stage in one.stages else "–" for one in funnels]
         rows.append([stage_name(stage, lang), *cells])
-    rows.append([lang("diagnosis.head.total"), *(str(one.n_queries) for one in funnels)])
-    header = [lang("diagnosis.head.stage"), *(one.system for one in funnels)]
+    rows.append([lang("diagnose.head.total"), *(str(one.n_queries) for one in funnels)])
+    header = [lang("diagnose.head.stage"), *(one.system for one in funnels)]
     return Sheet(header, rows, notes=list(_funnel_notes(diagnosis, lang)))
 
 
@@ -118,26 +118,26 @@ def _count(n: int, total: int) -> str:
 
 def _funnel_notes(diagnosis: Diagnosis, lang: Language) -> Iterator[str]:
     funnels, k = diagnosis.funnels, diagnosis.k
-    yield lang("diagnosis.note.funnel", k=k)
+    yield lang("diagnose.note.funnel", k=k)
     depths: dict[int, list[str]] = {}
     for one in funnels:
         depths.setdefault(one.depth, []).append(one.system)
     for depth, systems in sorted(depths.items()):
         if len(depths) == 1:
-            yield lang("diagnosis.note.depth", depth=depth)
+            yield lang("diagnose.note.depth", depth=depth)
         else:
-            yield lang("diagnosis.note.depth_of", systems=lang.listed(systems), depth=depth)
+            yield lang("diagnose.note.depth_of", systems=lang.listed(systems), depth=depth)
     if any(one.n_untold for one in funnels):
-        yield lang("diagnosis.note.untold")
+        yield lang("diagnose.note.untold")
     if any(one.counts()["unused"] for one in funnels):
-        yield lang("diagnosis.note.unused", k=k)
+        yield lang("diagnose.note.unused", k=k)
     for one in funnels if len(funnels) <= _PAIRS else ():
         found, total = one.n_at_stage["found"], int(one.n_gold.sum())
         if total > one.n_winnable:
-            pieces = "diagnosis.note.pieces" if one.by_evidence else "diagnosis.note.documents"
+            pieces = "diagnose.note.pieces" if one.by_evidence else "diagnose.note.documents"
             yield lang(pieces, system=one.system, found=found, total=total, k=k)
         if one.split is not None and one.split.any():
-            yield lang("diagnosis.note.split", system=one.system, n=int(one.split.sum()))
+            yield lang("diagnose.note.split", system=one.system, n=int(one.split.sum()))
 
 
 def tag_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
@@ -157,11 +157,11 @@ def tag_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
         columns = [each.system for each in diagnosis.funnels]
         rows = [[tag, *(_count(each.counts()["found"], each.n_winnable) for each in of_tag)]
                 for tag, of_tag in by_tag.items()]  # fmt: skip
-    header = [lang("diagnosis.head.tag"), lang("diagnosis.head.total"), *columns]
+    header = [lang("diagnose.head.tag"), lang("diagnose.head.total"), *columns]
     rows = [[row[0], str(by_tag[row[0]][0].n_winnable), *row[1:]] for row in rows]
     small = len(diagnosis.by_tag) - len(by_tag)
-    notes = [lang("diagnosis.note.found_by_tag", k=diagnosis.k)] if len(diagnosis.funnels) > 1 else []
-    notes += [lang("diagnosis.note.small_tags", n=small, least=MIN_GROUP)] if small else []
+    notes = [lang("diagnose.note.found_by_tag", k=diagnosis.k)] if len(diagnosis.funnels) > 1 else []
+    notes += [lang("diagnose.note.small_tags", n=small, least=MIN_GROUP)] if small else []
     return Sheet(header, rows, notes=notes)
 
 
@@ -174,9 +174,9 @@ def ceilings_sheet(diagnosis: Diagnosis, lang: Language, *, measure: str | None 
     captured = {(row.system, row.n): row.share for row in diagnosis.captured if row.measure == measure}
     told = [found.ns[place] for place in known]
     last = max((n for n in told if n <= RERANKED), default=min(told, default=0))
-    header = [measure, *([lang("diagnosis.head.base")] if captured else []), lang("diagnosis.head.reached")]
-    header += [lang("diagnosis.head.perfect", n=found.ns[place]) for place in known]
-    header += [lang("diagnosis.head.captured", n=last)] if captured else []
+    header = [measure, *([lang("diagnose.head.base")] if captured else []), lang("diagnose.head.reached")]
+    header += [lang("diagnose.head.perfect", n=found.ns[place]) for place in known]
+    header += [lang("diagnose.head.captured", n=last)] if captured else []
     rows = []
     for i, system in enumerate(found.systems):
         reranked = any(name == system for name, _ in captured)
@@ -185,17 +185,17 @@ def ceilings_sheet(diagnosis: Diagnosis, lang: Language, *, measure: str | None 
         rows.append(row + ([_share(captured.get((system, last), math.nan))] if captured else []))
     notes = list(_ceiling_notes(rows, bool(captured), known, lang))
     if known and measure.startswith("recall") and any(one.by_evidence for one in diagnosis.funnels):
-        notes.append(lang("diagnosis.note.bound"))
+        notes.append(lang("diagnose.note.bound"))
     return Sheet(header, rows, notes=notes)
 
 
 def _ceiling_notes(rows: list[list[str]], captured: bool, known: list[int], lang: Language) -> Iterator[str]:
     if known:
-        yield lang("diagnosis.note.perfect")
+        yield lang("diagnose.note.perfect")
     if captured:
-        yield lang("diagnosis.note.captured")
+        yield lang("diagnose.note.captured")
     if not known or any(cell == "–" for row in rows for cell in row[-len(known) - captured :]):
-        yield lang("diagnosis.note.unknown")
+        yield lang("diagnose.note.unknown")
 
 
 def deeper_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
@@ -204,12 +204,12 @@ def deeper_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
     known = [place for place in range(len(found.deeper_ks)) if not np.isnan(found.deeper[:, :, place]).all()]
     if not known:
         return None
-    header, rows = [lang("diagnosis.head.system")], [[system] for system in found.systems]
+    header, rows = [lang("diagnose.head.system")], [[system] for system in found.systems]
     for a, name in enumerate(found.deeper_names):
         header += [f"{name}@{k}", *(f"@{found.deeper_ks[place]}" for place in known)]
         for i, row in enumerate(rows):
             row += [_number(diagnosis.curves.at(i, name, k)), *(_number(found.deeper[i, a, place]) for place in known)]
-    return Sheet(header, rows, notes=[lang("diagnosis.note.deeper", k=k)])
+    return Sheet(header, rows, notes=[lang("diagnose.note.deeper", k=k)])
 
 
 def pairs_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
@@ -221,8 +221,8 @@ def pairs_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
     names = ("pair_mean", "pair_gain", "first_only", "second_only")
     rows = [[f"{pair.first} + {pair.second}", _number(pair.mean), f"{pair.gain:+.3f}", str(pair.first_only),
              str(pair.second_only)] for pair in best]  # fmt: skip
-    header = [diagnosis.measure, *(lang(f"diagnosis.head.{name}") for name in names)]
-    return Sheet(header, rows, notes=[lang("diagnosis.note.pairs")])
+    header = [diagnosis.measure, *(lang(f"diagnose.head.{name}") for name in names)]
+    return Sheet(header, rows, notes=[lang("diagnose.note.pairs")])
 
 
 def as_json(diagnosis: Diagnosis, lang: Language) -> str:
@@ -327,27 +327,27 @@ def paragraphs(diagnosis: Diagnosis, lang: Language, *, limit: int = 5) -> Itera
             text = advice_text(advice, lang)
             # What to do is not said twice.
             parts = [text.evidence, *([] if advice.code in said else [text.action]), text.gain]
-            parts += [lang("diagnosis.questions", ids=lang.listed(list(advice.query_ids)))] if advice.query_ids else []
+            parts += [lang("diagnose.questions", ids=lang.listed(list(advice.query_ids)))] if advice.query_ids else []
             said.append(advice.code)
-            title = lang("diagnosis.numbered", place=len(said), title=text.title)
-            yield Paragraph(lang("diagnosis.between").join(parts), title)
+            title = lang("diagnose.numbered", place=len(said), title=text.title)
+            yield Paragraph(lang("diagnose.between").join(parts), title)
     if not diagnosis.advice:
-        yield Paragraph(lang("diagnosis.no_advice"))
+        yield Paragraph(lang("diagnose.no_advice"))
     if len(diagnosis.advice) > len(said):
-        yield Paragraph(lang("diagnosis.more_advice", n=len(diagnosis.advice) - len(said)))
+        yield Paragraph(lang("diagnose.more_advice", n=len(diagnosis.advice) - len(said)))
 
 
 def sections(diagnosis: Diagnosis, lang: Language) -> Iterator[Section]:
     """Where the gold was lost, by tag too; what could be reached, by pairs too; what to try."""
-    yield Section("funnel", lang("diagnosis.funnel"), sheets=[funnel_sheet(diagnosis, lang)])
+    yield Section("funnel", lang("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, lang)])
     if tagged := tag_sheet(diagnosis, lang):
-        yield Section("by_tag", lang("diagnosis.by_tag"), sheets=[tagged])
+        yield Section("by_tag", lang("diagnose.by_tag"), sheets=[tagged])
     deeper, pairs = deeper_sheet(diagnosis, lang), pairs_sheet(diagnosis, lang)
     ceilings = [ceilings_sheet(diagnosis, lang), *([deeper] if deeper else [])]
-    yield Section("ceilings", lang("diagnosis.ceilings"), sheets=ceilings)
+    yield Section("ceilings", lang("diagnose.ceilings"), sheets=ceilings)
     if pairs is not None:
-        yield Section("pairs", lang("diagnosis.pairs"), sheets=[pairs])
-    yield Section("advice", lang("diagnosis.advice"), list(paragraphs(diagnosis, lang)))
+        yield Section("pairs", lang("diagnose.pairs"), sheets=[pairs])
+    yield Section("advice", lang("diagnose.advice"), list(paragraphs(diagnosis, lang)))
 
 
 def listed(diagnosis: Diagnosis, stages: Sequence[str], lang: Language) -> str:
@@ -355,6 +355,6 @@ def listed(diagnosis: Diagnosis, stages: Sequence[str], lang: Language) -> str:
     lines = []
     for one in diagnosis.funnels:
         for stage in stages:
-            ids = lang("list.comma").join(one.at(stage)) or lang("diagnosis.none")
-            lines.append(visible(lang("diagnosis.listed", system=one.system, stage=stage_name(stage, lang), ids=ids)))
+            ids = lang("list.comma").join(one.at(stage)) or lang("diagnose.none")
+            lines.append(visible(lang("diagnose.listed", system=one.system, stage=stage_name(stage, lang), ids=ids)))
     return "\n".join(lines) + "\n"
