@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -19,8 +20,8 @@ from steelyard.stats.equivalence import Equivalence, NonInferiority, non_inferio
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
 from steelyard.stats.power import min_detectable_difference, questions_needed
-from steelyard.stats.samples import differences
-from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups, sign_flip_pairs, tukey
+from steelyard.stats.samples import differences, mean_error, t_quantile
+from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups, sign_flip_pairs, tukey, tukey_limit
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
 Reason = Literal["few questions", "no spread"]
@@ -35,6 +36,13 @@ TESTS: dict[str, Callable[[Floats, int], Outcome]] = {
 _DEEP = 0.9
 
 
+MANY_QUERIES = 1_000
+"""From so many queries on, randomisation and bootstrap tell no more than their normal limits."""
+_POWER, _MOST_QUESTIONS = 0.8, 10**9
+FEW_DIFFERENCES = 50
+"""Below so many, a t test of differences that are mostly 0 is not trusted."""
+
+
 @dataclass(frozen=True)
 class Compared:
     """One system beside the baseline, by one measure; the baseline beside itself has neither p nor verdict.
@@ -47,7 +55,8 @@ class Compared:
     effect             standardised difference (d_z with Hedges' correction)
     counts             questions won, tied and lost
     detectable         smallest difference that these questions would show in 80 of 100 cases, alpha shared among all
-                       comparisons of the family; infinite where values of the measure cannot differ by so much
+                       comparisons of the family; infinite where values of the measure cannot differ by so much;
+                       NaN for tests of ranks and signs, which are not about means
     needed             where no difference is shown: how many questions would show the effect that was found in 80 of
                        100 cases, were it the true one; None elsewhere, and where there is none or it is beyond measure
     verdict            as a code;   not_worse   than the margin, and equivalent within it, where one is given
@@ -168,7 +177,7 @@ def compare(
     method = "tukey" if chosen == "tukey" else correction or "holm"
     plan = _Plan(names, scores.measures, reference, chosen, method, alpha, margin, seed)
     values = [scores.values[:, j][:, kept] for j, kept in enumerate(common)]
-    pairs = [_all_pairs(each, seed) if chosen == "tukey" else None for each in values]
+    pairs = [_all_pairs(each, seed, alpha) if chosen == "tukey" else None for each in values]
     family, n_comparisons = _family(plan)
     (rows,) = _rows(plan, [values], pairs, n_comparisons)
     left_out = [len(scores.query_ids) - int(kept.sum()) for kept in common]
@@ -225,16 +234,39 @@ def _check_options(
             raise InputError(f"{measure} is a geometric mean, and the tests are of arithmetic ones; compare by another")
 
 
-def _all_pairs(values: Floats, seed: int) -> Pairs:
+def _all_pairs(values: Floats, seed: int, alpha: float) -> Pairs:
     """Randomised Tukey, with no pair surer than by a sign-flip test of its own.
 
     Tukey's shuffles hold its errors where all systems are alike; among near copies of one system they make too little
-    of the spread of a pair that differs from them.
+    of the spread of a pair that differs from them.  With MANY_QUERIES or more on which systems differ, both tests are
+    at their normal limits, which are taken instead of drawing for minutes.
     """
-    found = tukey(values, seed=seed)
-    own = sign_flip_pairs(values, seed=seed, correction="none").p
+    differ = np.ptp(values, axis=0) > 0
+    if differ.sum() < MANY_QUERIES:
+        # Of very many queries those on which all are alike, which change no shuffle, are spared; two stay for a test.
+        differ |= len(differ) < MANY_QUERIES
+        differ[:2] = True
+        found = tukey(values[:, differ], seed=seed, alpha=alpha)
+        own = sign_flip_pairs(values[:, differ], seed=seed, correction="none").p
+        everywhere = [values[b] - values[a] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
+        found = replace(
+            found, n=values.shape[1], difference=np.array([d.mean() for d in everywhere]),
+            critical=found.critical * differ.sum() / values.shape[1],
+        )  # fmt: skip
+    else:
+        found = tukey_limit(values, alpha=alpha)
+        pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
+        own = np.array([_own_p(differences(values[a], values[b]), seed) for a, b in pairs])
     p = np.maximum(found.p, own)
     return replace(found, p=p, adjusted=p)
+
+
+def _own_p(d: Floats, seed: int) -> float:
+    """p of one pair of very many queries: by t, or by flipping signs where it differs on few of them."""
+    differ = d[d != 0]
+    if not len(differ):
+        return 1.0
+    return paired_t(d).p if len(differ) >= FEW_DIFFERENCES else sign_flip(np.append(differ, 0.0), seed=seed).p
 
 
 def _check_common(scores: Scores, common: Sequence[Bools], *, strict: bool) -> None:
@@ -290,6 +322,7 @@ def _rows(
                 _compared(
                     plan, j, values, i, tests[g][j][i], float(adjusted[g, j, i]),
                     _held(margins[g][j][i], float(worse[g, j, i]), float(other[g, j, i]), plan.alpha), n_comparisons,
+                    None if (tested := pairs[j]) is None else tested.critical,
                 )
                 for i in range(len(plan.names))
             ]
@@ -330,6 +363,8 @@ def _against_margin(values: Floats, i: int, plan: _Plan) -> tuple[NonInferiority
     if plan.margin is None or i == plan.reference:
         return None
     d = differences(values[plan.reference], values[i])
+    if not len(d) or np.ptp(d) == 0:
+        return None  # No spread: nothing tells how far another sample of questions could lie.
     return non_inferiority(d, margin=plan.margin), tost(d, margin=plan.margin)
 
 
@@ -348,7 +383,7 @@ def _held(
 
 def _compared(
     plan: _Plan, j: int, of_all: Floats, i: int, test: Outcome | None, adjusted: float,
-    held: tuple[bool | None, bool | None], n_comparisons: int,
+    held: tuple[bool | None, bool | None], n_comparisons: int, critical: float | None,
 ) -> Compared:  # fmt: skip
     """One row; the baseline's where there is no test."""
     name, values, reference, alpha = plan.names[i], of_all[i], of_all[plan.reference], plan.alpha
@@ -360,22 +395,27 @@ def _compared(
         return Compared(name, mean, 0.0, nothing, nothing, nothing, nothing, 0.0, counts, nothing, "baseline")
     low = high = nothing
     if len(d):
-        interval = mean_intervals(
-            d[:, None], seed=plan.seed, level=1 - alpha, method="t" if test.test == "t" else "bca"
-        )  # fmt: skip
+        method = "t" if test.test == "t" else "bca" if len(d) < MANY_QUERIES else "normal"
+        interval = mean_intervals(d[:, None], seed=plan.seed, level=1 - alpha, method=method)
         low, high = float(interval.low[0]), float(interval.high[0])
     effect = standardised(d).hedges_g
+    # How far apart means must be says nothing of tests of ranks and signs.
+    of_means = plan.test not in ("wilcoxon", "sign")
+    detectable = _detectable(d, plan.measures[j], alpha, n_comparisons, critical) if of_means else nothing
     if np.isnan(adjusted):
         verdict: Verdict = "no test"
     elif adjusted <= alpha:
         verdict = "better" if _direction(test.test, d, counts) > 0 else "worse"
     else:
         verdict = "not worse" if held[0] else "no difference shown"
+    needed = None
+    if of_means and verdict == "no difference shown":
+        needed = _needed(d, effect, alpha, n_comparisons, critical, detectable)
     return Compared(
         name, mean, difference, low, high, test.p, adjusted, effect, counts,
-        _detectable(d, plan.measures[j], alpha, n_comparisons), verdict, held[0],
+        detectable, verdict, held[0],
         _reason(test, len(d)), held[1], relative_change(reference, values, level=1 - alpha),
-        _needed(effect, alpha, n_comparisons) if verdict == "no difference shown" else None,
+        needed,
     )  # fmt: skip
 
 
@@ -385,15 +425,28 @@ def _reason(test: Outcome, n: int) -> Reason | None:
     return "few questions" if n < 2 else "no spread"
 
 
-def _detectable(d: Floats, measure: Measure, alpha: float, n_comparisons: int) -> float:
-    found = min_detectable_difference(d, alpha=alpha, n_comparisons=n_comparisons)
+def _detectable(d: Floats, measure: Measure, alpha: float, n_comparisons: int, critical: float | None) -> float:
+    """What these questions would show in 80 of 100 cases; with Tukey, what then lies beyond the critical difference."""
+    if critical is None:
+        found = min_detectable_difference(d, alpha=alpha, n_comparisons=n_comparisons)
+    else:
+        # Chance lifts or lowers a difference by its standard error; and no pair is surer than by its own test.
+        error = mean_error(d).error
+        found = max(critical + t_quantile(_POWER, len(d) - 1) * error, min_detectable_difference(d, alpha=alpha))
     low, high = measure.definition.range
     return np.inf if found > high - low else found
 
 
-def _needed(effect: float, alpha: float, n_comparisons: int) -> int | None:
+def _needed(
+    d: Floats, effect: float, alpha: float, n_comparisons: int, critical: float | None, detectable: float
+) -> int | None:  # fmt: skip
+    """How many questions would show the effect found, were it the true one; None where nobody could ask so many."""
     if not (np.isfinite(effect) and effect):
         return None
+    if critical is not None:
+        # Critical difference and standard error both shrink with the root of the number of questions.
+        times = (detectable / abs(float(d.mean()))) ** 2 if np.isfinite(detectable) else np.inf
+        return math.ceil(len(d) * times) if len(d) * times <= _MOST_QUESTIONS else None
     try:
         return questions_needed(effect, alpha=alpha, n_comparisons=n_comparisons)
     except InputError:  # more than anybody could ask

@@ -143,6 +143,9 @@ def _top(batches: Iterable[pl.DataFrame], k: int) -> pl.DataFrame:
 
 def _first(frame: pl.DataFrame, k: int) -> pl.DataFrame:
     ordered = frame.drop_nulls("doc_id").sort("query_id", "score", "doc_id", descending=[False, True, True])
+    first = ordered.group_by("query_id", maintain_order=True).head(k)
+    if not first.select(pl.struct("query_id", "doc_id").is_duplicated().any()).item():
+        return first
     once = ordered.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     return once.group_by("query_id", maintain_order=True).head(k)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -76,8 +77,10 @@ def sensitivity(
     """
     table = np.full((len(systems), len(measures), 6), np.nan)
     for i, a in enumerate(alignments):
+        # Measures that look equally deep share the list with other labels.
+        relabelled = cache(partial(unjudged_relevant, a))
         for j, spec in enumerate(measures):
-            table[i, j] = _six(spec, a, np.ones(a.n_queries, bool) if kept is None else kept[i, j])
+            table[i, j] = _six(spec, a, np.ones(a.n_queries, bool) if kept is None else kept[i, j], relabelled)
     mean, relevant, judged, tie_mass, worst, best = np.moveaxis(table, 2, 0)
     return Sensitivity(
         systems,
@@ -109,11 +112,14 @@ def moved_by_ties(s: Sensitivity, j: int, *, least: float = _MOVED) -> list[str]
     return [system for system, far in zip(s.systems, moved.tolist(), strict=True) if far]
 
 
-def _six(spec: Measure, a: Alignment, kept: Bools) -> list[float]:
+def _six(spec: Measure, a: Alignment, kept: Bools, relabelled: Callable[..., Alignment]) -> list[float]:
     """Of one system: mean, mean with all relevant, judged, tie mass, mean with the worst and with the best first."""
     k = int(spec.k) if spec.definition.cutoff == "k" and spec.k is not None else None
-    mean, relevant = _mean(spec, a, kept), _mean(spec, _all_relevant(spec, a, k), kept)
-    judged, tie_mass = _mean(make("judged", k), a, kept), _plain_mean(_tie_mass(a, k)[kept])
+    mean, relevant = _mean(spec, a, kept), _mean(spec, _all_relevant(spec, a, k, relabelled), kept)
+    # Of lists that are there: an absent one has no document that could lack a label.
+    there = kept & (a.n_retrieved > 0)
+    judged = _mean(make("judged", k), a, there if there.any() else kept)
+    tie_mass = _plain_mean(_tie_mass(a, k)[kept])
     worst, best = (math.nan if order is None else _mean(spec, order, kept) for order in _orders(spec, a))
     return [mean, relevant, judged, tie_mass, worst, best]
 
@@ -134,13 +140,14 @@ def _plain_mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def _all_relevant(spec: Measure, a: Alignment, k: int | None) -> Alignment:
+def _all_relevant(spec: Measure, a: Alignment, k: int | None, relabelled: Callable[..., Alignment]) -> Alignment:
     """As if all unjudged documents among the first k were as good as any label of the truth is for the measure."""
     if "gain" not in spec.definition.parameters or not len(a.ideal_gain):
-        return unjudged_relevant(a, k=k)
+        return relabelled(k=k)
     # A gain map may make another label than the highest one the best.
     worth = _gains(spec, a.ideal_gain)
-    return unjudged_relevant(a, gain=float(a.ideal_gain[worth.argmax()]) if worth.max() > 0 else None, k=k)
+    best = float(a.ideal_gain[worth.argmax()]) if worth.max() > 0 else None
+    return relabelled(k=k) if best == a.ideal_gain.max() else relabelled(gain=best, k=k)
 
 
 def _orders(spec: Measure, a: Alignment) -> list[Alignment | None]:

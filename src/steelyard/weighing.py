@@ -136,8 +136,8 @@ class Weighing:
             seed=seed,
             recipe_parts={
                 "steelyard": __version__,
-                "truth": lambda: {"name": self.gold.name, "digest": self.gold.digest()},
-                "runs": lambda: {each.name: each.digest() for each in self.weighed},
+                "truth": lambda: self._digests["truth"],
+                "runs": lambda: self._digests["runs"],
                 "missing": missing,
                 "no_relevant": no_relevant,
                 **self.recipe,
@@ -158,6 +158,12 @@ class Weighing:
     def _among(self, chosen: Collection[str]) -> Bools:
         n = len(self.query_ids)
         return np.array([query_id in chosen for query_id in self.query_ids], bool) if chosen else np.zeros(n, bool)
+
+    @cached_property
+    def _digests(self) -> dict[str, dict[str, str]]:
+        """Fingerprints of truth and runs; those of data in memory take a while, so they are taken once, when asked."""
+        truth = {"name": self.gold.name, "digest": self.gold.digest()}
+        return {"truth": truth, "runs": {each.name: each.digest() for each in self.weighed}}
 
     @cached_property
     def labels(self) -> list[pl.DataFrame]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.diagnosis.profiles import Profile
 from steelyard.diagnosis.ratings import rate, reaches
 from steelyard.errors import InputError
@@ -109,3 +110,16 @@ def test_a_number_is_reached_from_both_sides_only_where_they_meet(value: float, 
     if reaches(value, number, "higher") and reaches(value, number, "lower"):
         assert value == pytest.approx(number, rel=1e-11)
     assert reaches(value, number, "higher") == reaches(-value, -number, "lower")
+
+
+HITS = Profile.read("faq")
+
+
+@pytest.mark.parametrize(("n", "low"), [(2, 0.158), (10, 0.692), (36, 0.903)])
+def test_questions_that_all_succeed_are_not_certain_to(n: int, low: float) -> None:
+    truth = {f"q{i}": {"d": 1} for i in range(n)}
+    scores = sy.evaluate(truth, {q: ["d"] for q in truth}, "hit_rate@3")
+    rated = next(rating for rating in rate(scores, HITS) if rating.measure == "hit_rate@3")
+    assert (rated.value, rated.high) == (1.0, 1.0)
+    assert rated.low == pytest.approx(low, abs=5e-4)
+    assert rated.could_be == (() if low >= 0.9 else ("below_target",))

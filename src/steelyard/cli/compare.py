@@ -31,9 +31,6 @@ _FORMATS = (*SHEET_FORMATS, "json", "csv")
 _WIDE = 120
 """Columns from which on a table has room for the relative change."""
 
-_IN_LATEX = str.maketrans({"<": "$<$", ">": "$>$", "≥": r"$\geq$", "†": r"$^{\dagger}$", "‡": r"$^{\ddagger}$"})
-"""What pdfLaTeX does not know, or prints as something else."""
-
 
 def run(
     truth: str, runs: list[str], measures: list[str], *, baseline: str | None, test: str | None,
@@ -105,8 +102,7 @@ def _sheets(found: Comparison, beside: Beside, words: Language, format: str, *, 
     if format == "markdown":
         made += [sheet for each in beside.changes for sheet in changes_sheets(each, words)]
     if format != "table":
-        return "\n".join(
-            SHEET_FORMATS[format](sheet).translate(_IN_LATEX if format == "latex" else {}) for sheet in made
-        )
+        options = {"lang": words} if format == "latex" else {}
+        return "\n".join(SHEET_FORMATS[format](sheet, **options) for sheet in made)
     tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in made]
     return "\n".join([*tables, *(changes_text(each, words, width=width) for each in beside.changes)])

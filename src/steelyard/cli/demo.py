@@ -87,7 +87,7 @@ def _copy(folder: Path) -> None:
         raise OutputError(f"{folder}: holds other things; name a folder of its own: steelyard demo FOLDER")
     try:
         shutil.copytree(DATA / "documents", folder / "documents", dirs_exist_ok=True)
-        for file in ("questions.jsonl", *(f"{name}.toml" for name in CONFIGS)):
+        for file in ("questions.jsonl", "keyword.jsonl", "hybrid.jsonl", *(f"{name}.toml" for name in CONFIGS)):
             shutil.copy(DATA / file, folder / file)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); name another folder") from error

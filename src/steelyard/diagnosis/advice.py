@@ -183,14 +183,14 @@ def _beyond_lists(facts: Facts, code: str, *, deep: bool) -> Iterator[Advice]:
     for i, system in enumerate(facts.systems):
         mask = system.at("not_retrieved")
         few = mask.sum() < max(MIN_QUESTIONS, MIN_SHARE * system.winnable.sum())
-        if few or system.lists.reach(DEEP * facts.k) != deep or _matches_nothing(system):
+        if few or system.lists.reach(max(DEEP * facts.k, RERANKED)) != deep or _matches_nothing(system):
             continue
         depths = [k for k in facts.curves.ks if not np.isnan(facts.mean(i, "recall", k))]
         yield _advice(
             facts, code, system, system.as_others(mask), system.ids(mask), depth=system.lists.depth,
             share=float(mask.sum() / system.winnable.sum()), recall_k=facts.mean(i, "recall"),
             deepest=max(depths, default=facts.k), recall_deepest=facts.mean(i, "recall", max(depths, default=facts.k)),
-            untold=system.funnel.n_untold,
+            untold=("untold" if system.funnel.by_evidence else "untold_ids") if system.funnel.n_untold else "",
         )  # fmt: skip
 
 

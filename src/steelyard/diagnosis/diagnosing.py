@@ -32,7 +32,7 @@ class Diagnosis:
     funnels    one a system;   by_tag   tag -> one a system, of the questions that bear the tag
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
-    advice     what to try, largest possible gain first
+    advice     what to try: on the best system first, then on the others; largest possible gain first
     """
 
     k: int
@@ -86,7 +86,7 @@ def diagnose(
     held_against = baseline or (comparison.baseline if comparison else systems[0])
     if held_against not in systems:
         raise InputError(f"no system is called {held_against!r}; there are {', '.join(systems)}")
-    lists = [lists_of(each, reranked=known_rerankers.get(each.name)) for each in weighing.weighed]
+    lists = [lists_of(each, k=k, reranked=known_rerankers.get(each.name)) for each in weighing.weighed]
     funnels = [
         funnel(each, of_one, k=k, min_gain=min_gain) for each, of_one in zip(weighing.weighed, lists, strict=True)
     ]
@@ -107,6 +107,13 @@ def diagnose(
     )  # fmt: skip
     return Diagnosis(
         k, str(measures[0]), funnels, {tag: [one.by(mask) for one in funnels] for tag, mask in tags.items()}, reached,
-        captured(reached, [of_one.reranked for of_one in lists]), drawn, advise(known),
+        captured(reached, [of_one.reranked for of_one in lists]), drawn, _best_first(advise(known), reached, scores),
         {"k": k, "min_gain": min_gain, **weighing.recipe},
     )  # fmt: skip
+
+
+def _best_first(given: list[Advice], reached: Ceilings, scores: Scores | None) -> list[Advice]:
+    """Advice on the best system before that on the others: who reads it will improve that one."""
+    means = reached.reached[:, 0] if scores is None else scores.means[:, 0]
+    best = reached.systems[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
+    return sorted(given, key=lambda advice: best not in advice.systems)

@@ -133,7 +133,7 @@ def funnel(weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0) -> 
     query_ids = list(final.query_id)
     n = final.n_queries
     found = n_within(final, k, min_gain)
-    above, deep = n_within(before, k, min_gain), n_within(before, None, min_gain)
+    above, deep = n_within(before, k, min_gain) * lists.reranked, n_within(before, None, min_gain)
     # What is returned should be among the candidates; where it is not, they are not told in full.
     deep = np.maximum(deep, n_within(final, None, min_gain))
     n_gold = np.bincount(final.ideal_query[final.ideal_gain >= min_gain], minlength=n)

@@ -443,7 +443,9 @@ def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:
     cut = [j for j in judged if scores.measures[j].definition.cutoff == "k" and scores.measures[j].k is not None]
     shares = []
     for j in cut or judged:
-        kept = scores.judged[i, j][~np.isnan(scores.values[i, j]) & ~np.isnan(scores.judged[i, j])]
+        # An absent list has no document that could lack a label.
+        there = ~scores.missing[i] & ~np.isnan(scores.values[i, j]) & ~np.isnan(scores.judged[i, j])
+        kept = scores.judged[i, j][there]
         if len(kept):
             shares.append(1 - float(kept.mean()))
     return max(shares, default=math.nan)

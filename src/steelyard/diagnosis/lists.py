@@ -21,7 +21,8 @@ class Lists:
     """A system's rankings, as deep as they are known.
 
     final     what the system returned; without a reranker, the longer list that this is the head of, where it is known
-    before    the candidates, in the order before reranking; `final` itself without a reranker
+              and k results were returned
+    before    the candidates, in the order before reranking; `final` itself where there are none
     reranked  whether a reranker stands between the two
     whole     whether nothing lies below `before`: it holds the whole corpus, or no common depth cut the lists
     """
@@ -46,9 +47,10 @@ class Lists:
         return k <= (self.final_depth if final else self.depth) or (self.whole and not (final and self.reranked))
 
 
-def lists_of(weighed: Weighed, *, reranked: bool | None = None) -> Lists:
+def lists_of(weighed: Weighed, *, k: int = 1, reranked: bool | None = None) -> Lists:
     """The rankings of a system.
 
+    k          results that count as found: where fewer were returned, candidates do not count as such
     reranked   whether it has a reranker; by default, whether its results stand in another order than its candidates
     """
     n_chunks = len(weighed.evidence.table) if weighed.evidence and weighed.evidence.table.complete else None
@@ -57,7 +59,8 @@ def lists_of(weighed: Weighed, *, reranked: bool | None = None) -> Lists:
     whole = (n_chunks is not None and before.n_retrieved.max(initial=0) >= n_chunks) or _ends_by_itself(before)
     same = before is final or is_head(final, before)
     if same if reranked is None else not reranked:
-        return Lists(before if same else final, before if same else final, False, whole and same)
+        shown = before if same and k <= final.n_retrieved.max(initial=0) else final
+        return Lists(shown, before if same else final, False, whole and same)
     return Lists(final, before, True, whole)
 
 

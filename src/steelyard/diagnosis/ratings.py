@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.diagnosis.profiles import Better, Profile, Standard
 from steelyard.errors import InputError
 from steelyard.nearest import nearest
-from steelyard.scores import Scores
+from steelyard.scores import LEVEL, Scores
 from steelyard.stats.percentiles import percentile_interval
 from steelyard.stats.samples import ROUNDING
 
@@ -102,13 +102,28 @@ def measured(
         for j, measure in enumerate(scores.measures):
             if (standard := profile.standard_of(measure)) is not None:
                 n = int((~np.isnan(scores.values[i, j])).sum())
+                mean = float(scores.means[i, j])
                 ends = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
-                yield Measured(system, str(measure), standard, float(scores.means[i, j]), *ends, n)
+                if ends[0] == ends[1] and n > 1:
+                    ends = _all_alike(mean, n, *measure.definition.range) or ends
+                yield Measured(system, str(measure), standard, mean, *ends, n)
         for name, standard in profile.unmeasured(scores.measures).items():
             yield Measured(system, name, standard, math.nan, math.nan, math.nan, 0)
         for name, standard in profile.standards.items():
             if standard.given:
                 yield _given(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
+
+
+def _all_alike(value: float, n: int, least: float, most: float) -> tuple[float, float] | None:
+    """Ends of the interval of a mean of n values that are all the least, or all the largest, there is; None of others.
+
+    A bootstrap takes such a mean for certain.  By Clopper and Pearson (1934) a kind of question that was not met among
+    n may make up 1 - ((1 - LEVEL) / 2)**(1 / n) of all.
+    """
+    unseen = (most - least) * (1 - ((1 - LEVEL) / 2) ** (1 / n))
+    if not math.isfinite(unseen) or value not in (least, most):
+        return None
+    return (value - unseen, value) if value == most else (value, value + unseen)
 
 
 def _given(system: str, name: str, standard: Standard, numbers: Known, latencies: Sequence[float]) -> Measured:

@@ -22,15 +22,14 @@ _ELLIPSIS = "…"
 
 
 def settings_sheet(found: SettingsDiff, lang: Language) -> Sheet | None:
-    """A row a setting or version that differs, a column a system; what differs from the first one in bold."""
+    """A row a setting or version that differs, a column a system."""
     rows = [[name, *map(_setting, values)] for name, values in found.settings.items()]
     rows += [
         [lang("compare.settings.version", name=name), *map(_setting, values)] for name, values in found.versions.items()
     ]
     if not rows:
         return None
-    different = {(r, c) for r, row in enumerate(rows) for c in range(2, len(row)) if row[c] != row[1]}
-    return Sheet([lang("compare.head.setting"), *found.systems], rows, different)
+    return Sheet([lang("compare.head.setting"), *found.systems], rows)
 
 
 def settings_notes(found: SettingsDiff, lang: Language) -> Iterator[str]:

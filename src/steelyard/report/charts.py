@@ -379,8 +379,12 @@ def curves(report: Report, lang: Language, measure: int = 0) -> TopLevelMixin | 
               axis=alt.Axis(values=ks, format="d", grid=False))  # fmt: skip
     y = alt.Y("value:Q", title=f"{name}@k", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5))
     tooltip = _tooltips(alt, lang, system="N", k="Q:d", value="Q:.4f")
+    rows.sort(key=lambda row: row["colour"] != others)
     base = _base(rows).encode(x=x, y=y, color=colour, detail="system:N", tooltip=tooltip)
-    layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=50, opacity=1)]
+    named = base.transform_filter(alt.datum.colour != others)
+    layers = [named.mark_line(strokeWidth=2), named.mark_point(filled=True, size=50, opacity=1)]
+    if rest:
+        layers.insert(0, base.transform_filter(alt.datum.colour == others).mark_line(strokeWidth=1, opacity=0.35))
     if report.diagnosis.k in ks:
         layers.insert(0, _base([{"k": report.diagnosis.k}]).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x))
     listed = [_curve_text(on_one_line(system), [row for row in rows if row["system"] == on_one_line(system)], lang)

@@ -134,7 +134,11 @@ def verdict_text(row: Compared, comparison: Comparison, lang: Language) -> str:
         reason = lang(f"compare.reason.{'few' if row.reason == 'few questions' else 'no_spread'}", n=n)
         return lang("compare.verdict.no_test", reason=reason)
     if row.verdict == "no difference shown":
-        key = "equal" if row.counts.n_ties == n else "none_shown" if np.isfinite(row.detectable) else "too_few"
+        key = "none_shown" if np.isfinite(row.detectable) else "too_few"
+        if np.isnan(row.detectable):
+            key = "no_difference"
+        if row.counts.n_ties == n:
+            key = "equal"
     elif row.verdict == "not worse" and row.equivalent:
         key = "equivalent"
     elif (row.verdict == "worse" and row.not_worse) or (row.verdict == "better" and row.equivalent):

@@ -57,8 +57,8 @@ def advice_text(advice: Advice, lang: Language) -> AdviceText:
     evidence = lang(f"{key}.evidence", **values)
     if advice.numbers.get("below"):
         evidence = lang("diagnose.between").join([evidence, lang("advice.below", **values)])
-    if advice.numbers.get("untold"):
-        evidence = lang("diagnose.between").join([evidence, lang("diagnose.note.untold")])
+    if untold := advice.numbers.get("untold"):
+        evidence = lang("diagnose.between").join([evidence, lang(f"diagnose.note.{untold}")])
     return AdviceText(
         lang(f"{key}.title", **values), evidence, lang(action, **values), gain_text(advice, lang)
     )  # fmt: skip
@@ -127,8 +127,8 @@ def _funnel_notes(diagnosis: Diagnosis, lang: Language) -> Iterator[str]:
             yield lang("diagnose.note.depth", depth=depth)
         else:
             yield lang("diagnose.note.depth_of", systems=lang.listed(systems), depth=depth)
-    if any(one.n_untold for one in funnels):
-        yield lang("diagnose.note.untold")
+    if unknown := [one for one in funnels if one.n_untold]:
+        yield lang("diagnose.note.untold" if unknown[0].by_evidence else "diagnose.note.untold_ids")
     if any(one.counts()["unused"] for one in funnels):
         yield lang("diagnose.note.unused", k=k)
     for one in funnels if len(funnels) <= _PAIRS else ():
@@ -155,7 +155,7 @@ def tag_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
         rows = [[tag, *(str(each[0].counts()[stage]) for stage in stages)] for tag, each in by_tag.items()]
     else:
         columns = [each.system for each in diagnosis.funnels]
-        rows = [[tag, *(_count(each.counts()["found"], each.n_winnable) for each in of_tag)]
+        rows = [[tag, *(_count(each.counts()["found"] + each.counts()["unused"], each.n_winnable) for each in of_tag)]
                 for tag, of_tag in by_tag.items()]  # fmt: skip
     header = [lang("diagnose.head.tag"), lang("diagnose.head.total"), *columns]
     rows = [[row[0], str(by_tag[row[0]][0].n_winnable), *row[1:]] for row in rows]
@@ -302,39 +302,21 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def best_first(diagnosis: Diagnosis) -> list[str]:
-    """Systems by the measure that gains are told in."""
-    found = diagnosis.ceilings
-    order = np.argsort(-found.reached[:, 0], kind="stable")
-    return [found.systems[i] for i in order.tolist()]
-
-
-def groups(diagnosis: Diagnosis, *, systems: int = 3) -> Iterator[tuple[str, list[Advice]]]:
-    """Advice on systems together under no name, then that on each of the best systems, under its name."""
-    yield "", [advice for advice in diagnosis.advice if len(advice.systems) > 1]
-    for system in best_first(diagnosis)[:systems]:
-        yield system, [advice for advice in diagnosis.advice if advice.systems == (system,)]
-
-
-def paragraphs(diagnosis: Diagnosis, lang: Language, *, limit: int = 5) -> Iterator[Paragraph]:
-    """What to try: the largest gains of the best systems, and how much is left unsaid.
-
-    limit   pieces of advice for each system
-    """
-    said: list[str] = []
-    for _, given in groups(diagnosis):
-        for advice in given[:limit]:
-            text = advice_text(advice, lang)
-            # What to do is not said twice.
-            parts = [text.evidence, *([] if advice.code in said else [text.action]), text.gain]
-            parts += [lang("diagnose.questions", ids=lang.listed(list(advice.query_ids)))] if advice.query_ids else []
-            said.append(advice.code)
-            title = lang("diagnose.numbered", place=len(said), title=text.title)
-            yield Paragraph(lang("diagnose.between").join(parts), title)
+def paragraphs(diagnosis: Diagnosis, lang: Language, *, limit: int = 6) -> Iterator[Paragraph]:
+    """What to try, in the order of the diagnosis, and how much is left unsaid."""
+    said: set[str] = set()
+    for place, advice in enumerate(diagnosis.advice[:limit], 1):
+        text = advice_text(advice, lang)
+        # What to do is not said twice.
+        parts = [text.evidence, *([] if advice.code in said else [text.action]), text.gain]
+        parts += [lang("diagnose.questions", ids=lang.listed(list(advice.query_ids)))] if advice.query_ids else []
+        said.add(advice.code)
+        title = lang("diagnose.numbered", place=place, title=text.title)
+        yield Paragraph(lang("diagnose.between").join(parts), title)
     if not diagnosis.advice:
         yield Paragraph(lang("diagnose.no_advice"))
-    if len(diagnosis.advice) > len(said):
-        yield Paragraph(lang("diagnose.more_advice", n=len(diagnosis.advice) - len(said)))
+    if len(diagnosis.advice) > limit:
+        yield Paragraph(lang("diagnose.more_advice", n=len(diagnosis.advice) - limit))
 
 
 def sections(diagnosis: Diagnosis, lang: Language) -> Iterator[Section]:

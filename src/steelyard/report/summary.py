@@ -90,7 +90,7 @@ def facts(report: Report, lang: Language) -> Iterator[Fact]:
     for name, text, target in (
         ("rating", _best_rating(report, best, lang), "ratings"),
         ("lost", _most_lost(report, best, lang), "funnel"),
-        ("advice", _first_advice(report, best, lang), "advice"),
+        ("advice", _first_advice(report, lang), "advice"),
     ):
         if text:
             yield Fact(lang(f"page.summary.{name}"), visible(text), target, lang(f"page.summary.{name}_link"))
@@ -120,10 +120,9 @@ def _most_lost(report: Report, best: str, lang: Language) -> str:
     return lang("page.summary.lost_of", system=best, stage=name, n=n, total=one.n_queries)
 
 
-def _first_advice(report: Report, best: str, lang: Language) -> str:
-    """The first advice for the best system, or for any other where there is none for it."""
-    advice = report.diagnosis.advice
-    first = next((each for each in advice if best in each.systems), next(iter(advice), None))
+def _first_advice(report: Report, lang: Language) -> str:
+    """What stands first among the advice."""
+    first = next(iter(report.diagnosis.advice), None)
     if first is None:
         return lang("page.summary.no_advice")
     text = advice_text(first, lang)

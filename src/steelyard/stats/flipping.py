@@ -24,10 +24,14 @@ _MANTISSA = 52
 
 @dataclass(frozen=True)
 class OnGrid:
-    """Whole numbers (s, n) that stand for values, and by how much two equal sums of differences may seem to differ."""
+    """Whole numbers (s, n) that stand for values, and by how much two equal sums of differences may seem to differ.
+
+    unit   what one step is worth
+    """
 
     steps: Floats
     slack: float
+    unit: float
 
 
 def on_grid(values: Floats) -> OnGrid:
@@ -39,10 +43,10 @@ def on_grid(values: Floats) -> OnGrid:
     away = values - values.min(axis=0)
     largest, n = float(away.max()), values.shape[1]
     if largest == 0:
-        return OnGrid(away, 0.0)
+        return OnGrid(away, 0.0, 0.0)
     exponent = _MANTISSA - math.ceil(math.log2(n)) - math.frexp(largest)[1]
     noise = 4 * np.finfo(np.float64).eps * math.ldexp(float(np.abs(values).max()), exponent)
-    return OnGrid(np.rint(np.ldexp(away, exponent)), 2 * n * (1 + noise))
+    return OnGrid(np.rint(np.ldexp(away, exponent)), 2 * n * (1 + noise), math.ldexp(1.0, -exponent))
 
 
 def sign_blocks(n: int, *, n_resamples: int | None, seed: int, width: int) -> Iterator[Floats]:

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats
 from steelyard.errors import InputError
 from steelyard.extras import require
+from steelyard.stats.quadrature import nodes
 from steelyard.stats.samples import Clusters, finite, mean_error, share, t_quantile, whole
 
 _MOST_QUERIES = 10**9
@@ -21,7 +21,6 @@ _REACH = 9.0
 """Standard deviations beyond which a normal variable has a chance below 1e-18."""
 
 _MANY_DF = 100
-_PANELS, _NODES = 32, 16
 
 
 def power(effect: float, n: int, *, alpha: float = 0.05, n_sides: int = 2, n_comparisons: int = 1) -> float:
@@ -136,7 +135,7 @@ def _above(bound: float, df: int, noncentrality: float) -> float:
         return 1 - _above(-bound, df, -noncentrality)
     spread = 1 / math.sqrt(2 * df)
     if df >= _MANY_DF and bound * spread <= 1:
-        away, weights = _nodes(max(-1.0, -_REACH * spread), _REACH * spread)
+        away, weights = nodes(max(-1.0, -_REACH * spread), _REACH * spread)
         # The density of S at 1 + away, but for a factor that the weights' sum takes out.
         weights *= np.exp(df * (np.log1p(away) - away - away**2 / 2) - np.log1p(away))
         shares = special.ndtr(noncentrality - bound * (1 + away))
@@ -144,22 +143,9 @@ def _above(bound: float, df: int, noncentrality: float) -> float:
     if bound == 0:
         return float(special.ndtr(noncentrality))
     least = max(-noncentrality, -_REACH)
-    z, weights = _nodes(least, max(least, 0.0) + _REACH)
+    z, weights = nodes(least, max(least, 0.0) + _REACH)
     shares = special.gammainc(df / 2, df * ((z + noncentrality) / bound) ** 2 / 2)
     return math.fsum(weights * np.exp(-(z**2) / 2) * shares) / math.sqrt(2 * math.pi)
-
-
-def _nodes(low: float, high: float) -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss-Legendre quadrature, panel by panel."""
-    x, w = _gauss_legendre()
-    half = (high - low) / _PANELS / 2
-    middles = low + half * (2 * np.arange(_PANELS) + 1)
-    return (middles[:, None] + half * x).ravel(), np.tile(half * w, _PANELS)
-
-
-@cache
-def _gauss_legendre() -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(_NODES)
 
 
 @cache

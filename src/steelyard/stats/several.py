@@ -6,6 +6,7 @@ itself; for any other family of tests, `correct` raises the p-values, and the fa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,8 +16,10 @@ import numpy.typing as npt
 
 from steelyard.arrays import Floats, Ints
 from steelyard.errors import InputError
+from steelyard.extras import require
 from steelyard.stats.flipping import EXACT_QUERIES, count_extreme, on_grid, shuffled_ranges
 from steelyard.stats.paired import N_RESAMPLES, paired_t, share_reached
+from steelyard.stats.quadrature import nodes
 from steelyard.stats.samples import Clusters, cluster_sums, finite, less, too_few, whole
 
 N_SHUFFLES = 10_000
@@ -35,6 +38,7 @@ class Pairs:
     family        which comparisons the correction covers, in words
     n             queries
     exact         whether all sign patterns were tried;   n_resamples, seed   of random ones, else None
+    critical      "tukey": a difference beyond it has p of alpha or less; NaN for other tests
     reason        why p is NaN, where it is for want of queries; else None
     """
 
@@ -51,6 +55,7 @@ class Pairs:
     n_resamples: int | None = None
     seed: int | None = None
     reason: str | None = None
+    critical: float = math.nan
 
 
 def all_pairs(s: int) -> Ints:
@@ -72,14 +77,15 @@ def baseline_pairs(s: int, baseline: int) -> Ints:
 
 
 def tukey(
-    scores: npt.ArrayLike, *, seed: int, n_resamples: int = N_SHUFFLES, clusters: Clusters | None = None
-) -> Pairs:
+    scores: npt.ArrayLike, *, seed: int, n_resamples: int = N_SHUFFLES, alpha: float = 0.05,
+    clusters: Clusters | None = None,
+) -> Pairs:  # fmt: skip
     """Randomised Tukey HSD: a family-wise p for every pair of systems.
 
     The systems' labels are shuffled within each query (or cluster); p of a pair is the share of shuffles whose best
     and worst means differ at least as much as the pair does, the observed labels counted once: (1 + b) / (1 + B).
 
-    scores    (s, n) one row a system, two systems at least
+    scores    (s, n) one row a system, two systems at least;   alpha   of the critical difference
     Returns   all s (s - 1) / 2 pairs; p is NaN with a reason for one query or cluster
     Raises    InputError for NaN, fewer than two systems, n_resamples < 1
     Source    Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval
@@ -94,7 +100,7 @@ def tukey(
     whole(n_resamples, "n_resamples")
     pairs = all_pairs(len(values))
     sums = cluster_sums(values, clusters)
-    reason = too_few(values.shape[1], sums.shape[1] - 1)
+    reason, critical = too_few(values.shape[1], sums.shape[1] - 1), math.nan
     if reason:
         p = np.full(len(pairs), np.nan)
     else:
@@ -103,8 +109,62 @@ def tukey(
         ranges = shuffled_ranges(grid, n_resamples=n_resamples, seed=seed)
         observed = np.abs(totals[pairs[:, 1]] - totals[pairs[:, 0]]) - grid.slack
         p = (1 + n_resamples - np.searchsorted(ranges, observed, side="left")) / (1 + n_resamples)
+        place = min(math.ceil((1 + n_resamples) * (1 - alpha)), n_resamples) - 1
+        critical = float(ranges[place]) * grid.unit / values.shape[1]
     compared = _compared("tukey", values, pairs, p)
-    return replace(compared, correction="tukey", n_resamples=n_resamples, seed=seed, reason=reason)
+    return replace(compared, correction="tukey", n_resamples=n_resamples, seed=seed, reason=reason, critical=critical)
+
+
+def tukey_limit(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Pairs:
+    """What `tukey` comes to with very many queries: the shuffled means are then normal, and nothing need be drawn.
+
+    Shuffling s labels within a query whose values have the variance v gives each system a value of variance v, any two
+    of them a covariance of -v / (s - 1).  Means over n queries are so alike that the range of s of them is the range of
+    s independent normal variables of variance s / (s - 1) times the mean of v over n.
+
+    scores    (s, n) one row a system, two systems at least; some hundreds of queries on which systems differ
+    Returns   as `tukey`; n_resamples and seed are None
+    Raises    InputError for NaN or fewer than two systems; MissingExtraError without SciPy
+    Source    Hoeffding, A combinatorial central limit theorem, 1951; range of normal variables: Tukey 1953.
+
+    >>> rng = np.random.default_rng(0)
+    >>> tukey_limit(rng.random((3, 2000)) + np.array([[0.0], [0.0], [0.03]])).p.round(3).tolist()
+    [0.871, 0.001, 0.0]
+    """
+    values = _systems(scores)
+    s, n = values.shape
+    pairs = all_pairs(s)
+    spread = float(np.sqrt(s / (s - 1) * values.var(axis=0).mean() / n))
+    found = np.abs(_differences(values, pairs))
+    p = _range_sf(found / spread, s) if spread else np.ones(len(pairs))
+    critical = spread * _range_quantile(1 - alpha, s)
+    if reason := too_few(n, n - 1):
+        p, critical = np.full(len(pairs), np.nan), math.nan
+    compared = _compared("tukey", values, pairs, p)
+    return replace(compared, correction="tukey", reason=reason, critical=critical)
+
+
+_REACH = 9.0
+
+
+def _range_sf(r: Floats, s: int) -> Floats:
+    """(m,) probability that s standard normal variables lie r or more apart: 1 less the chance that all s - 1 others
+    lie within r below the largest, whose density is integrated by Gauss and Legendre's rule."""
+    ndtr = require("scipy.special", extra="stats", what="comparing systems").ndtr
+    x, weights = nodes(-_REACH, _REACH)
+    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    within = (ndtr(x) - ndtr(x - r[:, None])) ** (s - 1)
+    # einsum, not a matrix product: no sum may depend on a BLAS's threads.
+    return np.asarray(np.clip(1.0 - s * np.einsum("mx,x->m", within, density * weights), 0.0, 1.0))
+
+
+def _range_quantile(share: float, s: int) -> float:
+    """How far apart s standard normal variables lie at most with this probability, by bisection."""
+    low, high = 0.0, 4 * _REACH
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _range_sf(np.array([middle]), s)[0] > 1 - share else (low, middle)
+    return high
 
 
 def sign_flip_pairs(
