@@ -17,11 +17,12 @@ from steelyard.scores import Scores
 from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
 from steelyard.stats.effects import RelativeChange, WinTieLoss, relative_change, standardised, win_tie_loss
 from steelyard.stats.equivalence import Equivalence, NonInferiority, non_inferiority, tost
+from steelyard.stats.guarded import MANY_QUERIES, guarded_tukey
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.samples import differences, mean_error, t_quantile
-from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups, sign_flip_pairs, tukey, tukey_limit
+from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
 Reason = Literal["few questions", "no spread"]
@@ -36,11 +37,7 @@ TESTS: dict[str, Callable[[Floats, int], Outcome]] = {
 _DEEP = 0.9
 
 
-MANY_QUERIES = 1_000
-"""From so many queries on, randomisation and bootstrap tell no more than their normal limits."""
 _POWER, _MOST_QUESTIONS = 0.8, 10**9
-FEW_DIFFERENCES = 50
-"""Below so many, a t test of differences that are mostly 0 is not trusted."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +174,7 @@ def compare(
     method = "tukey" if chosen == "tukey" else correction or "holm"
     plan = _Plan(names, scores.measures, reference, chosen, method, alpha, margin, seed)
     values = [scores.values[:, j][:, kept] for j, kept in enumerate(common)]
-    pairs = [_all_pairs(each, seed, alpha) if chosen == "tukey" else None for each in values]
+    pairs = [guarded_tukey(each, seed=seed, alpha=alpha) if chosen == "tukey" else None for each in values]
     family, n_comparisons = _family(plan)
     (rows,) = _rows(plan, [values], pairs, n_comparisons)
     left_out = [len(scores.query_ids) - int(kept.sum()) for kept in common]
@@ -232,41 +229,6 @@ def _check_options(
     for measure in scores.measures:
         if measure.definition.aggregate == "geometric":
             raise InputError(f"{measure} is a geometric mean, and the tests are of arithmetic ones; compare by another")
-
-
-def _all_pairs(values: Floats, seed: int, alpha: float) -> Pairs:
-    """Randomised Tukey, with no pair surer than by a sign-flip test of its own.
-
-    Tukey's shuffles hold its errors where all systems are alike; among near copies of one system they make too little
-    of the spread of a pair that differs from them.  With MANY_QUERIES or more on which systems differ, both tests are
-    at their normal limits, which are taken instead of drawing for minutes.
-    """
-    differ = np.ptp(values, axis=0) > 0
-    if differ.sum() < MANY_QUERIES:
-        # Of very many queries those on which all are alike, which change no shuffle, are spared; two stay for a test.
-        differ |= len(differ) < MANY_QUERIES
-        differ[:2] = True
-        found = tukey(values[:, differ], seed=seed, alpha=alpha)
-        own = sign_flip_pairs(values[:, differ], seed=seed, correction="none").p
-        everywhere = [values[b] - values[a] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
-        found = replace(
-            found, n=values.shape[1], difference=np.array([d.mean() for d in everywhere]),
-            critical=found.critical * differ.sum() / values.shape[1],
-        )  # fmt: skip
-    else:
-        found = tukey_limit(values, alpha=alpha)
-        pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
-        own = np.array([_own_p(differences(values[a], values[b]), seed) for a, b in pairs])
-    p = np.maximum(found.p, own)
-    return replace(found, p=p, adjusted=p)
-
-
-def _own_p(d: Floats, seed: int) -> float:
-    """p of one pair of very many queries: by t, or by flipping signs where it differs on few of them."""
-    differ = d[d != 0]
-    if not len(differ):
-        return 1.0
-    return paired_t(d).p if len(differ) >= FEW_DIFFERENCES else sign_flip(np.append(differ, 0.0), seed=seed).p
 
 
 def _check_common(scores: Scores, common: Sequence[Bools], *, strict: bool) -> None:

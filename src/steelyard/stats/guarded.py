@@ -1,0 +1,55 @@
+"""All pairs of systems by Tukey, guarded by each pair's own test, and quick where there are very many queries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.arrays import Floats
+from steelyard.stats.paired import paired_t, sign_flip
+from steelyard.stats.samples import differences
+from steelyard.stats.several import Pairs, sign_flip_pairs, tukey, tukey_limit
+
+MANY_QUERIES = 1_000
+"""From so many queries on, randomisation and bootstrap tell no more than their normal limits."""
+FEW_DIFFERENCES = 50
+"""Below so many, a t test of differences that are mostly 0 is not trusted."""
+
+
+def guarded_tukey(values: Floats, *, seed: int, alpha: float = 0.05) -> Pairs:
+    """Randomised Tukey, with no pair surer than by a sign-flip test of its own.
+
+    Tukey's shuffles hold its errors where all systems are alike; among near copies of one system they make too little
+    of the spread of a pair that differs from them.  With MANY_QUERIES or more on which systems differ, both tests are
+    at their normal limits, which are taken instead of drawing for minutes.
+
+    values   (s, n) one row a system;   alpha   of the critical difference
+    Raises   as `tukey`
+    """
+    differ = np.ptp(values, axis=0) > 0
+    if differ.sum() < MANY_QUERIES:
+        # Of very many queries those on which all are alike, which change no shuffle, are spared; two stay for a test.
+        differ |= len(differ) < MANY_QUERIES
+        differ[:2] = True
+        found = tukey(values[:, differ], seed=seed, alpha=alpha)
+        own = sign_flip_pairs(values[:, differ], seed=seed, correction="none").p
+        everywhere = [values[b] - values[a] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
+        found = replace(
+            found, n=values.shape[1], difference=np.array([d.mean() for d in everywhere]),
+            critical=found.critical * differ.sum() / values.shape[1],
+        )  # fmt: skip
+    else:
+        found = tukey_limit(values, alpha=alpha)
+        pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
+        own = np.array([_own_p(differences(values[a], values[b]), seed) for a, b in pairs])
+    p = np.maximum(found.p, own)
+    return replace(found, p=p, adjusted=p)
+
+
+def _own_p(d: Floats, seed: int) -> float:
+    """p of one pair of very many queries: by t, or by flipping signs where it differs on few of them."""
+    differ = d[d != 0]
+    if not len(differ):
+        return 1.0
+    return paired_t(d).p if len(differ) >= FEW_DIFFERENCES else sign_flip(np.append(differ, 0.0), seed=seed).p
