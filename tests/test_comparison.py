@@ -133,12 +133,12 @@ def test_what_tukey_can_show_it_mostly_shows() -> None:
     rng, shown = np.random.default_rng(5), 0
     base = rng.normal(0.5, 0.1, (4, 40))
     detectable = by_name(sy.compare(scores_of(base), test="tukey"))["b"].detectable
-    for _ in range(100):
+    for _ in range(40):
         values = rng.normal(0.5, 0.1, (4, 40))
         values[1] += detectable
         shown += by_name(sy.compare(scores_of(values), test="tukey"))["b"].verdict == "better"
     # A difference widens the shuffles that it is held against, so that it is shown a little more seldom than said.
-    assert 50 <= shown <= 95
+    assert 18 <= shown <= 38
 
 
 def test_many_questions_are_tested_at_the_limit_of_tukey() -> None:
