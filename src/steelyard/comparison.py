@@ -198,11 +198,6 @@ class _Plan:
     margin: float | None
     seed: int
 
-    @property
-    def n_each(self) -> int:
-        """Comparisons with the baseline, by all measures."""
-        return (len(self.names) - 1) * len(self.measures)
-
 
 def _check_options(
     scores: Scores, baseline: str | None, test: str, correction: str | None, segment_correction: str,

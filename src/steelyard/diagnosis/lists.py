@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.arrays import Bools, Ints
+from steelyard.arrays import Ints
 from steelyard.measures import Alignment
-from steelyard.measures.alignment import Evidence, owners
+from steelyard.measures.alignment import by_query, offsets, owners
 from steelyard.weighing import Weighed
 
 _MANY = 10
@@ -72,7 +72,7 @@ def _ends_by_itself(a: Alignment) -> bool:
 def _told(candidates: Alignment, final: Alignment) -> Alignment:
     """The candidates, and what was returned where a question's candidates are not told."""
     told = (candidates.n_retrieved > 0) | (final.n_retrieved == 0)
-    before = candidates if told.all() else _by_query(told, candidates, final)
+    before = candidates if told.all() else by_query(told, candidates, final)
     return replace(before, missing=final.missing)
 
 
@@ -86,37 +86,6 @@ def is_head(final: Alignment, before: Alignment) -> bool:
         and np.array_equal(before.hit_rank[kept], final.hit_rank)
         and np.array_equal(before.hit_gain[kept], final.hit_gain)
     )
-
-
-def _by_query(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
-    """Query by query, one alignment or the other; ties are forgotten."""
-    parts = [(yes, chosen), (no, ~chosen)]
-    evidence = None
-    if yes.evidence is not None and no.evidence is not None:
-        ours, theirs = yes.evidence, no.evidence
-        evidence = Evidence(
-            pieces=_by_query(chosen, ours.pieces, theirs.pieces),
-            counted=_by_query(chosen, ours.counted, theirs.counted),
-            gold=_by_query(chosen, ours.gold, theirs.gold),
-            shown=_by_query(chosen, ours.shown, theirs.shown),
-            placed=np.where(chosen, ours.placed, theirs.placed),
-        )
-    hits = np.concatenate([a.hit_query[kept[a.hit_query]] for a, kept in parts])
-    rank = np.concatenate([a.hit_rank[kept[a.hit_query]] for a, kept in parts])
-    gain = np.concatenate([a.hit_gain[kept[a.hit_query]] for a, kept in parts])
-    ideals = np.concatenate([a.ideal_query[kept[a.ideal_query]] for a, kept in parts])
-    best = np.concatenate([a.ideal_gain[kept[a.ideal_query]] for a, kept in parts])
-    by_hit, by_ideal = np.lexsort((rank, hits)), np.lexsort((-best, ideals))
-    return replace(
-        yes, n_retrieved=np.where(chosen, yes.n_retrieved, no.n_retrieved), starts=offsets(hits, yes.n_queries),
-        hit_rank=rank[by_hit], hit_gain=gain[by_hit], ideal_starts=offsets(ideals, yes.n_queries),
-        ideal_gain=best[by_ideal], evidence=evidence, ties=None,
-    )  # fmt: skip
-
-
-def offsets(owner: Ints, n: int) -> Ints:
-    """(n + 1,) offsets of n segments, from the owner of each element."""
-    return np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=n))))
 
 
 def perfect_reranking(a: Alignment, n: int) -> Alignment:

@@ -17,7 +17,7 @@ from steelyard.evidence.outputs import ChunkTable, Outputs, read_chunks
 from steelyard.evidence.questions import Questions
 from steelyard.evidence.resolving import Gold, Loss, LossCode, Resolution, has_texts, kinds, resolve
 from steelyard.evidence.spans import Rule, Spans, cover
-from steelyard.measures.alignment import Alignment, Evidence, segment_sums
+from steelyard.measures.alignment import Alignment, Evidence, by_query, offsets, segment_sums
 from steelyard.run_folder import is_run_folder, read_run_folder
 from steelyard.text.folding import DEFAULT_STEPS
 from steelyard.truth import OnDuplicate, Truth
@@ -205,7 +205,7 @@ def _evidence(found: Resolution, table: ChunkTable, a: Alignment, ranks: _Ranks,
     by_pieces = np.zeros(a.n_queries, bool)
     by_pieces[place] = has_texts(found.gold) | (not table.complete)
     gold, shown, placed = _characters(found, table, a, ranks, place)
-    return Evidence(pieces, _either(by_pieces, pieces, a), gold, shown, placed)
+    return Evidence(pieces, by_query(by_pieces, pieces, a), gold, shown, placed)
 
 
 def _pieces(found: Resolution, a: Alignment, ranks: _Ranks, place: Ints) -> Alignment:
@@ -232,34 +232,14 @@ def _alignment(a: Alignment, query: Ints, gain: Floats, rank: Ints) -> Alignment
     n = a.n_queries
     return replace(
         a,
-        starts=_offsets(query[hit], n),
+        starts=offsets(query[hit], n),
         hit_rank=rank[hit],
         hit_gain=gain[hit],
-        ideal_starts=_offsets(query, n),
+        ideal_starts=offsets(query, n),
         ideal_gain=gain[ideal],
         evidence=None,
         ties=None,
     )
-
-
-def _offsets(owner: Ints, n: int) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=n))))
-
-
-def _either(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
-    """Query by query, one alignment or the other."""
-    parts = [(yes, chosen), (no, ~chosen)]
-    query = np.concatenate([a.hit_query[kept[a.hit_query]] for a, kept in parts])
-    rank = np.concatenate([a.hit_rank[kept[a.hit_query]] for a, kept in parts])
-    gain = np.concatenate([a.hit_gain[kept[a.hit_query]] for a, kept in parts])
-    ideal_query = np.concatenate([a.ideal_query[kept[a.ideal_query]] for a, kept in parts])
-    ideal_gain = np.concatenate([a.ideal_gain[kept[a.ideal_query]] for a, kept in parts])
-    order, ideal = np.lexsort((rank, query)), np.lexsort((-ideal_gain, ideal_query))
-    n = yes.n_queries
-    return replace(
-        no, starts=_offsets(query, n), hit_rank=rank[order], hit_gain=gain[order],
-        ideal_starts=_offsets(ideal_query, n), ideal_gain=ideal_gain[ideal], evidence=None, ties=None,
-    )  # fmt: skip
 
 
 def _characters(

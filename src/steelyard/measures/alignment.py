@@ -200,6 +200,37 @@ def owners(starts: Ints) -> Ints:
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
+def offsets(owner: Ints, n: int) -> Ints:
+    """(n + 1,) offsets of n segments, from the owner of each element."""
+    return np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=n))))
+
+
+def by_query(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
+    """Query by query, one alignment or the other; ties are forgotten."""
+    parts = [(yes, chosen), (no, ~chosen)]
+    evidence = None
+    if yes.evidence is not None and no.evidence is not None:
+        ours, theirs = yes.evidence, no.evidence
+        evidence = Evidence(
+            pieces=by_query(chosen, ours.pieces, theirs.pieces),
+            counted=by_query(chosen, ours.counted, theirs.counted),
+            gold=by_query(chosen, ours.gold, theirs.gold),
+            shown=by_query(chosen, ours.shown, theirs.shown),
+            placed=np.where(chosen, ours.placed, theirs.placed),
+        )
+    hits = np.concatenate([a.hit_query[kept[a.hit_query]] for a, kept in parts])
+    rank = np.concatenate([a.hit_rank[kept[a.hit_query]] for a, kept in parts])
+    gain = np.concatenate([a.hit_gain[kept[a.hit_query]] for a, kept in parts])
+    ideals = np.concatenate([a.ideal_query[kept[a.ideal_query]] for a, kept in parts])
+    best = np.concatenate([a.ideal_gain[kept[a.ideal_query]] for a, kept in parts])
+    by_hit, by_ideal = np.lexsort((rank, hits)), np.lexsort((-best, ideals))
+    return replace(
+        yes, n_retrieved=np.where(chosen, yes.n_retrieved, no.n_retrieved), starts=offsets(hits, yes.n_queries),
+        hit_rank=rank[by_hit], hit_gain=gain[by_hit], ideal_starts=offsets(ideals, yes.n_queries),
+        ideal_gain=best[by_ideal], evidence=evidence, ties=None,
+    )  # fmt: skip
+
+
 def segment_sums(owner: Ints, weights: npt.ArrayLike, n: int) -> Floats:
     """(n,) sum of the weights of each owner, added one by one in their order."""
     return np.bincount(owner, weights=np.asarray(weights, float), minlength=n).astype(float, copy=False)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.arrays import Floats, Ints
-from steelyard.measures.alignment import Alignment, ordinals, owners
+from steelyard.measures.alignment import Alignment, offsets, ordinals, owners
 
 
 def ties_best(a: Alignment, *, worth: Floats | None = None) -> Alignment:
@@ -73,10 +73,10 @@ def unjudged_relevant(a: Alignment, *, gain: float | None = None, k: int | None 
     best_first = np.lexsort((-ideal_gain, ideal_query))
     return replace(
         a,
-        starts=_offsets(query, a.n_queries),
+        starts=offsets(query, a.n_queries),
         hit_rank=rank[order],
         hit_gain=gains[order],
-        ideal_starts=_offsets(ideal_query, a.n_queries),
+        ideal_starts=offsets(ideal_query, a.n_queries),
         ideal_gain=ideal_gain[best_first],
     )
 
@@ -89,7 +89,3 @@ def _other_places(a: Alignment, k: int | None) -> tuple[Ints, Ints]:
     inside = a.hit_rank <= length[a.hit_query]
     free[starts[a.hit_query[inside]] + a.hit_rank[inside] - 1] = False
     return owners(starts)[free], ordinals(starts)[free]
-
-
-def _offsets(query: Ints, n_queries: int) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.bincount(query, minlength=n_queries))))
