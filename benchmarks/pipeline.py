@@ -26,10 +26,10 @@ import numpy as np
 
 import steelyard
 from steelyard import Document, Pipeline
-from steelyard.evidence.spans import Spans, join
 from steelyard.rag.searching import BM25, Dense
 from steelyard.text.chunks import Recursive, Sentences
 from steelyard.text.matching import match_texts
+from steelyard.text.spans import Spans, join
 
 SEED = 7
 N_CHUNKS, N_QUERIES, K = 100_000, 200, 10

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.weighing import Weighing
 from steelyard.report.contents import Report
-from steelyard.report.html import render
-from steelyard.report.language import language
-from steelyard.weighing import Weighing
+from steelyard.report.page import render
+from steelyard.report.words import read_words
 
 MEASURES = ["ndcg@10", "map", "mrr@10", "recall@5", "recall@10", "recall@100", "precision@5", "precision@10",
             "hit_rate@5", "hit_rate@1"]  # fmt: skip
@@ -153,7 +153,7 @@ def main() -> None:
     times, page = [], ""
     for _ in range(options.rounds):
         begin = time.perf_counter()
-        page = render(report, lang=language("en"))
+        page = render(report, lang=read_words("en"))
         times.append(time.perf_counter() - begin)
     check(report, page)
     print(f"{options.questions} questions, {options.systems} systems, {len(report.scores.measures)} measures, "

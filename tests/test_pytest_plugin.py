@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.report.scores_json import as_json
-from tests.diagnosis.stated import scores_of
+from steelyard.experiment.scores_json import as_json
+from tests.gates.stated import scores_of
 
 TESTS = """
 from pathlib import Path

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard._version import __version__
 
 if TYPE_CHECKING:
-    from steelyard.comparison import Comparison, compare
-    from steelyard.corpus import Chunks, Document, Passage
-    from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-    from steelyard.diagnosis.gating import Gate, gate
-    from steelyard.diagnosis.profiles import Profile
-    from steelyard.diagnosis.ratings import Rating, rate
-    from steelyard.errors import (
+    from steelyard.align.evidence import Corpus
+    from steelyard.base.errors import (
         DuplicateError,
         InputError,
         MeasureError,
@@ -25,12 +20,15 @@ if TYPE_CHECKING:
         SteelyardError,
         UnknownMeasureError,
     )
-    from steelyard.evaluation import evaluate, weigh
-    from steelyard.evidence.outputs import Outputs
-    from steelyard.evidence.questions import Questions
-    from steelyard.evidence.weighing import Corpus
-    from steelyard.measures import Alignment, Measure, definitions, measure, parse
-    from steelyard.plain import (
+    from steelyard.comparison.comparison import Comparison, compare
+    from steelyard.data.corpus import Chunks, Document, Passage
+    from steelyard.data.outputs import Outputs
+    from steelyard.data.questions import Questions
+    from steelyard.data.run import Run
+    from steelyard.data.truth import Truth
+    from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
+    from steelyard.experiment.evaluation import evaluate, weigh
+    from steelyard.experiment.plain import (
         bpref,
         dcg,
         err,
@@ -48,38 +46,41 @@ if TYPE_CHECKING:
         recall_cap,
         score,
     )
+    from steelyard.experiment.scores import Scores
+    from steelyard.experiment.weighing import Weighing
+    from steelyard.gates.gating import Gate, gate
+    from steelyard.gates.profiles import Profile
+    from steelyard.gates.ratings import Rating, rate
+    from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.rag.loading import load
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
     from steelyard.report.contents import Report
-    from steelyard.run import Run
-    from steelyard.scores import Scores
-    from steelyard.truth import Truth
-    from steelyard.weighing import Weighing
 
 _HOMES = {
-    "comparison": "Comparison compare",
-    "corpus": "Chunks Document Passage",
-    "errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
+    "comparison.comparison": "Comparison compare",
+    "data.corpus": "Chunks Document Passage",
+    "base.errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
     "SteelyardError UnknownMeasureError",
     "diagnosis.diagnosing": "Diagnosis diagnose",
-    "diagnosis.gating": "Gate gate",
-    "diagnosis.profiles": "Profile",
-    "diagnosis.ratings": "Rating rate",
-    "evaluation": "evaluate weigh",
-    "evidence.outputs": "Outputs",
-    "evidence.questions": "Questions",
-    "evidence.weighing": "Corpus",
+    "gates.gating": "Gate gate",
+    "gates.profiles": "Profile",
+    "gates.ratings": "Rating rate",
+    "experiment.evaluation": "evaluate weigh",
+    "data.outputs": "Outputs",
+    "data.questions": "Questions",
+    "align.evidence": "Corpus",
     "measures": "Alignment Measure definitions measure parse",
-    "plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall recall_cap score",
+    "experiment.plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall "
+    "recall_cap score",
     "rag.loading": "load",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.contents": "Report",
-    "run": "Run",
-    "scores": "Scores",
-    "truth": "Truth",
-    "weighing": "Weighing",
+    "data.run": "Run",
+    "experiment.scores": "Scores",
+    "data.truth": "Truth",
+    "experiment.weighing": "Weighing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from steelyard.diagnosis.gating import Gate
-    from steelyard.diagnosis.profiles import Profile
-    from steelyard.scores import Scores
+    from steelyard.experiment.scores import Scores
+    from steelyard.gates.gating import Gate
+    from steelyard.gates.profiles import Profile
 
 
 class SyGate(Protocol):
@@ -28,13 +28,13 @@ def judge(scores: Scores | str | Path, profile: Profile | str | None = None, **o
     """Judge as `steelyard gate` does, and give back what was found.
 
     scores    Scores, a JSON of scores, or a run folder, whose latencies then count too
-    profile   of `steelyard.diagnosis.profiles`, or its name or path
-    options   those of `steelyard.diagnosis.gating.gate`: level, baseline, margin, max_failed, ...; baseline may be a
+    profile   of `steelyard.gates.profiles`, or its name or path
+    options   those of `steelyard.gates.gating.gate`: level, baseline, margin, max_failed, ...; baseline may be a
               path; truth names the questions of a run folder that cannot tell them
     """
     from steelyard.cli.gate import baseline_of, latencies_at, scores_at
-    from steelyard.diagnosis.gating import gate
-    from steelyard.diagnosis.profiles import Profile
+    from steelyard.gates.gating import gate
+    from steelyard.gates.profiles import Profile
 
     if isinstance(profile, str):
         profile = Profile.read(profile)
@@ -68,14 +68,14 @@ def assert_gate(
     """
     __tracebackhide__ = True
     from steelyard.report.gating import gate_text
-    from steelyard.report.language import language
+    from steelyard.report.words import read_words
 
     if insufficient not in ("fail", "skip"):
         raise ValueError(f"insufficient is {insufficient!r}, expected 'fail' or 'skip'")
     found = judge(scores, profile, **options)
     if found.outcome == "pass":
         return
-    message = gate_text(found, language(lang), width=100)
+    message = gate_text(found, read_words(lang), width=100)
     if found.outcome == "insufficient" and insufficient == "skip":
         pytest.skip(message)
     pytest.fail(message, pytrace=False)

@@ -4,7 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from steelyard.cli.chat import shown
-from steelyard.corpus import Passage
+from steelyard.data.corpus import Passage
 from steelyard.rag.chatting import Turn
 from tests.cli.command import complaint, printed
 from tests.rag import small
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(
         "class Tired:\n"
         "    def scores(self, query, texts):\n"
-        "        from steelyard.errors import StageError\n"
+        "        from steelyard.base.errors import StageError\n"
         "        if 'tired' in query:\n"
         "            raise StageError('the reranker is tired')\n"
         "        return [-float(i) for i in range(len(texts))]\n"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import steelyard
+from steelyard.base.errors import InputError
 from steelyard.cli.diagnose import rerankers, run
-from steelyard.errors import InputError
 from steelyard.rag.pipeline import Pipeline
 
 DEMO = Path(steelyard.__file__).parent / "demo_data"

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.base.errors import InputError, OutputError
 from steelyard.cli.gate import latencies_at, numbers, run, scores_at
-from steelyard.errors import InputError, OutputError
-from steelyard.evaluation import DEFAULT_MEASURES
-from steelyard.report.scores_json import as_json, read_scores
-from steelyard.run_folder import write_json, write_manifest
+from steelyard.data.run_folder import write_json, write_manifest
+from steelyard.experiment.evaluation import DEFAULT_MEASURES
+from steelyard.experiment.scores_json import as_json, read_scores
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 

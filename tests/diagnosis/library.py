@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.corpus import Chunks, Document
-from steelyard.evaluation import weigh
-from steelyard.evidence.outputs import Outputs
-from steelyard.weighing import Weighing
+from steelyard.data.corpus import Chunks, Document
+from steelyard.data.outputs import Outputs
+from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.weighing import Weighing
 
 N_FILLERS = 150
 Rank = int | str | None

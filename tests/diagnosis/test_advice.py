@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.base.errors import InputError
+from steelyard.data.outputs import Outputs
 from steelyard.diagnosis.advice import RULES, Advice, rule, tail
 from steelyard.diagnosis.diagnosing import diagnose
-from steelyard.errors import InputError
-from steelyard.evaluation import weigh
-from steelyard.evidence.outputs import Outputs
-from steelyard.weighing import Weighing
+from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.weighing import Weighing
 from tests.diagnosis import library
 from tests.diagnosis.library import Rank, outputs, questions, weighed
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Chunks, Document
+from steelyard.data.corpus import Chunks, Document
+from steelyard.data.outputs import Outputs
 from steelyard.diagnosis.curves import curves
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.lists import is_head, lists_of, perfect_reranking
-from steelyard.evaluation import evaluate, weigh
-from steelyard.evidence.outputs import Outputs
+from steelyard.experiment.evaluation import evaluate, weigh
 from steelyard.measures import parse
 from tests.diagnosis import library
 

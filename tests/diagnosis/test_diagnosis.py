@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from steelyard.comparison import compare
+from steelyard.base.errors import InputError
+from steelyard.comparison.comparison import compare
+from steelyard.data.outputs import Outputs
 from steelyard.diagnosis.diagnosing import diagnose
-from steelyard.errors import InputError
-from steelyard.evaluation import weigh
-from steelyard.evidence.outputs import Outputs
+from steelyard.experiment.evaluation import weigh
 from tests.diagnosis.library import outputs, questions, weighed
 
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Chunks, Document
+from steelyard.data.corpus import Chunks, Document
+from steelyard.data.outputs import Outputs
 from steelyard.diagnosis.funnel import AT, STAGES, Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
-from steelyard.evaluation import weigh
-from steelyard.evidence.outputs import Outputs
-from steelyard.weighing import Weighing
+from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.weighing import Weighing
+from tests.align.random_evidence import Case, cases
 from tests.diagnosis import library
-from tests.evidence.random_evidence import Case, cases
 
 CASES = list(map(json.loads, (Path(__file__).parents[1] / "cases" / "funnel.jsonl").read_text("utf-8").splitlines()))
 DOCUMENTS = {"g0": "x" * 100, "c0": "z" * 110, **{f"f{i}": "y" for i in range(4)}}

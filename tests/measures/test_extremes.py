@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.align.rankings import align as align_run
+from steelyard.data.run import Run
+from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.alignment import Evidence
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of
-from steelyard.run import Run
-from steelyard.truth import Truth
 from tests.measures import naive
 from tests.measures.test_ties import AVERAGED, DOCS, averaged, labelled, orders, scored
 
@@ -24,7 +25,7 @@ Changed = Callable[[Alignment], Alignment]
 
 
 def align(scores: Mapping[str, Mapping[str, float]], gains: Mapping[str, Mapping[str, float]]) -> Alignment:
-    return Run(scores).align(Truth(gains)).alignment
+    return align_run(Truth(gains), Run(scores)).alignment
 
 
 def hits(a: Alignment) -> list[tuple[int, int, float]]:

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.align.rankings import align as align_run
+from steelyard.data.run import Run
+from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.alignment import Evidence
 from steelyard.measures.registry import definitions
-from steelyard.run import Run
-from steelyard.truth import Truth
 from tests.measures import naive
 from tests.measures.random_collections import GAINS
 
@@ -41,7 +42,7 @@ def mean_over_orders(spec: Measure, scores: Mapping[str, float], gains: Mapping[
 
 
 def align(scores: Mapping[str, Mapping[str, float]], gains: Mapping[str, Mapping[str, float]]) -> Alignment:
-    return Run(scores).align(Truth(gains)).alignment
+    return align_run(Truth(gains), Run(scores)).alignment
 
 
 @st.composite

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import StageError
+from steelyard.base.errors import StageError
 
 TEXTS = {
     "scales.txt": "A steelyard weighs goods with one weight. The weight slides along the beam. Goods hang from a hook.",

@@ -274,7 +274,7 @@ def test_a_function_that_fails_on_everything(code: str, told: str, folder: Path)
 STAGES = """
 import numpy as np
 
-from steelyard.errors import StageError
+from steelyard.base.errors import StageError
 
 
 class Index:

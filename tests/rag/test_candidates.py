@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.evidence.outputs import Outputs
+from steelyard.data.outputs import Outputs
 from steelyard.rag.pipeline import Pipeline
 from tests.rag.small import QUESTIONS, TEXTS, Common, Shortest, Stops
 

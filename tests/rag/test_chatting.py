@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.errors import InputError, StageError
-from steelyard.evaluation import evaluate
+from steelyard.base.errors import InputError, StageError
+from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline

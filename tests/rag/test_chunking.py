@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.rag import registry
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.stages import Chunker

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.rag.config import CACHE_NAME, Config, Stage, Target
 from tests.rag import small
 

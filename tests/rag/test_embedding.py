@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sklearn", reason="LSA is learnt by scikit-learn")
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.rag.embedding import LSA
 from steelyard.rag.registry import make, settings_of
 from steelyard.rag.stages import Embedder, FittedEmbedder

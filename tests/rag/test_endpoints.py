@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Passage
-from steelyard.errors import InputError, MissingExtraError, StageError
+from steelyard.base.errors import InputError, MissingExtraError, StageError
+from steelyard.data.corpus import Passage
 from steelyard.rag import stages
 from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerator, _in_order
-from steelyard.rag.http import Patience, Service, _retry_after_s, _stamina, checked_url, is_loopback, shown
 from steelyard.rag.registry import make, settings_of
+from steelyard.services.http import Patience, Service, _retry_after_s, _stamina, checked_url, is_loopback, shown
 from tests.rag.server import (
     CUT,
     MALFORMED,

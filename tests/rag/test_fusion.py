@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, StageError
+from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fusion import RRF, Weighted
 from steelyard.rag.registry import make
 from steelyard.rag.stages import Fuser, Ranking

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Chunks, Document, Passage
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
+from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.rag import registry
 from steelyard.rag.generation import (
     DONT_KNOW,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Document
-from steelyard.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError
+from steelyard.data.corpus import Document
 from steelyard.rag.loading import Loaded, aliases, load
 from steelyard.rag.loading.html import visible_text
 from steelyard.rag.loading.pdf import PAGE_END

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.errors import InputError, MissingExtraError, StageError
+from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.rag import models
 from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder, identity_of
 from steelyard.rag.registry import make, settings_of

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Document
-from steelyard.errors import InputError, StageError
-from steelyard.rag.cache import Cache
+from steelyard.base.errors import InputError, StageError
+from steelyard.data.corpus import Document
 from steelyard.rag.pipeline import Pipeline
+from steelyard.services.cache import Cache
 from tests.rag import small
 from tests.rag.small import TEXTS, Common, Halves, Learner, Letters, Nearest, Shortest, Stops
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, StageError
+from steelyard.base.errors import InputError, StageError
 from steelyard.rag.registry import make, settings_of
 from steelyard.rag.reranking import Lexical, checked_scores
 from steelyard.rag.stages import Reranker

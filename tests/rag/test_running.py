@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from steelyard.errors import DuplicateError, InputError, OutputError, StageError
+from steelyard.base.errors import DuplicateError, InputError, OutputError, StageError
+from steelyard.data.run_folder import is_run_folder, read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import n_done, run
 from steelyard.rag.system import TargetSystem
-from steelyard.run_folder import is_run_folder, read_run_folder
 from tests.rag import small
 from tests.rag.small import QUESTIONS, TEXTS, Common, Letters, Nearest, Shortest, Stops
 

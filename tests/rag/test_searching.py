@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, StageError
+from steelyard.base.arrays import Vectors
+from steelyard.base.errors import InputError, StageError
 from steelyard.rag.registry import make, settings_of
 from steelyard.rag.searching import BM25, Dense, best
-from steelyard.rag.stages import Index, Ranking, Vectors
+from steelyard.rag.stages import Index, Ranking
 from steelyard.text.tokens import Tokenizer
 
 quick = settings(max_examples=60, deadline=None)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.errors import InputError, MeasureError, StageError
-from steelyard.evaluation import evaluate
+from steelyard.base.errors import InputError, MeasureError, StageError
+from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import MEASURES, Swept, grid, setting_text, sweep
 from tests.rag import small

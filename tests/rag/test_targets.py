@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, StageError
+from steelyard.base.errors import InputError, StageError
 from steelyard.rag.targets import Answer, Retrieved, callable_target, http_target
 from tests.rag.server import DOCUMENTS, MALFORMED, Fault, Server, put, stall, status
 

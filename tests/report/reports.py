@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
 from steelyard.report.contents import Report
 
 MEASURES = ("ndcg@3", "recall@3", "mrr@3", "evidence_recall@3")

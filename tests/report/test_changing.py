@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from steelyard.changes import Changes, Listed, Mover, list_change
+from steelyard.comparison.changes import Changes, Listed, Mover, list_change
+from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.report.changing import (
     changes_json,
     changes_sheets,
@@ -18,10 +19,9 @@ from steelyard.report.changing import (
     settings_sheet,
 )
 from steelyard.report.formats import SHEET_FORMATS
-from steelyard.report.language import language
-from steelyard.settings_diff import SettingsDiff
+from steelyard.report.words import read_words
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 
 
 def mover(first: str, second: str, *, query: str | None = "who?", relevant: str = "") -> Mover:

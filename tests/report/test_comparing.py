@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.data.segments import UNTAGGED
 from steelyard.report.comparing import Beside, as_csv, as_json, sheets, verdict_text
 from steelyard.report.formats import SHEET_FORMATS
-from steelyard.report.language import language
 from steelyard.report.sheet import Sheet
-from steelyard.segments import UNTAGGED
-from steelyard.sensitivity import Sensitivity
-from tests.test_comparison import VERDICTS, drawn, scores_of
+from steelyard.report.words import read_words
+from tests.comparison.test_comparison import VERDICTS, drawn, scores_of
 
 pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 
 
 def only(comparison: sy.Comparison, **options) -> Sheet:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
 from steelyard.report.diagnosing import (
     advice_text,
     as_json,
@@ -19,12 +19,12 @@ from steelyard.report.diagnosing import (
     stage_name,
     tag_sheet,
 )
-from steelyard.report.language import Language, language
 from steelyard.report.section import in_markdown, in_terminal
+from steelyard.report.words import Words, read_words
 from tests.diagnosis import test_advice as patterns
 from tests.diagnosis.library import outputs, questions, weighed
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 BOTH = pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
 
 
@@ -45,7 +45,7 @@ def found() -> Diagnosis:
 
 
 @BOTH
-def test_every_stage_has_a_name(lang: Language) -> None:
+def test_every_stage_has_a_name(lang: Words) -> None:
     assert len({stage_name(stage, lang) for stage in STAGES}) == len(STAGES)
 
 
@@ -57,7 +57,7 @@ def patterns_told() -> list[Advice]:
 
 
 @BOTH
-def test_every_piece_of_advice_has_words(lang: Language) -> None:
+def test_every_piece_of_advice_has_words(lang: Words) -> None:
     assert len(patterns_told()) > 15
     for advice in patterns_told():
         text = advice_text(advice, lang)
@@ -128,7 +128,7 @@ def test_ceilings_show_what_the_reranker_captured() -> None:
 
 
 @BOTH
-def test_the_terminal_keeps_its_width(lang: Language) -> None:
+def test_the_terminal_keeps_its_width(lang: Words) -> None:
     text = as_text(found(), lang, width=80)
     assert max(map(cell_len, text.split("\n"))) <= 80
     for key in ("funnel", "by_tag", "ceilings", "pairs", "advice"):
@@ -143,7 +143,7 @@ def test_no_mark_begins_a_chinese_line() -> None:
 
 
 @BOTH
-def test_markdown_has_headings_and_tables(lang: Language) -> None:
+def test_markdown_has_headings_and_tables(lang: Words) -> None:
     text = as_markdown(found(), lang)
     assert text.count("\n## ") + text.startswith("## ") == 5
     assert "| ---: |" in text

@@ -7,13 +7,13 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from steelyard.diagnosis.gating import EXIT_CODES, SHARES, Check, Gate, Reason, gate
-from steelyard.diagnosis.profiles import Profile
+from steelyard.gates.gating import EXIT_CODES, SHARES, Check, Gate, Reason, gate
+from steelyard.gates.profiles import Profile
 from steelyard.report.gating import gate_markdown, gate_sheets, gate_text, heading, reason_text, wanted_text
-from steelyard.report.language import Language, language
-from tests.diagnosis.stated import scores_of, stated
+from steelyard.report.words import Words, read_words
+from tests.gates.stated import scores_of, stated
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 FINE = (0.9, 0.88, 0.92)
 PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5": FINE}
 REASONS = {
@@ -52,7 +52,7 @@ def test_these_are_all_reasons() -> None:
 
 
 @pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
-def test_every_check_has_words(lang: Language) -> None:
+def test_every_check_has_words(lang: Words) -> None:
     found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
     for check in found.checks:
         assert reason_text(check, found, lang)

@@ -18,21 +18,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.evaluation import weigh
-from steelyard.evidence.outputs import Outputs
-from steelyard.evidence.questions import Questions
-from steelyard.evidence.weighing import align_evidence
+from steelyard.align.evidence import align_evidence
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
+from steelyard.experiment.evaluation import weigh
 from steelyard.report.contents import Report
-from steelyard.report.html.data import NOTHING, Limits, embedded, packed, packed_values, payload
-from steelyard.report.html.highlighting import Highlights, merged
-from steelyard.report.language import language
+from steelyard.report.page.data import NOTHING, Limits, embedded, packed, packed_values, payload
+from steelyard.report.page.highlighting import Highlights, merged
 from steelyard.report.visible import visible
+from steelyard.report.words import read_words
 from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report
 
 pytest.importorskip("altair", reason="pages need the extra report")
 pytest.importorskip("jinja2", reason="pages need the extra report")
 pytest.importorskip("vl_convert", reason="pages need the extra report")
-from steelyard.report.html import render
+from steelyard.report.page import render
 
 CASES = [json.loads(line) for line in
          (Path(__file__).parent.parent / "cases" / "highlighting.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
@@ -75,7 +75,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
     report = texts_report()
-    return {code: render(report, lang=language(code)) for code in ("en", "zh")}
+    return {code: render(report, lang=read_words(code)) for code in ("en", "zh")}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
@@ -179,7 +179,7 @@ def test_the_page_holds_the_values_of_the_scores(pages: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_nothing_can_act_and_nothing_is_asked_for(code: str) -> None:
-    text = render(hostile_report(), lang=language(code), title=EVIL)
+    text = render(hostile_report(), lang=read_words(code), title=EVIL)
     page = Page(text)
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"img", "iframe", "object", "embed", "link", "form", "base", "svg", "audio", "video"}
@@ -203,7 +203,7 @@ def test_nothing_can_act_and_nothing_is_asked_for(code: str) -> None:
 
 
 def test_the_same_report_gives_the_same_bytes(pages: dict[str, str]) -> None:
-    assert render(texts_report(), lang=language("en")) == pages["en"]
+    assert render(texts_report(), lang=read_words("en")) == pages["en"]
 
 
 NAMES = {"Steelyard", "JavaScript", "BCa", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
@@ -234,7 +234,7 @@ def _words_of(specs: Any) -> list[str]:
 
 
 def test_both_catalogues_say_the_same_things() -> None:
-    texts = {code: {key: text for key, text in language(code).texts.items() if key.startswith(("page.", "charts."))}
+    texts = {code: {key: text for key, text in read_words(code).texts.items() if key.startswith(("page.", "charts."))}
              for code in ("en", "zh")}  # fmt: skip
     assert texts["en"].keys() == texts["zh"].keys()
     for key, text in texts["en"].items():
@@ -246,7 +246,7 @@ def test_both_catalogues_say_the_same_things() -> None:
 
 def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
     folder = Path(__file__).parents[2] / "src" / "steelyard" / "report" / "html"
-    script, known = (folder / "report.js").read_text("utf-8"), language("en").texts
+    script, known = (folder / "report.js").read_text("utf-8"), read_words("en").texts
     asked = set(re.findall(r'say\("([\w.]+)"', script)) | {"dark", "light", "lost_everywhere", "lost_somewhere"}
     for key in asked:
         assert f"page.script.{key}" in known or f"page.script.{key}.one" in known, key
@@ -257,7 +257,7 @@ def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
 
 
 def test_one_system_has_no_comparison() -> None:
-    page = render(ids_report(1), lang=language("en"))
+    page = render(ids_report(1), lang=read_words("en"))
     assert 'id="leaderboard"' in page
     assert not any(f'id="{name}"' in page for name in ("comparison", "scatter", "heatmap"))
     assert "so no texts can be shown" in page
@@ -266,7 +266,7 @@ def test_one_system_has_no_comparison() -> None:
 def test_questions_without_a_value_stay_without() -> None:
     report = Report.of(weigh({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"]}, "y": {"q1": ["b"]}}), "mrr",
                        missing="skip")  # fmt: skip
-    data = Page(render(report, lang=language("en"))).data("data")
+    data = Page(render(report, lang=read_words("en"))).data("data")
     steps = np.frombuffer(base64.b64decode(data["values"][0]["data"]), "<u2")
     assert steps.tolist() == [10_000, NOTHING, 0, NOTHING]
 

@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.diagnosis.gating import gate
+from steelyard.gates.gating import gate
 from steelyard.report.junit import junit
-from steelyard.report.language import Language, language
-from tests.diagnosis.stated import scores_of, stated
+from steelyard.report.words import Words, read_words
+from tests.gates.stated import scores_of, stated
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5": (0.9, 0.88, 0.92)}
 
 
 @pytest.mark.parametrize(
     ("lang", "message"), [(EN, "the whole interval misses 0.7"), (ZH, "整个置信区间都不满足 0.7 的要求")]
 )
-def test_a_suite_a_system_and_a_case_a_check(lang: Language, message: str) -> None:
+def test_a_suite_a_system_and_a_case_a_check(lang: Words, message: str) -> None:
     suites = ET.fromstring(junit(gate(stated(PARTLY), "production"), lang))
     assert {key: suites.get(key) for key in ("tests", "failures", "errors")} == {
         "tests": "3", "failures": "1", "errors": "1",

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.diagnosis.profiles import Profile, profiles
-from steelyard.diagnosis.ratings import rate
+from steelyard.gates.profiles import Profile, profiles
+from steelyard.gates.ratings import rate
 from steelyard.report.formats import SHEET_FORMATS
-from steelyard.report.language import Language, language
 from steelyard.report.rating import interval_text, level_text, rating_sheets, rating_text, text_in
-from tests.diagnosis.stated import scores_of, stated
+from steelyard.report.words import Words, read_words
+from tests.gates.stated import scores_of, stated
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 FLAT = {"recall@5": (0.9, 0.9, 0.9), "mrr": (0.9, 0.9, 0.9), "precision@5": (0.9, 0.9, 0.9)}
 
 
@@ -24,7 +24,7 @@ FLAT = {"recall@5": (0.9, 0.9, 0.9), "mrr": (0.9, 0.9, 0.9), "precision@5": (0.9
         (ZH, (0.72, 0.66, 0.78), "一般（也可能是良好）"), (ZH, (0.78, 0.70, 0.88), "良好（也可能是一般或优秀）"),
     ],
 )  # fmt: skip
-def test_a_rating_is_given_to_the_interval(lang: Language, interval: tuple[float, float, float], text: str) -> None:
+def test_a_rating_is_given_to_the_interval(lang: Words, interval: tuple[float, float, float], text: str) -> None:
     assert rating_text(rate(stated({"recall@5": interval}), "ratings")[0], lang) == text
 
 
@@ -38,7 +38,7 @@ def test_one_question_and_what_is_not_measured_are_told() -> None:
 
 @pytest.mark.parametrize("name", profiles())
 @pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
-def test_every_level_of_the_shipped_profiles_has_words(name: str, lang: Language) -> None:
+def test_every_level_of_the_shipped_profiles_has_words(name: str, lang: Words) -> None:
     profile = Profile.read(name)
     for level in (*profile.levels, *([profile.below] if profile.levels else [])):
         assert f"ratings.level.{level}" in lang

@@ -8,15 +8,15 @@ import pytest
 from steelyard.cli.run import _first_failure, _said
 from steelyard.cli.run import run as run_command
 from steelyard.cli.sweep import _json, sheet_of
+from steelyard.data.run_folder import read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
-from steelyard.report.language import language
-from steelyard.run_folder import read_run_folder
+from steelyard.report.words import read_words
 from tests.rag import small
 from tests.report.test_sheet import listening
 from tests.report.untranslated import untranslated
 
-ZH = language("zh")
+ZH = read_words("zh")
 STAGES = {"chunk": "tests.rag.small:Stops", "index": "tests.rag.small:Common"}
 TIRED = "tests.rag.test_sweeping:tired"
 NAMES = {"--holdout", "--overwrite", "ndcg", "recall", "any", "rerank=none", f"rerank={TIRED}", "rerank", "none", TIRED}
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def swept(folder: Path, *, holdout: bool, lang: str = "zh") -> tuple[Swept, set[str], str]:
     """A sweep, the keys of its notes, and the text of its table."""
-    told, heard = listening(language(lang))
+    told, heard = listening(read_words(lang))
     table = {"documents": "documents", "questions": "questions.jsonl", "k": 2, "name": "mine", **STAGES}
     config = Config.of({**table, "sweep": {"rerank": ["none", TIRED]}}, base=folder)
     found = sweep(config, measures=["ndcg", "recall"], holdout=holdout, lang=told)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.evidence.weighing import GoldReport
+from steelyard.align.evidence import GoldMapping
+from steelyard.experiment.scores import STATUSES, Scores
 from steelyard.report import formats
-from steelyard.report.language import Language, language
 from steelyard.report.sheet import per_query_sheet, sheet
-from steelyard.scores import STATUSES, Scores
+from steelyard.report.words import Words, read_words
 from tests.cli.command import complaint, printed
 from tests.report.untranslated import untranslated
 
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 NAMES = {"hybrid", "rerank", "any", "contains", "BCa", "--corpus", "doc#1", "BEIR"}
 """Names that both languages share: systems, rules, methods, options, examples of ids."""
 
@@ -40,15 +40,15 @@ class Heard(dict[str, str]):
         return super().__getitem__(key)
 
 
-def listening(lang: Language) -> tuple[Language, Heard]:
+def listening(lang: Words) -> tuple[Words, Heard]:
     heard = Heard(lang.texts)
-    return Language(lang.code, heard), heard
+    return Words(lang.code, heard), heard
 
 
-def gold(n: int, *, complete: bool, rule: str = "any") -> GoldReport:
+def gold(n: int, *, complete: bool, rule: str = "any") -> GoldMapping:
     """Gold of every kind, n pieces of each, n of them lost."""
     lost = tuple((f"q{i}", "text 'a whale'", "the corpus has no chunk with this id") for i in range(n))
-    return GoldReport(rule, ("lower",), dict.fromkeys(KINDS, n), complete, False, lost, (), ("not_in_corpus",) * n)
+    return GoldMapping(rule, ("lower",), dict.fromkeys(KINDS, n), complete, False, lost, (), ("not_in_corpus",) * n)
 
 
 def troubled(

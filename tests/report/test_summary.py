@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
 from steelyard.report.contents import Report
-from steelyard.report.language import language
 from steelyard.report.summary import by_mean, care, facts, signed, verdict, worst_stage
+from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report
 
 pytest.importorskip("scipy", reason="comparisons need the extra stats")
-EN, ZH = language("en"), language("zh")
+EN, ZH = read_words("en"), read_words("zh")
 
 
 def test_the_verdict_names_the_best_system_its_difference_and_the_test() -> None:

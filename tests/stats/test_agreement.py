@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
 
 quick = settings(max_examples=80, deadline=None)

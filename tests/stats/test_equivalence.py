@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.equivalence import non_inferiority, tost
 
 quick = settings(max_examples=80, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 from scipy.stats import bootstrap
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.intervals import MANY_QUERIES, Intervals, mean_intervals
 
 Floats = npt.NDArray[np.float64]

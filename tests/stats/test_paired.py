@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from steelyard.errors import InputError, MissingExtraError
+from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.stats.flipping import EXACT_QUERIES
 from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.percentiles import percentile_interval
 
 

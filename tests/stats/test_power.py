@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.power import min_detectable_difference, min_detectable_effect, power, questions_needed
 
 quick = settings(max_examples=60, deadline=None)

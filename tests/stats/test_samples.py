@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.samples import cluster_codes, differences, finite, mean_error
 
 numbers = st.lists(st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 3)), min_size=2, max_size=40)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 import steelyard as sy
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.paired import paired_t, sign_flip
 from steelyard.stats.samples import differences
 from steelyard.stats.several import (

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from steelyard.corpus import Span
-from steelyard.errors import InputError, MissingExtraError, StageError
+from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.text import chunks, recursive
 from steelyard.text.chunks import LANGCHAIN_SEPARATORS, Recursive, Semantic, Sentences, Splitter, Whole, Windows
 from steelyard.text.sentences import sentence_spans
+from steelyard.text.spans import Span
 from tests.shared_data import shared
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "chunks.jsonl"
@@ -320,7 +320,7 @@ def test_semantic_refuses_lone_surrogates() -> None:
 
 
 def test_semantic_asks_for_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.extras.import_module", _absent)
+    monkeypatch.setattr("steelyard.base.extras.import_module", _absent)
     with pytest.raises(MissingExtraError, match=r"pip install 'steelyard\[splitter\]'"):
         Semantic().spans("text")
 

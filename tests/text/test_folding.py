@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, fold_with_offsets, in_order
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "folding.jsonl"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, fold_with_offsets
 from steelyard.text.locating import LONGEST_COMPARED, Locator, locate, why_not
 from tests.shared_data import shared

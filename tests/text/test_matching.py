@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold
 from steelyard.text.matching import Matches, match_texts, steps_of_match
 

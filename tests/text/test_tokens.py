@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.errors import InputError, MissingExtraError
+from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.text import tokens as module
 from steelyard.text.tokens import CHINESE_STOPWORDS, ENGLISH_STOPWORDS, Tokenizer
 

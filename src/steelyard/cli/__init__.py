@@ -9,8 +9,8 @@ import sys
 
 def main() -> None:
     """Run the command line; what a user did wrong ends with one line and exit status 2."""
+    from steelyard.base.errors import SteelyardError
     from steelyard.cli.app import app
-    from steelyard.errors import SteelyardError
     from steelyard.report.visible import visible
 
     for stream in (sys.stdout, sys.stderr):

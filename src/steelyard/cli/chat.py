@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from steelyard.base.errors import InputError, StageError
 from steelyard.cli.run import progress_bars
 from steelyard.cli.terminal import terminal_width
-from steelyard.errors import InputError, StageError
 from steelyard.rag.chatting import Assistant, Turn
 from steelyard.rag.config import Config
-from steelyard.report.language import language
+from steelyard.report.words import read_words
 
 _LEAVE = {"exit", "quit", "退出"}
 _PREVIEW = 100
@@ -26,7 +26,7 @@ def run(config: Path, *, k: int | None) -> None:
     pipeline = assistant.pipeline
     for note in pipeline.notes:
         print(f"Note: {note}")
-    words = language("en")
+    words = read_words("en")
     chunks, documents = (
         words("count.chunks", n=len(pipeline.chunks)),
         words("count.documents", n=len(pipeline.documents)),

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.changes import changes
+from steelyard.base.errors import InputError
 from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
-from steelyard.comparison import Comparison, compare
-from steelyard.errors import InputError
-from steelyard.evaluation import weigh
+from steelyard.comparison.changes import changes
+from steelyard.comparison.comparison import Comparison, compare
+from steelyard.comparison.sensitivity import sensitivity
+from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
+from steelyard.data.run_folder import is_run_folder, read_run_folder
+from steelyard.data.segments import length_bounds, segments
+from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.weighing import Weighing
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.changing import changes_sheets, changes_text
 from steelyard.report.comparing import Beside, as_csv, as_json, sheets
 from steelyard.report.formats import SHEET_FORMATS, format_of
-from steelyard.report.language import Language, language
-from steelyard.run_folder import is_run_folder, read_run_folder
-from steelyard.scores import Scores
-from steelyard.segments import length_bounds, segments
-from steelyard.sensitivity import sensitivity
-from steelyard.settings_diff import SettingsDiff, settings_diff
-from steelyard.weighing import Weighing
+from steelyard.report.words import Words, read_words
 
 MEASURES = ("ndcg@10",)
 _FORMATS = (*SHEET_FORMATS, "json", "csv")
@@ -42,7 +42,7 @@ def run(
     given = [truth, *runs, *([queries] if queries else [])]
     if given.count("-") > 1:
         raise InputError("standard input (-) can be given once only")
-    words, format = language(lang), format_of(output, format)
+    words, format = read_words(lang), format_of(output, format)
     if format not in _FORMATS:
         raise InputError(f"a comparison cannot be written as {format}; choose table, markdown, latex, csv or json")
     if movers and format in ("csv", "latex"):
@@ -95,7 +95,7 @@ def _settings(runs: Sequence[str], systems: Sequence[str], baseline: str) -> Set
     return settings_diff(ordered) if len(ordered) > 1 else None
 
 
-def _sheets(found: Comparison, beside: Beside, words: Language, format: str, *, on_screen: bool) -> str:
+def _sheets(found: Comparison, beside: Beside, words: Words, format: str, *, on_screen: bool) -> str:
     width, colour = (terminal_width(), sys.stdout.isatty()) if on_screen else (None, False)
     relative = format == "markdown" or (format == "table" and (width is None or width >= _WIDE))
     made = list(sheets(found, words, beside=beside, relative=relative, marks=format == "latex"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from steelyard.data.run import Run
+from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.io.formats import tell_kind
 from steelyard.io.write import refuse_overwriting, write_run, write_truth
-from steelyard.run import Run
-from steelyard.truth import OnDuplicate, Truth
 
 
 def run(source: str, target: Path, kind: Literal["run", "truth"] | None, on_duplicate: OnDuplicate) -> None:

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from steelyard.base.errors import MissingExtraError, OutputError
 from steelyard.cli.diagnose import rerankers
 from steelyard.cli.run import progress_bars
 from steelyard.cli.terminal import terminal_width
-from steelyard.errors import MissingExtraError, OutputError
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
 from steelyard.report.contents import Report
 from steelyard.report.formats import table
-from steelyard.report.language import LANGUAGES, Language, language
 from steelyard.report.section import Section, in_terminal
 from steelyard.report.sections import sections
+from steelyard.report.words import LANGUAGES, Words, read_words
 
 DATA = Path(__file__).parents[1] / "demo_data"
 CONFIGS = ("bm25", "lsa", "hybrid", "hybrid-rerank")
@@ -27,7 +27,7 @@ MEASURES = ("evidence_recall@5", "span_recall@5", "mrr@10")
 
 def run(folder: Path, lang: str | None) -> None:
     """Chunk, index and search the bundled documents with four pipelines; weigh, compare and diagnose them."""
-    words = language(lang)
+    words = read_words(lang)
     _copy(folder)
     print(words("demo.intro") + "\n")
     runs = []
@@ -58,7 +58,7 @@ def run(folder: Path, lang: str | None) -> None:
     print("  steelyard chat hybrid-rerank.toml")
 
 
-def _in_short(made: Report, words: Language) -> Iterator[Section]:
+def _in_short(made: Report, words: Words) -> Iterator[Section]:
     """Verdict and rating, the funnel, and the first piece of advice."""
     chosen = {
         section.name: section for section in sections(made, words) if section.name in ("short", "funnel", "advice")
@@ -67,7 +67,7 @@ def _in_short(made: Report, words: Language) -> Iterator[Section]:
     yield replace(chosen["advice"], paragraphs=chosen["advice"].paragraphs[:1])
 
 
-def _write_reports(made: Report, folder: Path, words: Language) -> None:
+def _write_reports(made: Report, folder: Path, words: Words) -> None:
     """The report as a page in both languages, and its path; or what to install for it."""
     try:
         for code in LANGUAGES:

@@ -7,18 +7,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.base.errors import InputError
 from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
+from steelyard.data.run_folder import CONFIG, is_run_folder
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
-from steelyard.errors import InputError
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.diagnosing import as_json, listed, sections
 from steelyard.report.formats import format_of
-from steelyard.report.language import language
 from steelyard.report.section import in_markdown, in_terminal
-from steelyard.run_folder import CONFIG, is_run_folder
+from steelyard.report.words import read_words
 
 
 def run(
@@ -27,7 +27,7 @@ def run(
     lang: str | None, seed: int,
 ) -> None:  # fmt: skip
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
-    words = language(lang)
+    words = read_words(lang)
     if [truth, *runs].count("-") > 1:
         raise InputError("standard input (-) can be given once only")
     for stage in stages:

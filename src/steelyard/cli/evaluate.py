@@ -6,20 +6,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from steelyard.align.evidence import read_corpus
+from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
-from steelyard.diagnosis.profiles import Profile
-from steelyard.diagnosis.ratings import rate
-from steelyard.errors import InputError
-from steelyard.evaluation import DEFAULT_MEASURES, evaluate
-from steelyard.evidence.weighing import read_corpus
+from steelyard.data.run_folder import is_run_folder
+from steelyard.data.truth import OnDuplicate
+from steelyard.experiment.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.experiment.weighing import Policy
+from steelyard.gates.profiles import Profile
+from steelyard.gates.ratings import rate
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats import FORMATS, IN_WORDS, SHEET_FORMATS, format_of
-from steelyard.report.language import language
 from steelyard.report.rating import rating_sheets
-from steelyard.run_folder import is_run_folder
-from steelyard.truth import OnDuplicate
-from steelyard.weighing import Policy
+from steelyard.report.words import read_words
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     if [truth, *runs].count("-") > 1:
         raise InputError("standard input (-) can be given once only")
     refuse_overwriting(output or "-", [truth, *runs])
-    words, format = language(lang), format_of(output, format)
+    words, format = read_words(lang), format_of(output, format)
     if format not in FORMATS:
         raise InputError(f"scores cannot be written as {format}; choose {', '.join(FORMATS)}")
     rated = None if profile is None else Profile.read(profile)

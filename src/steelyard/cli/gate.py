@@ -10,22 +10,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
 from steelyard.cli.terminal import terminal_width
-from steelyard.diagnosis.gating import gate
-from steelyard.diagnosis.profiles import Profile
-from steelyard.errors import InputError
-from steelyard.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.data.run_folder import CONFIG, is_run_folder, read_run_folder
+from steelyard.experiment.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_json import read_scores
+from steelyard.gates.gating import gate
+from steelyard.gates.profiles import Profile
 from steelyard.io.json_files import json_lines
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.measures import Measure
-from steelyard.nearest import nearest
 from steelyard.report.gating import gate_markdown, gate_text
 from steelyard.report.junit import junit as as_junit
-from steelyard.report.language import language
-from steelyard.report.scores_json import read_scores
-from steelyard.run_folder import CONFIG, is_run_folder, read_run_folder
-from steelyard.scores import Scores
+from steelyard.report.words import read_words
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
     summary: Path | None, truth: str | None, lang: str | None, alpha: float,
 ) -> None:  # fmt: skip
     """Judge scores, write the result, and exit with 0 (pass), 1 (fail) or 3 (too few data)."""
-    words = language(lang)
+    words = read_words(lang)
     inputs = [path for path in (scores, baseline, truth) if path is not None]
     for output in (junit, summary):
         if output is not None:

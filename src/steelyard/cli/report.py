@@ -6,15 +6,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.base.errors import InputError
 from steelyard.cli.diagnose import rerankers
 from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
-from steelyard.errors import InputError
-from steelyard.evaluation import weigh
+from steelyard.experiment.evaluation import weigh
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.contents import Report
 from steelyard.report.formats import format_of
-from steelyard.report.language import language
+from steelyard.report.words import read_words
 from steelyard.report.writing import REPORT_FORMATS, as_text
 
 
@@ -27,7 +27,7 @@ def run(
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     if [truth, *runs].count("-") > 1:
         raise InputError("standard input (-) can be given once only")
-    words = language(lang)
+    words = read_words(lang)
     for path in output:
         refuse_overwriting(path, [truth, *runs])
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard.align.evidence import check_gold
+from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
-from steelyard.errors import InputError
-from steelyard.evaluation import DEFAULT_MEASURES, evaluate
-from steelyard.evidence.questions import Questions
-from steelyard.evidence.weighing import check_gold
+from steelyard.data.questions import Questions
+from steelyard.data.run_folder import RunFolder
+from steelyard.experiment.evaluation import DEFAULT_MEASURES, evaluate
 from steelyard.measures import parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
@@ -21,8 +22,7 @@ from steelyard.rag.running import n_done
 from steelyard.rag.running import run as run_questions
 from steelyard.rag.system import Progress, System, TargetSystem
 from steelyard.report.formats import table
-from steelyard.report.language import Language, language
-from steelyard.run_folder import RunFolder
+from steelyard.report.words import Words, read_words
 
 INTERRUPTED = 130
 
@@ -32,7 +32,7 @@ def run(
     measures: list[str], output: Path | None, overwrite: bool, cache: bool, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
-    words = language(lang)
+    words = read_words(lang)
     chosen = configured(
         config, documents=documents, questions=questions, target=target, k=k, output=output, cache=cache
     )  # fmt: skip
@@ -93,7 +93,7 @@ def configured(
     return Config.of(given)
 
 
-def _said(folder: RunFolder, n_before: int, lang: Language) -> Iterator[str]:
+def _said(folder: RunFolder, n_before: int, lang: Words) -> Iterator[str]:
     """What there is to say of a run, line by line; its notes are told as they were noted, in English."""
     counts = folder.manifest["counts"]
     asked, failed = counts["questions"], counts["failed"]

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.base.errors import InputError
 from steelyard.cli.run import INTERRUPTED, progress_bars
 from steelyard.cli.terminal import terminal_width
-from steelyard.errors import InputError
 from steelyard.io.write import write_text
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, setting_text, sweep
 from steelyard.report.formats import SHEET_FORMATS, format_of
-from steelyard.report.language import Language, language
 from steelyard.report.sheet import Sheet, number
+from steelyard.report.words import Words, read_words
 
 
 def run(
@@ -28,11 +28,11 @@ def run(
     output: Path | None, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
-    words, format = language(lang), format_of(output, format)
+    words, format = read_words(lang), format_of(output, format)
     if format not in SHEET_FORMATS:
         raise InputError(f"a sweep cannot be written as {format}; choose one of {', '.join(SHEET_FORMATS)}")
     if format in _EXACT:
-        words = language("en")  # Programs read the same in every locale.
+        words = read_words("en")  # Programs read the same in every locale.
     try:
         with progress_bars() as bars:
             swept = sweep(
@@ -55,7 +55,7 @@ def run(
     write_text(output or "-", text)
 
 
-def sheet_of(swept: Swept, *, seed: int, lang: Language | None = None) -> Sheet:
+def sheet_of(swept: Swept, *, seed: int, lang: Words | None = None) -> Sheet:
     """A row for each pipeline and k, best first by the first measure.
 
     lang   that of the locale by default
@@ -68,7 +68,7 @@ def sheet_of(swept: Swept, *, seed: int, lang: Language | None = None) -> Sheet:
         for r, i in enumerate(order)
         if means[i, j] == np.nanmax(means[:, j], initial=-np.inf)
     }
-    return Sheet([*varied, *swept.measures], rows, best, list(_notes(swept, seed, lang or language())))
+    return Sheet([*varied, *swept.measures], rows, best, list(_notes(swept, seed, lang or read_words())))
 
 
 def _settings_joined(sheet: Sheet, n: int) -> Sheet:
@@ -103,7 +103,7 @@ def _rows(swept: Swept) -> list[dict[str, Any]]:
 
 
 def _json(swept: Swept, seed: int) -> str:
-    made = {"rows": _rows(swept), "notes": list(_notes(swept, seed, language("en")))}
+    made = {"rows": _rows(swept), "notes": list(_notes(swept, seed, read_words("en")))}
     return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -118,7 +118,7 @@ def _csv(swept: Swept, seed: int) -> str:
 _EXACT = {"json": _json, "csv": _csv}
 
 
-def _notes(swept: Swept, seed: int, lang: Language) -> Iterator[str]:
+def _notes(swept: Swept, seed: int, lang: Words) -> Iterator[str]:
     n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
     yield lang("scores.sweep.means", n=n)
     luck = swept.luck(seed=seed)

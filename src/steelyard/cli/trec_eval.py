@@ -5,7 +5,7 @@ from __future__ import annotations
 import getopt
 import sys
 
-from steelyard.errors import InputError, MeasureError
+from steelyard.base.errors import InputError, MeasureError
 
 _LONG = ["help", "version", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=", "nosummary",
          "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=", "Max_retrieved_per_topic=", "Rel_info_format=",
@@ -44,13 +44,14 @@ def run(arguments: list[str]) -> None:
 
 
 def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[str]) -> None:
+    from steelyard.align.rankings import align
+    from steelyard.data.run import StreamedRun
+    from steelyard.data.truth import Truth
     from steelyard.report import trec_eval
-    from steelyard.run import StreamedRun
-    from steelyard.truth import Truth
 
     columns = trec_eval.columns(wanted, min_gain=_whole(given, "-l", 1), n_docs=_whole(given, "-N", 0))
     run = StreamedRun(run_path)
-    alignment = run.align(Truth.read(truth_path)).alignment
+    alignment = align(Truth.read(truth_path), run).alignment
     if "-M" in given:
         alignment = alignment.top(min(max(_whole(given, "-M", 0), 0), _MOST))
     if "-J" in given:

@@ -10,10 +10,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import InputError
 from steelyard.diagnosis.facts import Facts, Group, SystemFacts
 from steelyard.diagnosis.funnel import AT
-from steelyard.errors import InputError
 
 MIN_QUESTIONS = 3
 """Fewer questions may do anything by chance, and can be read one by one."""

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.arrays import Floats
+from steelyard.base.arrays import Floats
 from steelyard.diagnosis.lists import Lists, perfect_reranking
 from steelyard.measures import Measure
 

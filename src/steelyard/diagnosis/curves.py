@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.arrays import Floats
+from steelyard.base.arrays import Floats
 from steelyard.diagnosis.lists import Lists
 from steelyard.measures import parse
 from steelyard.stats.intervals import mean_intervals

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.comparison import Comparison
+from steelyard.base.errors import InputError
+from steelyard.comparison.comparison import Comparison
 from steelyard.diagnosis.advice import Advice, advise
 from steelyard.diagnosis.ceilings import DEEPER, NS, Captured, Ceilings, captured, ceilings, values
 from steelyard.diagnosis.curves import KS, Curves, curves
 from steelyard.diagnosis.facts import facts_of, tags_of
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
-from steelyard.errors import InputError
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.weighing import Weighing
 from steelyard.measures import parse
-from steelyard.scores import Scores
-from steelyard.weighing import Weighing
 
 DEFAULT_K = 5
 MEASURES = ("ndcg", "mrr", "recall", "hit_rate")

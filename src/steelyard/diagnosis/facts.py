@@ -10,15 +10,15 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from steelyard.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats
+from steelyard.data.questions import Questions
 from steelyard.diagnosis.ceilings import Ceilings, Values
 from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
 from steelyard.diagnosis.lists import Lists
-from steelyard.evidence.questions import Questions
+from steelyard.experiment.weighing import Weighed, Weighing
 from steelyard.measures import Measure, make, parse
 from steelyard.text.languages import language_of
-from steelyard.weighing import Weighed, Weighing
 
 LONG = 0.75
 """A question is long where it is longer than this share of the questions of its language."""

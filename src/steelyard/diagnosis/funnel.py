@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from steelyard.arrays import Bools, Ints
+from steelyard.align.evidence import AlignedEvidence
+from steelyard.align.gold import Resolution
+from steelyard.base.arrays import Bools, Ints
 from steelyard.diagnosis.lists import Lists
-from steelyard.evidence.resolving import Resolution
-from steelyard.evidence.spans import join
-from steelyard.evidence.weighing import AlignedEvidence
+from steelyard.experiment.weighing import Weighed
 from steelyard.measures import Alignment
 from steelyard.text.citing import citations
-from steelyard.weighing import Weighed
+from steelyard.text.spans import join
 
 STAGES = (
     "failed", "missing", "no_gold", "not_in_corpus", "cut", "not_retrieved", "below_k", "reranked_out", "unused",

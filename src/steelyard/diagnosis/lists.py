@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.arrays import Ints
+from steelyard.base.arrays import Ints
+from steelyard.experiment.weighing import Weighed
 from steelyard.measures import Alignment
 from steelyard.measures.alignment import by_query, offsets, owners
-from steelyard.weighing import Weighed
 
 _MANY = 10
 """Of fewer lists, one may be the longest though all were cut at its length."""

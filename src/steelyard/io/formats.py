@@ -9,11 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
+from steelyard.base.schema import COLUMN_NAMES, FrameReader
 from steelyard.io import json_files, tables, trec
 from steelyard.io.objects import RunDict, truth_from_dict
 from steelyard.io.source import Source
-from steelyard.schema import COLUMN_NAMES, FrameReader
 
 FORMATS = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "beir")
 BY_SUFFIX = {

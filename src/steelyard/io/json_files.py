@@ -11,11 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
+from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.objects import finite, text_id
 from steelyard.io.source import Source
 from steelyard.io.tables import Kind
-from steelyard.schema import RUN, TRUTH
 
 _LINES_PER_BATCH = 5_000
 _QUERY_KEYS = ("query_id", "qid")

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.tables import Table, checked, in_memory
-from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
 
 ByQuery = Mapping[Any, Any]
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 
 BLOCK_BYTES = 8 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"

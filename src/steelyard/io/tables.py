@@ -10,9 +10,9 @@ from typing import Literal
 
 import polars as pl
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
+from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.source import NOT_UTF8, Source
-from steelyard.schema import COLUMN_NAMES, RUN, TRUTH
 
 Kind = Literal["run", "truth"]
 _SLICE_ROWS = 1 << 17

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.io.source import NOT_UTF8, Source, ahead
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

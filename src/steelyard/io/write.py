@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from steelyard.errors import InputError, OutputError
+from steelyard.base.errors import InputError, OutputError
 from steelyard.io.formats import BY_SUFFIX
 from steelyard.io.source import strip_compression
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Bools, Floats, Ints
-from steelyard.errors import MeasureError
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.errors import MeasureError
 
 
 @dataclass(frozen=True, eq=False)

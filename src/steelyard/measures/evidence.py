@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.arrays import Floats
-from steelyard.errors import MeasureError
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import MeasureError
 from steelyard.measures.alignment import Alignment, Evidence, ratio
 from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top, n_relevant_in_top, n_relevant_judged

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.arrays import Floats, Ints
+from steelyard.base.arrays import Floats, Ints
 from steelyard.measures.alignment import Alignment, offsets, ordinals, owners
 
 

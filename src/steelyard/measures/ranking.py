@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats
 from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from steelyard.arrays import Floats
-from steelyard.errors import MeasureError, UnknownMeasureError
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import MeasureError, UnknownMeasureError
 
 Kernel = Callable[..., Floats]
 Aggregate = Literal["mean", "geometric", "total"]

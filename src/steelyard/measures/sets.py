@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats
-from steelyard.errors import MeasureError
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import MeasureError
 from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ratio
 from steelyard.measures.registry import measure

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.arrays import Floats
-from steelyard.errors import MeasureError
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import MeasureError
 from steelyard.measures import registry
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.registry import Definition, ParameterValue

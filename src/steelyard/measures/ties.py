@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats, Ints
-from steelyard.errors import MeasureError
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.errors import MeasureError
 from steelyard.measures.alignment import Alignment
 
 # Places of a block that are looked at together; a fixed number, so that no value depends on what else is computed.

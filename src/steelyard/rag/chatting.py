@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.corpus import Passage
-from steelyard.evaluation import evaluate
-from steelyard.evidence.outputs import Outputs
-from steelyard.evidence.questions import Question, Questions
+from steelyard.data.corpus import Passage
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Question, Questions
+from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import make
 from steelyard.rag.config import Config, Stage
 from steelyard.rag.pipeline import Pipeline

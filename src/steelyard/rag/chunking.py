@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Chunker
 from steelyard.text.chunks import Recursive, Semantic, Sentences, Splitter, Whole, Windows

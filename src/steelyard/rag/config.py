@@ -38,10 +38,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from steelyard.errors import InputError
-from steelyard.evidence.spans import Rule
-from steelyard.rag.secrecy import without_secrets
+from steelyard.base.errors import InputError
+from steelyard.services.secrecy import without_secrets
 from steelyard.text.folding import in_order
+from steelyard.text.spans import Rule
 
 OneStage = Literal["chunk", "embed", "fuse", "rerank", "generate"]
 _STAGES = ("chunk", "embed", "index", "fuse", "rerank", "generate")

@@ -14,11 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats
-from steelyard.errors import InputError
-from steelyard.extras import require
+from steelyard.base.arrays import Floats, Vectors
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
 from steelyard.rag.registry import stage
-from steelyard.rag.stages import Vectors
 from steelyard.text.tokens import Tokenizer
 
 _VERSION = b"steelyard-lsa-1\n"

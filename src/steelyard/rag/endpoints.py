@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard.corpus import Passage
-from steelyard.errors import InputError
-from steelyard.extras import require
+from steelyard.base.arrays import Vectors
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
+from steelyard.data.corpus import Passage
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
-from steelyard.rag.http import Patience, Service, at_least, checked_url, host_of, secret_from
 from steelyard.rag.registry import stage
-from steelyard.rag.stages import Vectors
+from steelyard.services.http import Patience, Service, at_least, checked_url, host_of, secret_from
 
 OPENAI = "https://api.openai.com/v1"
 Shape = Literal["cohere", "voyage", "tei"]
@@ -137,7 +137,7 @@ class OpenAIEmbedder(_OpenAI):
     def documents(self, texts: Sequence[str]) -> Vectors:
         """(n, d) vectors of length 1; (0, dimensions or 0) without texts.
 
-        Raises   StageError when the endpoint fails (`steelyard.rag.http.Patience`), or answers another number of
+        Raises   StageError when the endpoint fails (`steelyard.services.http.Patience`), or answers another number of
                  vectors, positions that are not those of the texts, vectors of different length, NaN or all zeros.
         """
         prefixed = [self.document_prefix + text for text in texts]
@@ -224,8 +224,8 @@ class HTTPReranker(_Endpoint):
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One finite score a text, in the order of the texts; none without texts.
 
-        Raises   StageError when the endpoint fails (`steelyard.rag.http.Patience`), its answer has another shape, or
-                 does not hold each text once with a finite score.
+        Raises   StageError when the endpoint fails (`steelyard.services.http.Patience`), its answer has another
+                 shape, or does not hold each text once with a finite score.
         """
         size = self.batch_size or max(len(texts), 1)
         return [score for i in range(0, len(texts), size) for score in self._scores(query, list(texts[i : i + size]))]
@@ -293,8 +293,8 @@ class OpenAIGenerator(_OpenAI):
     def answer(self, query: str, passages: Sequence[Passage]) -> str:
         """The model's text; one that max_tokens cut is given as it is.
 
-        Raises   StageError when the endpoint fails (`steelyard.rag.http.Patience`), or answers no text: no choice, a
-                 refusal, a content filter, reasoning alone.
+        Raises   StageError when the endpoint fails (`steelyard.services.http.Patience`), or answers no text: no
+                 choice, a refusal, a content filter, reasoning alone.
         """
         messages = build_prompt(query, passages, language=self.language, template=self._template)
         options = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from steelyard.corpus import Chunks, Document
-from steelyard.rag.cache import text_key
+from steelyard.data.corpus import Chunks, Document
 from steelyard.rag.registry import settings_of
+from steelyard.services.cache import text_key
 
 _DIGITS = 16
 _PLAIN = (str, int, float, bool, type(None))

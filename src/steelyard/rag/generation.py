@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from steelyard.corpus import Passage
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
+from steelyard.data.corpus import Passage
 from steelyard.io.source import Source
 from steelyard.rag.registry import stage
 from steelyard.text.languages import Language, language_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.rag.config import Config, Stage
 from steelyard.rag.registry import Role, make, settings_of
 from steelyard.rag.stages import Embedder, Fuser, Generator, Index, Reranker

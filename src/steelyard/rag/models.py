@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import InputError, StageError
-from steelyard.extras import require
+from steelyard.base.arrays import Vectors
+from steelyard.base.errors import InputError, StageError
+from steelyard.base.extras import require
 from steelyard.rag.registry import stage
-from steelyard.rag.stages import Vectors
 
 _LOADING = threading.Lock()
 _WHOLE = 1 << 20

@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats, Ints
-from steelyard.corpus import Chunks, Document, Passage
-from steelyard.errors import InputError, StageError
-from steelyard.rag.cache import Cache, NoCache, Store, text_key
+from steelyard.base.arrays import Floats, Ints, Vectors
+from steelyard.base.errors import InputError, StageError
+from steelyard.data.corpus import Chunks, Document, Passage
+from steelyard.data.run_folder import RunFolder
 from steelyard.rag.clock import Clock
 from steelyard.rag.config import Config, default_name
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
@@ -25,7 +25,6 @@ from steelyard.rag.preparing import BATCH, Given, checked_query, chunked, embedd
 from steelyard.rag.registry import Role
 from steelyard.rag.reranking import checked_scores
 from steelyard.rag.running import run
-from steelyard.rag.secrecy import without_secrets
 from steelyard.rag.stages import (
     Embedder,
     Fuser,
@@ -33,10 +32,10 @@ from steelyard.rag.stages import (
     Index,
     Ranking,
     Reranker,
-    Vectors,
 )
 from steelyard.rag.system import Progress, Record, quoted
-from steelyard.run_folder import RunFolder
+from steelyard.services.cache import Cache, NoCache, Store, text_key
+from steelyard.services.secrecy import without_secrets
 
 
 @dataclass(frozen=True, slots=True)

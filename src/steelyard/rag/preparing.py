@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from steelyard._version import __version__
-from steelyard.arrays import Ints
-from steelyard.corpus import Chunks, Document
-from steelyard.errors import InputError, StageError, SteelyardError
-from steelyard.rag.cache import NoCache, Store, text_key
+from steelyard.base.arrays import Ints, Vectors
+from steelyard.base.errors import InputError, StageError, SteelyardError
+from steelyard.data.corpus import Chunks, Document
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
 from steelyard.rag.loading import load
-from steelyard.rag.stages import Embedder, FittedEmbedder, Vectors
+from steelyard.rag.stages import Embedder, FittedEmbedder
 from steelyard.rag.system import Progress
+from steelyard.services.cache import NoCache, Store, text_key
 
 Given = str | Path | Sequence[Document] | Mapping[str, str]
 Note = Callable[[str], None]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 
 Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
 _BUILTIN = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")

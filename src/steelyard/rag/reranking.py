@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.arrays import Floats
-from steelyard.errors import InputError, StageError
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError, StageError
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer

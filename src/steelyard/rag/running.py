@@ -18,11 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from steelyard._version import __version__
-from steelyard.errors import InputError, OutputError, StageError
-from steelyard.evidence.questions import Questions
-from steelyard.io.write import write_bytes
-from steelyard.rag.system import Progress, System, quoted
-from steelyard.run_folder import (
+from steelyard.base.errors import InputError, OutputError, StageError
+from steelyard.data.questions import Questions
+from steelyard.data.run_folder import (
     CHUNKS,
     CONFIG,
     DOCUMENTS,
@@ -35,6 +33,8 @@ from steelyard.run_folder import (
     write_json,
     write_manifest,
 )
+from steelyard.io.write import write_bytes
+from steelyard.rag.system import Progress, System, quoted
 
 GIVE_UP_AFTER = 5
 """Where the first so many questions all fail with the same error, the run stops: the system is at fault, not they."""

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Ints
-from steelyard.errors import InputError, StageError
-from steelyard.extras import require
+from steelyard.base.arrays import Ints, Vectors
+from steelyard.base.errors import InputError, StageError
+from steelyard.base.extras import require
 from steelyard.rag.registry import stage
-from steelyard.rag.stages import Ranking, Vectors
+from steelyard.rag.stages import Ranking
 from steelyard.text.tokens import Tokenizer
 
 _METHODS = ("lucene", "robertson", "atire")

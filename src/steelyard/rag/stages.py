@@ -12,10 +12,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Ints
-from steelyard.corpus import Passage, Span
+from steelyard.base.arrays import Ints, Vectors
+from steelyard.data.corpus import Passage
+from steelyard.text.spans import Span
 
-Vectors = npt.NDArray[np.float32]
 Ranking = tuple[Ints, npt.NDArray[np.float64]]
 """Positions of chunks and their scores, best first."""
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats
-from steelyard.errors import InputError, StageError
-from steelyard.evaluation import evaluate
-from steelyard.evidence.questions import Questions
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import InputError, StageError
+from steelyard.data.questions import Questions
+from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
-from steelyard.rag.secrecy import without_secrets
 from steelyard.rag.system import Progress
-from steelyard.report.language import Language, language
-from steelyard.scores import Scores
+from steelyard.report.words import Words, read_words
+from steelyard.services.secrecy import without_secrets
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
 """What a sweep is weighed by where nobody says: the evidence first, as it alone compares across chunkings."""
@@ -156,7 +156,7 @@ def sweep(
     seed: int = 0,
     overwrite: bool = False,
     progress: Progress | None = None,
-    lang: Language | None = None,
+    lang: Words | None = None,
 ) -> Swept:
     """Run every pipeline of the grid and weigh all of them.
 
@@ -171,7 +171,7 @@ def sweep(
         raise InputError(f"{config.line()}which questions? Set `questions`")
     trials = grid(config)
     questions = Questions.read(config.questions)
-    lang, wanted = lang or language(), measures or config.weigh.measures or MEASURES
+    lang, wanted = lang or read_words(), measures or config.weigh.measures or MEASURES
     given = parse_all(wanted)
     settings, folders, values, names = list[Mapping[str, Any]](), list[Path](), list[Floats](), list[str]()
     said: dict[str, list[str]] = {}
@@ -221,7 +221,7 @@ def _at(given: Sequence[Measure], k: int) -> list[Measure]:
     ]
 
 
-def _weighing(scores: Scores, lang: Language) -> Iterator[str]:
+def _weighing(scores: Scores, lang: Words) -> Iterator[str]:
     """By which rule the gold was mapped, and what the means of one pipeline hide."""
     report = scores.gold[0]
     if report is not None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
 
-from steelyard.corpus import Chunks
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
+from steelyard.data.corpus import Chunks
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest, module_source
 from steelyard.rag.registry import check_settings, import_object

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from steelyard.errors import InputError, StageError
-from steelyard.rag.http import Patience, Service, checked_url, secret_from
+from steelyard.base.errors import InputError, StageError
 from steelyard.rag.registry import import_object
+from steelyard.services.http import Patience, Service, checked_url, secret_from
 
 if TYPE_CHECKING:
     import asyncio  # Slow to import, and few targets are async.
@@ -160,7 +160,7 @@ def http_target(
     answer_field    the generated answer, which may be missing
     id_field, ...   within a result, which may also be a bare id; an id or a text must be there
     texts           whether bare strings are texts rather than ids
-    timeout_s, ...  see `steelyard.rag.http.Patience`
+    timeout_s, ...  see `steelyard.services.http.Patience`
     Raises          InputError for options out of range or a variable that is not set; the target raises StageError
                     where the endpoint fails, the list of results is missing (naming the keys that are there), or a
                     result cannot be understood.

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.changes import Changes, Listed, Mover
-from steelyard.report.language import Language
+from steelyard.comparison.changes import Changes, Listed, Mover
+from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.report.sheet import Sheet, number
 from steelyard.report.visible import on_one_line
+from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
-from steelyard.settings_diff import SettingsDiff
 
 _TOP, _ROWS = 10, 20
 """Ranks that are always shown; rows that are shown where labelled documents stand further down."""
@@ -21,7 +21,7 @@ _LONGEST = 40
 _ELLIPSIS = "…"
 
 
-def settings_sheet(found: SettingsDiff, lang: Language) -> Sheet | None:
+def settings_sheet(found: SettingsDiff, lang: Words) -> Sheet | None:
     """A row a setting or version that differs, a column a system."""
     rows = [[name, *map(_setting, values)] for name, values in found.settings.items()]
     rows += [
@@ -32,7 +32,7 @@ def settings_sheet(found: SettingsDiff, lang: Language) -> Sheet | None:
     return Sheet([lang("compare.head.setting"), *found.systems], rows)
 
 
-def settings_notes(found: SettingsDiff, lang: Language) -> Iterator[str]:
+def settings_notes(found: SettingsDiff, lang: Words) -> Iterator[str]:
     """Inputs that differ, or that nothing does."""
     yield from (lang(f"compare.settings.{name}") for name in found.inputs)
     if found.same:
@@ -63,7 +63,7 @@ def changes_json(found: Changes) -> dict[str, Any]:
     return made if found.n else made | {"overlap": None, "rbo": None}
 
 
-def changes_text(found: Changes, lang: Language, *, width: int | None = None) -> str:
+def changes_text(found: Changes, lang: Words, *, width: int | None = None) -> str:
     """For a terminal: how far lists agree, then each question that moved with both rankings side by side."""
     width = max(_NARROWEST, min(width or _WIDTH, _WIDTH))
     lines = wrapped(_agreement(found, lang), width)
@@ -77,7 +77,7 @@ def changes_text(found: Changes, lang: Language, *, width: int | None = None) ->
     return "\n".join(lines) + "\n"
 
 
-def changes_sheets(found: Changes, lang: Language) -> Iterator[Sheet]:
+def changes_sheets(found: Changes, lang: Words) -> Iterator[Sheet]:
     """The same as sheets, one a question, for Markdown."""
     for position, (key, mover) in enumerate(_movers(found)):
         rows = [
@@ -94,7 +94,7 @@ def changes_sheets(found: Changes, lang: Language) -> Iterator[Sheet]:
         )  # fmt: skip
 
 
-def _agreement(found: Changes, lang: Language) -> str:
+def _agreement(found: Changes, lang: Words) -> str:
     shares = {
         name: f"{value:.2f}" if found.n else "–" for name, value in (("overlap", found.overlap), ("rbo", found.rbo))
     }
@@ -109,7 +109,7 @@ def _movers(found: Changes) -> Iterator[tuple[str, Mover]]:
     yield from (("lost", mover) for mover in found.lost)
 
 
-def _heading(key: str, mover: Mover, found: Changes, lang: Language) -> str:
+def _heading(key: str, mover: Mover, found: Changes, lang: Words) -> str:
     values = lang(
         "compare.changes.values", measure=found.measure, before=number(mover.before), after=number(mover.after),
         difference=f"{mover.difference:+.4f}",
@@ -117,7 +117,7 @@ def _heading(key: str, mover: Mover, found: Changes, lang: Language) -> str:
     return on_one_line(f"{lang(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
-def _side_by_side(key: str, mover: Mover, found: Changes, lang: Language, width: int) -> Iterator[str]:
+def _side_by_side(key: str, mover: Mover, found: Changes, lang: Words, width: int) -> Iterator[str]:
     yield end_cut(_heading(key, mover, found, lang), width)
     if mover.query is not None:
         yield end_cut(on_one_line(mover.query), width)
@@ -132,7 +132,7 @@ def _side_by_side(key: str, mover: Mover, found: Changes, lang: Language, width:
         yield f"{' ' * (rank - _cells(row[0]))}{row[0]}  {ids[0]}  {ids[1]}  {row[3]}".rstrip()
 
 
-def _rows(mover: Mover, found: Changes, lang: Language) -> Iterator[list[str]]:
+def _rows(mover: Mover, found: Changes, lang: Words) -> Iterator[list[str]]:
     """rank, entry of the baseline, entry of the system, what changed; the first ranks and labelled ones below."""
     gone, new = set(mover.change.left), set(mover.change.entered)
     moved = {each.doc_id: each.before for each in mover.change.moved}

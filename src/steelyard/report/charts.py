@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats, Ints
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
 from steelyard.diagnosis.funnel import Funnel
-from steelyard.errors import InputError
-from steelyard.extras import require
 from steelyard.measures import Measure
 from steelyard.report.contents import Report
 from steelyard.report.diagnosing import stage_name
-from steelyard.report.language import Language
 from steelyard.report.sheet import number
 from steelyard.report.summary import by_mean, worst_stage
 from steelyard.report.visible import on_one_line
+from steelyard.report.words import Words
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
@@ -70,7 +70,7 @@ def theme(*, dark: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def charts(report: Report, *, lang: Language) -> dict[str, TopLevelMixin]:
+def charts(report: Report, *, lang: Words) -> dict[str, TopLevelMixin]:
     """Every chart that a report has something to draw for, by name.
 
     leaderboard   mean and interval of every system;   curves   measures by depth
@@ -94,7 +94,7 @@ def spec_of(chart: TopLevelMixin) -> dict[str, Any]:
 
 
 def save_charts(
-    report: Report, folder: str | Path, *, lang: Language, formats: Sequence[str] = FORMATS
+    report: Report, folder: str | Path, *, lang: Words, formats: Sequence[str] = FORMATS
 ) -> list[Path]:  # fmt: skip
     """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
 
@@ -139,7 +139,7 @@ def _base(rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def _titled(
-    chart: Any, name: str, lang: Language, values: Mapping[str, object], *, height: int, width: int = _WIDTH
+    chart: Any, name: str, lang: Words, values: Mapping[str, object], *, height: int, width: int = _WIDTH
 ) -> TopLevelMixin:
     """With size, title and a text alternative, which are filled with values."""
     title, told = (lang(f"charts.{name}.{key}", **values) for key in ("title", "description"))
@@ -156,7 +156,7 @@ def _systems_axis(alt: Any, order: Sequence[str]) -> Any:
     return alt.Y("system:N", sort=list(order), title=None, axis=alt.Axis(grid=False, ticks=False, labelPadding=10))
 
 
-def _tooltips(alt: Any, lang: Language, **fields: str) -> list[Any]:
+def _tooltips(alt: Any, lang: Words, **fields: str) -> list[Any]:
     """One line a field: name=type:format, titles from the catalogue."""
     made = []
     for field, shorthand in fields.items():
@@ -166,7 +166,7 @@ def _tooltips(alt: Any, lang: Language, **fields: str) -> list[Any]:
     return made
 
 
-def leaderboard(report: Report, lang: Language, measure: int = 0) -> TopLevelMixin:
+def leaderboard(report: Report, lang: Words, measure: int = 0) -> TopLevelMixin:
     """A forest plot: the mean of every system and its interval, best first."""
     alt, scores, order = _altair(), report.scores, by_mean(report, measure)
     intervals = scores.intervals
@@ -218,7 +218,7 @@ def classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:
     return [f"{a:.4g}–{b:.4g}" for a, b in pairwise(ends.tolist())], made
 
 
-def distribution(report: Report, lang: Language, measure: int = 0) -> TopLevelMixin:
+def distribution(report: Report, lang: Words, measure: int = 0) -> TopLevelMixin:
     """Of every system a bar of shares of questions, by their value."""
     scores, order = report.scores, by_mean(report, measure)
     spec = scores.measures[measure]
@@ -240,7 +240,7 @@ def _percent(part: float, whole: float) -> str:
 
 def _stacked(
     systems: Sequence[str], names: Sequence[str], counts: Ints, colours: Sequence[str], inks: Sequence[str],
-    lang: Language, area: str,
+    lang: Words, area: str,
 ) -> Any:  # fmt: skip
     """A bar for each system, cut into classes; counts (s, c)."""
     alt, rows = _altair(), []
@@ -279,7 +279,7 @@ def scatter_pair(report: Report) -> tuple[int, int] | None:
     return first, next(i for i in order if i != first)
 
 
-def scatter(report: Report, lang: Language) -> TopLevelMixin | None:
+def scatter(report: Report, lang: Words) -> TopLevelMixin | None:
     """Two systems against each other: a point a question, larger where several questions coincide."""
     pair = scatter_pair(report)
     if pair is None:
@@ -326,7 +326,7 @@ def spread_questions(report: Report) -> Ints:
     return np.asarray(chosen[np.lexsort((chosen, -mean[chosen]))])
 
 
-def heatmap(report: Report, lang: Language) -> TopLevelMixin | None:
+def heatmap(report: Report, lang: Words) -> TopLevelMixin | None:
     """Systems down, questions across, the value as colour: where systems differ most."""
     scores = report.scores
     if len(scores.systems) < 2:
@@ -355,7 +355,7 @@ def curve_measures(report: Report) -> list[str]:
     return sorted(known, key=lambda name: (name != first, name != "recall"))
 
 
-def curves(report: Report, lang: Language, measure: int = 0) -> TopLevelMixin | None:
+def curves(report: Report, lang: Words, measure: int = 0) -> TopLevelMixin | None:
     """A measure by depth, a line a system; of more systems than colours tell apart the best ones and the baseline."""
     measures = curve_measures(report)
     if not measures:
@@ -393,7 +393,7 @@ def curves(report: Report, lang: Language, measure: int = 0) -> TopLevelMixin | 
     return _titled(alt.layer(*layers), "curves", lang, values, height=300)
 
 
-def _curve_text(system: str, rows: Sequence[dict[str, Any]], lang: Language) -> str:
+def _curve_text(system: str, rows: Sequence[dict[str, Any]], lang: Words) -> str:
     if not rows:
         return ""
     first, last = rows[0], rows[-1]
@@ -420,7 +420,7 @@ _STAGE_COLOURS = {
 """Fill and ink of each stage, from what is won over what was lost late to what was lost early."""
 
 
-def funnel(report: Report, lang: Language) -> TopLevelMixin:
+def funnel(report: Report, lang: Words) -> TopLevelMixin:
     """Of every system a bar of all its questions, by what became of their gold."""
     by_system = {one.system: one for one in report.diagnosis.funnels}
     chosen = [by_system[report.scores.systems[i]] for i in by_mean(report)]
@@ -435,7 +435,7 @@ def funnel(report: Report, lang: Language) -> TopLevelMixin:
     return _titled(made, "funnel", lang, values, height=_rows(len(chosen)))
 
 
-def _loss_text(one: Funnel, lang: Language) -> str:
+def _loss_text(one: Funnel, lang: Words) -> str:
     worst = worst_stage(one)
     if worst is None:
         return ""
@@ -443,7 +443,7 @@ def _loss_text(one: Funnel, lang: Language) -> str:
                 total=one.n_queries)  # fmt: skip
 
 
-def ceilings(report: Report, lang: Language) -> TopLevelMixin | None:
+def ceilings(report: Report, lang: Words) -> TopLevelMixin | None:
     """Of every system its mean now, and what a perfect order or the better of two systems would reach."""
     found = report.diagnosis.ceilings
     rows = list(_ceiling_rows(report, lang))
@@ -468,7 +468,7 @@ def ceilings(report: Report, lang: Language) -> TopLevelMixin | None:
     return _titled(alt.layer(way, dots), "ceilings", lang, values, height=_rows(len(order)))
 
 
-def _ceiling_rows(report: Report, lang: Language) -> Iterator[dict[str, Any]]:
+def _ceiling_rows(report: Report, lang: Words) -> Iterator[dict[str, Any]]:
     """Rows of the chart: the mean now, perfect orders of the fewest and of the most candidates known, the best pair."""
     found = report.diagnosis.ceilings
     for i, system in enumerate(found.systems):
@@ -492,13 +492,13 @@ def _ceiling_rows(report: Report, lang: Language) -> Iterator[dict[str, Any]]:
                    "gain": value - now}  # fmt: skip
 
 
-def _ceiling_text(system: str, rows: Sequence[dict[str, Any]], lang: Language) -> str:
+def _ceiling_text(system: str, rows: Sequence[dict[str, Any]], lang: Words) -> str:
     best = max(rows, key=lambda row: row["value"])
     return lang("charts.ceilings.of", system=system, mean=number(rows[0]["value"]), ceiling=best["ceiling"],
                 value=number(best["value"]))  # fmt: skip
 
 
-CHARTS: dict[str, Callable[[Report, Language], TopLevelMixin | None]] = {
+CHARTS: dict[str, Callable[[Report, Words], TopLevelMixin | None]] = {
     "leaderboard": leaderboard, "curves": curves, "distribution": distribution, "scatter": scatter, "funnel": funnel,
     "ceilings": ceilings, "heatmap": heatmap,
 }  # fmt: skip

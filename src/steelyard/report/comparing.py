@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.changes import Changes
-from steelyard.comparison import Compared, Comparison, margin_correction
+from steelyard.comparison.changes import Changes
+from steelyard.comparison.comparison import Compared, Comparison, margin_correction
+from steelyard.comparison.sensitivity import Sensitivity, moved_by_ties, overlapping
+from steelyard.comparison.settings_diff import SettingsDiff
+from steelyard.data.segments import LENGTHS, UNTAGGED
 from steelyard.measures import Measure, make
 from steelyard.report.changing import changes_json, settings_json, settings_notes, settings_sheet
-from steelyard.report.language import Language, language
 from steelyard.report.sheet import Sheet, number
-from steelyard.segments import LENGTHS, UNTAGGED
-from steelyard.sensitivity import Sensitivity, moved_by_ties, overlapping
-from steelyard.settings_diff import SettingsDiff
+from steelyard.report.words import Words, read_words
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _MARKS = {"better": "†", "worse": "‡"}
@@ -46,7 +46,7 @@ class Beside:
 
 def sheets(
     comparison: Comparison,
-    lang: Language | None = None,
+    lang: Words | None = None,
     *,
     beside: Beside | None = None,
     relative: bool = False,
@@ -58,7 +58,7 @@ def sheets(
     relative   with a column for the difference as a share of the baseline's mean
     marks      † and ‡ at the means of better and worse systems, for a paper; explained in the notes
     """
-    lang, beside = lang or language("en"), beside or Beside()
+    lang, beside = lang or read_words("en"), beside or Beside()
     for position, measure in enumerate(map(str, comparison.measures)):
         made = _sheet(comparison, measure, lang, relative=relative, marks=marks)
         if beside.sensitivity is not None:
@@ -75,7 +75,7 @@ def sheets(
         yield differing
 
 
-def _sheet(comparison: Comparison, measure: str, lang: Language, *, relative: bool, marks: bool) -> Sheet:
+def _sheet(comparison: Comparison, measure: str, lang: Words, *, relative: bool, marks: bool) -> Sheet:
     rows = comparison.rows[measure]
     letters = _group_letters(comparison.groups.get(measure, []))
     columns = {
@@ -95,7 +95,7 @@ def _sheet(comparison: Comparison, measure: str, lang: Language, *, relative: bo
     return Sheet(header, cells, best, [*_left_out(comparison, measure, lang), *_needed(rows, lang)])
 
 
-def _head(name: str, comparison: Comparison, lang: Language) -> str:
+def _head(name: str, comparison: Comparison, lang: Words) -> str:
     return lang(f"compare.head.{name}", level=f"{100 * (1 - comparison.alpha):g}")
 
 
@@ -108,7 +108,7 @@ def _relative(row: Compared) -> str:
     return "–" if np.isnan(change) else f"{100 * change:+.1f}%"
 
 
-def _interval(row: Compared, lang: Language) -> str:
+def _interval(row: Compared, lang: Words) -> str:
     return "–" if np.isnan(row.low) else lang("compare.interval", low=f"{row.low:+.3f}", high=f"{row.high:+.3f}")
 
 
@@ -125,7 +125,7 @@ def _counts(row: Compared) -> str:
     return "–" if row.verdict == "baseline" else f"{counts.n_wins}/{counts.n_ties}/{counts.n_losses}"
 
 
-def verdict_text(row: Compared, comparison: Comparison, lang: Language) -> str:
+def verdict_text(row: Compared, comparison: Comparison, lang: Words) -> str:
     """The verdict in words, with what the questions could have shown where they show nothing."""
     n = row.counts.n_wins + row.counts.n_ties + row.counts.n_losses
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
@@ -165,12 +165,12 @@ def _letter(position: int) -> str:
     return (_letter(more - 1) if more else "") + _LETTERS[last]
 
 
-def _left_out(comparison: Comparison, measure: str, lang: Language) -> Iterator[str]:
+def _left_out(comparison: Comparison, measure: str, lang: Words) -> Iterator[str]:
     if left_out := comparison.left_out[measure]:
         yield lang("compare.left_out", n=left_out, compared=comparison.n[measure])
 
 
-def _needed(rows: Sequence[Compared], lang: Language) -> Iterator[str]:
+def _needed(rows: Sequence[Compared], lang: Words) -> Iterator[str]:
     listed = [
         lang("compare.needed_of", system=row.system, number=f"{row.needed:,}") for row in rows if row.needed is not None
     ]
@@ -178,7 +178,7 @@ def _needed(rows: Sequence[Compared], lang: Language) -> Iterator[str]:
         yield lang("compare.needed", listed=lang.listed(listed))
 
 
-def _how(comparison: Comparison, lang: Language) -> Iterator[str]:
+def _how(comparison: Comparison, lang: Words) -> Iterator[str]:
     family = _family(comparison, lang)
     yield lang(
         "compare.baseline", baseline=comparison.baseline, alpha=f"{comparison.alpha:g}", family=family,
@@ -199,13 +199,13 @@ def _how(comparison: Comparison, lang: Language) -> Iterator[str]:
         yield lang("compare.agreement", first=each.first, other=each.other, **figures)
 
 
-def _correction(comparison: Comparison, lang: Language) -> str:
+def _correction(comparison: Comparison, lang: Words) -> str:
     if comparison.correction == "tukey":
         return lang("compare.correction.family_wise")
     return lang("compare.correction.corrected", name=lang(f"compare.method.{comparison.correction}"))
 
 
-def _family(comparison: Comparison, lang: Language) -> str:
+def _family(comparison: Comparison, lang: Words) -> str:
     if comparison.test != "tukey":
         return _with_baseline(comparison, None, lang)
     s = len(comparison.rows[str(comparison.measures[0])])
@@ -213,7 +213,7 @@ def _family(comparison: Comparison, lang: Language) -> str:
     return lang("compare.family.each", pairs=pairs) if len(comparison.measures) > 1 else pairs
 
 
-def _with_baseline(comparison: Comparison, segments: int | None, lang: Language) -> str:
+def _with_baseline(comparison: Comparison, segments: int | None, lang: Words) -> str:
     """What a correction covers: comparisons of each system with the baseline, by each measure, in each segment."""
     measures = len(comparison.measures)
     each = len(comparison.rows[str(comparison.measures[0])]) - 1
@@ -222,7 +222,7 @@ def _with_baseline(comparison: Comparison, segments: int | None, lang: Language)
     return lang(f"compare.family.{kind}", n=n, each=each, measures=measures, segments=segments)
 
 
-def _bounds(found: Sensitivity, j: int, lang: Language) -> list[str]:
+def _bounds(found: Sensitivity, j: int, lang: Words) -> list[str]:
     """A warning where labels that nobody has given could change the order of systems."""
     pairs = overlapping(found, j)
     if not pairs:
@@ -243,7 +243,7 @@ def _bounds(found: Sensitivity, j: int, lang: Language) -> list[str]:
     return [lang("compare.bounds.pairs", judged=judged, pairs=len(pairs), all=s * (s - 1) // 2, **named)]
 
 
-def _judged(found: Sensitivity, j: int, lang: Language) -> str:
+def _judged(found: Sensitivity, j: int, lang: Words) -> str:
     spec, shares = found.measures[j], found.judged[:, j]
     name = f"judged@{spec.k}" if spec.definition.cutoff == "k" and spec.k is not None else "judged"
     low, high = _percent(float(np.nanmin(shares)), lang), _percent(float(np.nanmax(shares)), lang)
@@ -252,11 +252,11 @@ def _judged(found: Sensitivity, j: int, lang: Language) -> str:
     return lang("compare.bounds.judged_range", name=name, low=low, high=high)
 
 
-def _percent(share: float, lang: Language) -> str:
+def _percent(share: float, lang: Words) -> str:
     return lang("compare.bounds.percent", number=f"{100 * share:.0f}")
 
 
-def _ties(found: Sensitivity, j: int, lang: Language) -> list[str]:
+def _ties(found: Sensitivity, j: int, lang: Words) -> list[str]:
     """A warning where the order of tied documents moves a mean: the system that it moves most, and how many more."""
     spec, moved = found.measures[j], moved_by_ties(found, j)
     takes = "ties" in spec.definition.parameters
@@ -280,7 +280,7 @@ def _averaged(spec: Measure) -> Measure:
     return make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})
 
 
-def _segment_sheets(comparison: Comparison, beside: Beside, lang: Language) -> Iterator[Sheet]:
+def _segment_sheets(comparison: Comparison, beside: Beside, lang: Words) -> Iterator[Sheet]:
     """One sheet a measure, a row a segment and system; the first with what holds for all."""
     several = len(comparison.rows[str(comparison.measures[0])]) > 2
     for position, measure in enumerate(map(str, comparison.measures)):
@@ -309,21 +309,21 @@ def _detectable(row: Compared) -> str:
     return f"{row.detectable:.3f}" if np.isfinite(row.detectable) else "–"
 
 
-def _short_verdict(row: Compared, comparison: Comparison, lang: Language) -> str:
+def _short_verdict(row: Compared, comparison: Comparison, lang: Words) -> str:
     """The verdict without its figures, which have columns of their own."""
     short = {"no difference shown": "no_difference", "no test": "untested"}
     key = short.get(row.verdict)
     return lang(f"compare.verdict.{key}") if key else verdict_text(row, comparison, lang)
 
 
-def segment_text(name: str, by: str | None, lang: Language) -> str:
+def segment_text(name: str, by: str | None, lang: Words) -> str:
     """The name of a segment for a reader; a tag is its own name."""
     if by == "tag" and name != UNTAGGED:
         return name
     return lang(f"compare.segment.{name.strip('()')}")
 
 
-def _segment_notes(comparison: Comparison, beside: Beside, lang: Language) -> Iterator[str]:
+def _segment_notes(comparison: Comparison, beside: Beside, lang: Words) -> Iterator[str]:
     first = next(iter(comparison.segments.values()))
     yield lang(
         "compare.segments.how", test=lang(f"compare.test.{first.test}"), alpha=f"{first.alpha:g}",
@@ -337,7 +337,7 @@ def _segment_notes(comparison: Comparison, beside: Beside, lang: Language) -> It
         yield lang("compare.segments.bounds", listed=listed)
 
 
-def _lengths(bounds: Mapping[str, Mapping[str, tuple[int, int]]], lang: Language) -> Iterator[str]:
+def _lengths(bounds: Mapping[str, Mapping[str, tuple[int, int]]], lang: Words) -> Iterator[str]:
     """What the short, medium and long questions of each language are."""
     for code, of in bounds.items():
         listed = [
@@ -351,7 +351,7 @@ def _lengths(bounds: Mapping[str, Mapping[str, tuple[int, int]]], lang: Language
 
 def as_csv(comparison: Comparison) -> str:
     """One row for each measure and system, then the same of each segment; full precision, words in English."""
-    words = language("en")
+    words = read_words("en")
     made = []
     for segment, part in [("", comparison), *comparison.segments.items()]:
         for measure, rows in part.rows.items():
@@ -394,7 +394,7 @@ def as_json(comparison: Comparison, *, beside: Beside | None = None) -> str:
 
 
 def _measures(comparison: Comparison) -> dict[str, Any]:
-    words = language("en")
+    words = read_words("en")
     return {
         measure: {
             "questions": comparison.n[measure],
@@ -406,7 +406,7 @@ def _measures(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _row(row: Compared, comparison: Comparison, words: Language) -> dict[str, Any]:
+def _row(row: Compared, comparison: Comparison, words: Words) -> dict[str, Any]:
     numbers = {name: getattr(row, name) for name in ("mean", "difference", "low", "high", "p", "adjusted", "effect")}
     relative = row.relative
     numbers |= {"detectable": row.detectable}

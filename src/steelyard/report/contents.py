@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.comparison import Comparison, compare
+from steelyard.comparison.comparison import Comparison, compare
+from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-from steelyard.diagnosis.profiles import Profile
-from steelyard.diagnosis.ratings import Rating, rate
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.weighing import Policy, Weighing
+from steelyard.gates.profiles import Profile
+from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import Measure
-from steelyard.scores import Scores
-from steelyard.sensitivity import Sensitivity, sensitivity
-from steelyard.weighing import Policy, Weighing
 
 MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5")
 

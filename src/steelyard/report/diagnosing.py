@@ -13,10 +13,10 @@ import numpy as np
 from steelyard.diagnosis.advice import MIN_GROUP, RERANKED, Advice
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
-from steelyard.report.language import Language
 from steelyard.report.section import Paragraph, Section
 from steelyard.report.sheet import Sheet
 from steelyard.report.visible import visible
+from steelyard.report.words import Words
 
 _SHARES = {"share", "share_others", "shown", "wished"}
 _SIGNED = {"ndcg", "recall"}
@@ -36,12 +36,12 @@ class AdviceText:
     gain: str
 
 
-def stage_name(code: str, lang: Language) -> str:
+def stage_name(code: str, lang: Words) -> str:
     """What a stage of the funnel is called."""
     return lang(f"diagnose.stage.{code}")
 
 
-def advice_text(advice: Advice, lang: Language) -> AdviceText:
+def advice_text(advice: Advice, lang: Words) -> AdviceText:
     """A piece of advice in words; each is one paragraph."""
     values = {name: _value(name, value) for name, value in advice.numbers.items()} | {"measure": advice.measure}
     values["n"] = advice.numbers["n"]
@@ -64,7 +64,7 @@ def advice_text(advice: Advice, lang: Language) -> AdviceText:
     )  # fmt: skip
 
 
-def gain_text(advice: Advice, lang: Language) -> str:
+def gain_text(advice: Advice, lang: Words) -> str:
     """How much could be won, as a sentence."""
     if advice.measure == "answers":
         return lang("advice.gain_answers", gain=_share(advice.gain))
@@ -89,7 +89,7 @@ def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.0%}"
 
 
-def funnel_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet:
+def funnel_sheet(diagnosis: Diagnosis, lang: Words) -> Sheet:
     """A row a stage, a column a system: how many questions, and their share."""
     funnels = diagnosis.funnels
     rows = []
@@ -116,7 +116,7 @@ def _count(n: int, total: int) -> str:
     return f"{n} ({_share(n / total)})" if n else "0"
 
 
-def _funnel_notes(diagnosis: Diagnosis, lang: Language) -> Iterator[str]:
+def _funnel_notes(diagnosis: Diagnosis, lang: Words) -> Iterator[str]:
     funnels, k = diagnosis.funnels, diagnosis.k
     yield lang("diagnose.note.funnel", k=k)
     depths: dict[int, list[str]] = {}
@@ -140,7 +140,7 @@ def _funnel_notes(diagnosis: Diagnosis, lang: Language) -> Iterator[str]:
             yield lang("diagnose.note.split", system=one.system, n=int(one.split.sum()))
 
 
-def tag_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
+def tag_sheet(diagnosis: Diagnosis, lang: Words) -> Sheet | None:
     """The same by tag, a row each: the stages of one system, or what each of several systems found.
 
     None where no tag has MIN_GROUP questions; smaller tags are left out, and counted.
@@ -165,7 +165,7 @@ def tag_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
     return Sheet(header, rows, notes=notes)
 
 
-def ceilings_sheet(diagnosis: Diagnosis, lang: Language, *, measure: str | None = None) -> Sheet:
+def ceilings_sheet(diagnosis: Diagnosis, lang: Words, *, measure: str | None = None) -> Sheet:
     """A row a system: a measure as it is, with perfect orders of the first N, and what a reranker captured of that."""
     found = diagnosis.ceilings
     measure = diagnosis.measure if measure is None else measure
@@ -189,7 +189,7 @@ def ceilings_sheet(diagnosis: Diagnosis, lang: Language, *, measure: str | None 
     return Sheet(header, rows, notes=notes)
 
 
-def _ceiling_notes(rows: list[list[str]], captured: bool, known: list[int], lang: Language) -> Iterator[str]:
+def _ceiling_notes(rows: list[list[str]], captured: bool, known: list[int], lang: Words) -> Iterator[str]:
     if known:
         yield lang("diagnose.note.perfect")
     if captured:
@@ -198,7 +198,7 @@ def _ceiling_notes(rows: list[list[str]], captured: bool, known: list[int], lang
         yield lang("diagnose.note.unknown")
 
 
-def deeper_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
+def deeper_sheet(diagnosis: Diagnosis, lang: Words) -> Sheet | None:
     """Recall and hit rate with more results than k; None where no list is that deep."""
     found, k = diagnosis.ceilings, diagnosis.k
     known = [place for place in range(len(found.deeper_ks)) if not np.isnan(found.deeper[:, :, place]).all()]
@@ -212,7 +212,7 @@ def deeper_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
     return Sheet(header, rows, notes=[lang("diagnose.note.deeper", k=k)])
 
 
-def pairs_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
+def pairs_sheet(diagnosis: Diagnosis, lang: Words) -> Sheet | None:
     """The pairs of systems that complete each other best; None for one system."""
     pairs = [pair for pair in diagnosis.ceilings.pairs if pair.measure == diagnosis.measure]
     if not pairs:
@@ -225,7 +225,7 @@ def pairs_sheet(diagnosis: Diagnosis, lang: Language) -> Sheet | None:
     return Sheet(header, rows, notes=[lang("diagnose.note.pairs")])
 
 
-def as_json(diagnosis: Diagnosis, lang: Language) -> str:
+def as_json(diagnosis: Diagnosis, lang: Words) -> str:
     """Everything, numbers in full precision, null where there is none; advice in words too."""
     made: dict[str, Any] = {
         "k": diagnosis.k,
@@ -287,7 +287,7 @@ def _curves_json(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _advice_json(advice: Advice, lang: Language) -> dict[str, Any]:
+def _advice_json(advice: Advice, lang: Words) -> dict[str, Any]:
     return {**asdict(advice), "text": asdict(advice_text(advice, lang))}
 
 
@@ -302,7 +302,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def paragraphs(diagnosis: Diagnosis, lang: Language, *, limit: int = 6) -> Iterator[Paragraph]:
+def paragraphs(diagnosis: Diagnosis, lang: Words, *, limit: int = 6) -> Iterator[Paragraph]:
     """What to try, in the order of the diagnosis, and how much is left unsaid."""
     said: set[str] = set()
     for place, advice in enumerate(diagnosis.advice[:limit], 1):
@@ -319,7 +319,7 @@ def paragraphs(diagnosis: Diagnosis, lang: Language, *, limit: int = 6) -> Itera
         yield Paragraph(lang("diagnose.more_advice", n=len(diagnosis.advice) - limit))
 
 
-def sections(diagnosis: Diagnosis, lang: Language) -> Iterator[Section]:
+def sections(diagnosis: Diagnosis, lang: Words) -> Iterator[Section]:
     """Where the gold was lost, by tag too; what could be reached, by pairs too; what to try."""
     yield Section("funnel", lang("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, lang)])
     if tagged := tag_sheet(diagnosis, lang):
@@ -332,7 +332,7 @@ def sections(diagnosis: Diagnosis, lang: Language) -> Iterator[Section]:
     yield Section("advice", lang("diagnose.advice"), list(paragraphs(diagnosis, lang)))
 
 
-def listed(diagnosis: Diagnosis, stages: Sequence[str], lang: Language) -> str:
+def listed(diagnosis: Diagnosis, stages: Sequence[str], lang: Words) -> str:
     """Ids of the questions at some stages, a line for each system and stage."""
     lines = []
     for one in diagnosis.funnels:

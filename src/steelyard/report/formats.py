@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_json import as_json
 from steelyard.io.source import strip_compression
-from steelyard.report.language import Language, language
-from steelyard.report.scores_json import as_json
 from steelyard.report.sheet import Sheet, number, per_query_sheet, sheet
 from steelyard.report.visible import on_one_line, visible
+from steelyard.report.words import Words, read_words
 from steelyard.report.wrapping import wrapped
-from steelyard.scores import Scores
 
 _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
           "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "<": "$<$", ">": "$>$",
@@ -25,18 +25,18 @@ _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"
 
 
 def table(
-    scores: Scores, *, per_query: bool, lang: Language | None = None, width: int | None = None, colour: bool = False
+    scores: Scores, *, per_query: bool, lang: Words | None = None, width: int | None = None, colour: bool = False
 ) -> str:  # fmt: skip
     """Aligned columns for a terminal.
 
     lang    the locale's by default
     width   columns of the terminal, None for as many as it takes: a wide table is then cut into several
     """
-    sheets = _sheets(scores, lang or language(), per_query=per_query)
+    sheets = _sheets(scores, lang or read_words(), per_query=per_query)
     return "\n".join(terminal(each, width=width, colour=colour) for each in sheets)
 
 
-def _sheets(scores: Scores, lang: Language, *, per_query: bool) -> list[Sheet]:
+def _sheets(scores: Scores, lang: Words, *, per_query: bool) -> list[Sheet]:
     return [*([per_query_sheet(scores, lang)] if per_query else []), sheet(scores, lang)]
 
 
@@ -89,12 +89,12 @@ def _fitting(sheet: Sheet, width: int | None) -> Iterator[list[int]]:
     yield group
 
 
-def markdown(scores: Scores, *, per_query: bool, lang: Language | None = None) -> str:
+def markdown(scores: Scores, *, per_query: bool, lang: Words | None = None) -> str:
     """Tables for a README or an issue; the best value of each column is bold.
 
     lang   the locale's by default
     """
-    return "\n".join(_markdown(each) for each in _sheets(scores, lang or language(), per_query=per_query))
+    return "\n".join(_markdown(each) for each in _sheets(scores, lang or read_words(), per_query=per_query))
 
 
 def _markdown(sheet: Sheet) -> str:
@@ -109,16 +109,16 @@ def _markdown(sheet: Sheet) -> str:
     return text + "".join(f"\n{cell(note)}\n" for note in sheet.notes)
 
 
-def latex(scores: Scores, *, per_query: bool, lang: Language | None = None) -> str:
+def latex(scores: Scores, *, per_query: bool, lang: Words | None = None) -> str:
     """A booktabs table; the best value of each column is bold, the notes are the caption.
 
     lang   the locale's by default
     """
-    lang = lang or language()
+    lang = lang or read_words()
     return "\n".join(_latex(each, lang=lang) for each in _sheets(scores, lang, per_query=per_query))
 
 
-def _latex(sheet: Sheet, *, lang: Language | None = None) -> str:
+def _latex(sheet: Sheet, *, lang: Words | None = None) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(character, character) for character in text)
 
@@ -127,7 +127,7 @@ def _latex(sheet: Sheet, *, lang: Language | None = None) -> str:
         " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
         for r, row in enumerate(sheet.rows)
     ]
-    lang = lang or language()
+    lang = lang or read_words()
     notes = lang("scores.between").join([*sheet.notes, *([lang("scores.best")] if sheet.best else [])])
     caption = [rf"\caption{{{cell(notes)}}}"] if notes else []
     return "\n".join(

@@ -6,23 +6,23 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from steelyard.diagnosis.gating import Check, Gate
+from steelyard.gates.gating import Check, Gate
 from steelyard.report.formats import SHEET_FORMATS
-from steelyard.report.language import Language
 from steelyard.report.rating import interval_text, text_in, value_text
 from steelyard.report.sheet import Sheet, number
+from steelyard.report.words import Words
 
 _OUTCOMES = ("pass", "fail", "insufficient")
 
 
-def gate_text(gate: Gate, lang: Language, *, width: int | None = None, colour: bool = False) -> str:
+def gate_text(gate: Gate, lang: Words, *, width: int | None = None, colour: bool = False) -> str:
     """For a terminal: what was judged by, a table a system, why a check did not pass, and the outcome of each."""
     tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in gate_sheets(gate, lang)]
     lines = [outcome_line(gate, system, lang) for system in gate.systems]
     return "\n".join([heading(gate, lang), "", *tables, *lines]) + "\n"
 
 
-def gate_markdown(gate: Gate, lang: Language) -> str:
+def gate_markdown(gate: Gate, lang: Words) -> str:
     """For a CI's job page: the outcome as heading, then a table a system with the reason of each check.
 
     Readable without colour; GitHub shows what is written to the file that GITHUB_STEP_SUMMARY names.
@@ -38,7 +38,7 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{character}" if character in "\\*_`[]<>" else character for character in text).replace("\n", " ")
 
 
-def gate_sheets(gate: Gate, lang: Language, *, reasons_in_rows: bool = False) -> list[Sheet]:
+def gate_sheets(gate: Gate, lang: Words, *, reasons_in_rows: bool = False) -> list[Sheet]:
     """One sheet a system, a row a check; the notes say why, but for checks that passed, unless the rows say it."""
     names = ["outcome", "value", "interval", "wanted", *(["reason"] if reasons_in_rows else [])]
     header = [lang(f"gate.head.{name}") for name in names]
@@ -58,13 +58,13 @@ def gate_sheets(gate: Gate, lang: Language, *, reasons_in_rows: bool = False) ->
     return made
 
 
-def _reasons(checks: list[Check], gate: Gate, lang: Language) -> Iterator[str]:
+def _reasons(checks: list[Check], gate: Gate, lang: Words) -> Iterator[str]:
     for check in checks:
         if check.outcome == "insufficient" or (check.outcome == "fail" and check.kind != "share"):
             yield lang("gate.reasons", name=check_name(check, lang), reason=reason_text(check, gate, lang))
 
 
-def _left_out(checks: list[Check], lang: Language) -> Iterator[str]:
+def _left_out(checks: list[Check], lang: Words) -> Iterator[str]:
     """How many questions have no partner, once for measures that are alike in it."""
     alike: dict[tuple[int, tuple[int, int]], list[Check]] = {}
     for check in checks:
@@ -75,7 +75,7 @@ def _left_out(checks: list[Check], lang: Language) -> Iterator[str]:
         yield lang("gate.left_out", name=names, n=n, here=here, there=there, system=of[0].system)
 
 
-def _notes(gate: Gate, lang: Language) -> Iterator[str]:
+def _notes(gate: Gate, lang: Words) -> Iterator[str]:
     if any(check.kind == "baseline" for check in gate.checks):
         yield lang("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
     if gate.other_truth:
@@ -85,7 +85,7 @@ def _notes(gate: Gate, lang: Language) -> Iterator[str]:
         yield lang("gate.not_judged", measure=measure, least=f"{least:.3g}" if least >= 10 else _share(least))
 
 
-def heading(gate: Gate, lang: Language) -> str:
+def heading(gate: Gate, lang: Words) -> str:
     """What was judged by: profile, level, baseline and margin."""
     parts = [lang("gate.title")]
     if gate.profile is not None:
@@ -104,7 +104,7 @@ def heading(gate: Gate, lang: Language) -> str:
     return " · ".join(parts)
 
 
-def outcome_line(gate: Gate, system: str, lang: Language) -> str:
+def outcome_line(gate: Gate, system: str, lang: Words) -> str:
     """The outcome of one system, with how many checks passed, failed and lack data."""
     counts = Counter[str](check.outcome for check in gate.checks if check.system == system)
     worst = next(name for name in ("fail", "insufficient", "pass") if counts[name])
@@ -114,12 +114,12 @@ def outcome_line(gate: Gate, system: str, lang: Language) -> str:
     )  # fmt: skip
 
 
-def check_name(check: Check, lang: Language) -> str:
+def check_name(check: Check, lang: Words) -> str:
     """What a check is called in a table."""
     return lang(f"gate.name.{check.name if check.kind == 'share' else check.kind}", name=check.name)
 
 
-def wanted_text(check: Check, lang: Language) -> str:
+def wanted_text(check: Check, lang: Words) -> str:
     """What a check asks for: "≥ 0.7 (minimum)", "> -0.01", "≤ 5%"."""
     higher = check.better == "higher"
     if check.kind == "level":
@@ -130,7 +130,7 @@ def wanted_text(check: Check, lang: Language) -> str:
     return lang("gate.wanted.bound", sign="≥" if higher else "≤", limit=_limit(check))
 
 
-def reason_text(check: Check, gate: Gate, lang: Language) -> str:
+def reason_text(check: Check, gate: Gate, lang: Words) -> str:
     """Why a check came out as it did, as half a sentence without a full stop."""
     family: str = check.kind
     if check.n == 0 and _is_given(check, gate):
@@ -153,7 +153,7 @@ def _is_given(check: Check, gate: Gate) -> bool:
     return check.kind == "level" and gate.profile is not None and gate.profile.is_given(check.name)
 
 
-def _level(level: str, lang: Language) -> str:
+def _level(level: str, lang: Words) -> str:
     key = f"gate.level.{level}"
     return lang(key) if key in lang else level
 

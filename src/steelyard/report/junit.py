@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from steelyard.diagnosis.gating import Gate
+from steelyard.gates.gating import Gate
 from steelyard.report.gating import check_name, heading, reason_text, wanted_text
-from steelyard.report.language import Language
+from steelyard.report.words import Words
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, not even escaped."""
 
 
-def junit(gate: Gate, lang: Language) -> str:
+def junit(gate: Gate, lang: Words) -> str:
     """The whole file; a failed check is a failure, one without enough data an error of type "insufficient data".
 
     There is no time in it, so the same result gives the same bytes.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from steelyard.diagnosis.profiles import Profile
-from steelyard.diagnosis.ratings import Rating
-from steelyard.report.language import Language
+from steelyard.gates.profiles import Profile
+from steelyard.gates.ratings import Rating
 from steelyard.report.sheet import Sheet, number
+from steelyard.report.words import Words
 
 
-def rating_sheets(ratings: Sequence[Rating], profile: Profile, lang: Language) -> list[Sheet]:
+def rating_sheets(ratings: Sequence[Rating], profile: Profile, lang: Words) -> list[Sheet]:
     """One sheet a system: measure, rating, value, interval; below the last one what holds for all, and the advice."""
     header = [lang(f"ratings.head.{name}") for name in ("rating", "value", "interval")]
     made = []
@@ -25,7 +25,7 @@ def rating_sheets(ratings: Sequence[Rating], profile: Profile, lang: Language) -
     return made
 
 
-def _notes(ratings: Sequence[Rating], profile: Profile, lang: Language) -> Iterator[str]:
+def _notes(ratings: Sequence[Rating], profile: Profile, lang: Words) -> Iterator[str]:
     yield lang("ratings.interval")
     yield lang("ratings.profile", name=profile.name, note=text_in(profile.note, lang)).rstrip()
     for rating in ratings:
@@ -35,7 +35,7 @@ def _notes(ratings: Sequence[Rating], profile: Profile, lang: Language) -> Itera
     yield from advice_lines(ratings, profile, lang)
 
 
-def advice_lines(ratings: Sequence[Rating], profile: Profile, lang: Language) -> Iterator[str]:
+def advice_lines(ratings: Sequence[Rating], profile: Profile, lang: Words) -> Iterator[str]:
     """What the profile says to try, once for each measure, with the systems that are below its top."""
     systems = list(dict.fromkeys(rating.system for rating in ratings))
     below: dict[str, list[Rating]] = {}
@@ -52,7 +52,7 @@ def advice_lines(ratings: Sequence[Rating], profile: Profile, lang: Language) ->
             yield lang("ratings.advice_of", measure=measures, systems=lang.listed(of), advice=advice)
 
 
-def rating_text(rating: Rating, lang: Language) -> str:
+def rating_text(rating: Rating, lang: Words) -> str:
     """The rating in words: "good (could be fair)"."""
     if rating.level is None:
         return lang("ratings.not_measured")
@@ -65,13 +65,13 @@ def rating_text(rating: Rating, lang: Language) -> str:
     return level
 
 
-def level_text(level: str, lang: Language) -> str:
+def level_text(level: str, lang: Words) -> str:
     """A level of the shipped profiles in the reader's language; a user's own name as it is."""
     key = f"ratings.level.{level}"
     return lang(key) if key in lang else level
 
 
-def text_in(texts: Mapping[str, str], lang: Language) -> str:
+def text_in(texts: Mapping[str, str], lang: Words) -> str:
     """A profile's text in the reader's language, in the other where that is all there is, or nothing."""
     return texts.get(lang.code) or next(iter(texts.values()), "")
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from steelyard.report import comparing, diagnosing
 from steelyard.report.contents import Report
-from steelyard.report.language import Language
 from steelyard.report.rating import rating_sheets
 from steelyard.report.section import Paragraph, Section
 from steelyard.report.sheet import sheet
 from steelyard.report.summary import care, facts, verdict
+from steelyard.report.words import Words
 
 
-def sections(report: Report, lang: Language) -> Iterator[Section]:
+def sections(report: Report, lang: Words) -> Iterator[Section]:
     """Summary, leaderboard, comparison, ratings, funnel, ceilings, advice; those that have anything to say."""
     told = [Paragraph(fact.text, fact.title) for fact in facts(report, lang)]
     yield Section("short", lang("page.summary.title"), [Paragraph(verdict(report, lang)), *told])

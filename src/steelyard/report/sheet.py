@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.arrays import Bools, Floats
-from steelyard.evidence.weighing import GoldReport
-from steelyard.report.language import Language, language
-from steelyard.scores import STATUSES, Scores
+from steelyard.align.evidence import GoldMapping
+from steelyard.base.arrays import Bools, Floats
+from steelyard.experiment.scores import STATUSES, Scores
+from steelyard.report.words import Words, read_words
 
 _LARGE = 1e9
 
@@ -25,23 +25,23 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
 
-def sheet(scores: Scores, lang: Language | None = None) -> Sheet:
+def sheet(scores: Scores, lang: Words | None = None) -> Sheet:
     """One system: a row a measure.  Several: a row a system, ordered by the first measure, the best value marked.
 
     lang   that of the locale by default
     """
-    lang = lang or language()
+    lang = lang or read_words()
     made = _one_system(scores, lang) if len(scores.systems) == 1 else _leaderboard(scores, lang)
     made.notes = list(_notes(scores, lang))
     return made
 
 
-def per_query_sheet(scores: Scores, lang: Language | None = None) -> Sheet:
+def per_query_sheet(scores: Scores, lang: Words | None = None) -> Sheet:
     """A row for each query of each system, a column for each measure.
 
     lang   that of the locale by default
     """
-    lang = lang or language()
+    lang = lang or read_words()
     names = [str(measure) for measure in scores.measures]
     statuses = scores.statuses()
     rows = []
@@ -52,7 +52,7 @@ def per_query_sheet(scores: Scores, lang: Language | None = None) -> Sheet:
     return Sheet([lang("scores.head.system"), lang("scores.head.query"), *names, lang("scores.head.status")], rows)
 
 
-def _status(statuses: list[int], lang: Language) -> str:
+def _status(statuses: list[int], lang: Words) -> str:
     """The gravest of a query's statuses, or nothing."""
     grave = [status for status in statuses if status]
     return lang(f"scores.status.{STATUSES[min(grave)]}") if grave else ""
@@ -71,7 +71,7 @@ def _interval(low: float | None, high: float | None) -> str:
     return f"{low:.3f}–{high:.3f}"
 
 
-def _one_system(scores: Scores, lang: Language) -> Sheet:
+def _one_system(scores: Scores, lang: Words) -> Sheet:
     names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
     rows = [
         [row["measure"], number(row["mean"]), _interval(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
@@ -88,7 +88,7 @@ def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
     return sheet
 
 
-def _leaderboard(scores: Scores, lang: Language) -> Sheet:
+def _leaderboard(scores: Scores, lang: Words) -> Sheet:
     means, intervals = scores.means, scores.intervals
     names = [str(measure) for measure in scores.measures]
     order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(means[i, 0], nan=-np.inf), i))
@@ -114,7 +114,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def _notes(scores: Scores, lang: Language) -> Iterator[str]:
+def _notes(scores: Scores, lang: Words) -> Iterator[str]:
     n = len(scores.query_ids)
     kept = sorted({int(n_kept) for n_kept in (~np.isnan(scores.values)).sum(axis=2).ravel()})
     shown = str(kept[0]) if len(kept) == 1 else lang("scores.interval.range", low=kept[0], high=kept[-1])
@@ -142,7 +142,7 @@ def _notes(scores: Scores, lang: Language) -> Iterator[str]:
             yield lang("scores.unjudged", system=system, n=ignored)
 
 
-def _of(systems: list[str], note: str, scores: Scores, lang: Language) -> str:
+def _of(systems: list[str], note: str, scores: Scores, lang: Words) -> str:
     """A note with the systems that it is about, unless it is about all."""
     if len(systems) == len(scores.systems):
         return note
@@ -158,7 +158,7 @@ def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
     yield from groups.values()
 
 
-def _gold_notes(scores: Scores, lang: Language) -> Iterator[str]:
+def _gold_notes(scores: Scores, lang: Words) -> Iterator[str]:
     """How gold evidence was found, said once for systems that are alike in it."""
     said: dict[str, list[str]] = {}
     for report, values, unwinnable, system in zip(
@@ -171,7 +171,7 @@ def _gold_notes(scores: Scores, lang: Language) -> Iterator[str]:
 
 
 def _gold_of(
-    scores: Scores, report: GoldReport, values: Floats, unwinnable: list[int], lang: Language
+    scores: Scores, report: GoldMapping, values: Floats, unwinnable: list[int], lang: Words
 ) -> Iterator[str]:  # fmt: skip
     kinds = lang("list.comma").join(lang(f"scores.kind.{name}", n=n) for name, n in report.kinds.items())
     key = "scores.gold.known" if report.complete else "scores.gold.unknown"

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.arrays import Bools
-from steelyard.comparison import Compared
+from steelyard.base.arrays import Bools
+from steelyard.comparison.comparison import Compared
+from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.diagnosis.funnel import NOT_LOST, Funnel
 from steelyard.report.comparing import verdict_text
 from steelyard.report.contents import Report
 from steelyard.report.diagnosing import advice_text, stage_name
-from steelyard.report.language import Language
 from steelyard.report.rating import rating_text
 from steelyard.report.sheet import number
 from steelyard.report.visible import visible
-from steelyard.sensitivity import moved_by_ties, overlapping
+from steelyard.report.words import Words
 
 _NAMED = 4
 _MOST_JUDGED = 0.995
@@ -39,7 +39,7 @@ def by_mean(report: Report, measure: int = 0) -> list[int]:
     return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
 
 
-def verdict(report: Report, lang: Language) -> str:
+def verdict(report: Report, lang: Words) -> str:
     """The best system by the first measure, its difference to the baseline or to the next one, interval and test."""
     scores, best = report.scores, by_mean(report)[0]
     values = {"measure": str(scores.measures[0]), "system": visible(scores.systems[best]),
@@ -80,11 +80,11 @@ def _p(p: float) -> str:
     return "–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
-def _questions(report: Report, lang: Language) -> str:
+def _questions(report: Report, lang: Words) -> str:
     return lang("count.questions", n=len(report.scores.query_ids))
 
 
-def facts(report: Report, lang: Language) -> Iterator[Fact]:
+def facts(report: Report, lang: Words) -> Iterator[Fact]:
     """Short answers: how good is the best system, where does it lose questions, what should be tried first."""
     best = report.scores.systems[by_mean(report)[0]]
     for name, text, target in (
@@ -96,7 +96,7 @@ def facts(report: Report, lang: Language) -> Iterator[Fact]:
             yield Fact(lang(f"page.summary.{name}"), visible(text), target, lang(f"page.summary.{name}_link"))
 
 
-def _best_rating(report: Report, best: str, lang: Language) -> str:
+def _best_rating(report: Report, best: str, lang: Words) -> str:
     """The rating of the first measure, or of the first one that the profile knows; nothing where it knows none."""
     own = [rating for rating in report.ratings if rating.system == best and rating.level is not None]
     if not own:
@@ -111,7 +111,7 @@ def worst_stage(one: Funnel) -> tuple[str, int] | None:
     return max(lost, key=lambda each: each[1], default=None)
 
 
-def _most_lost(report: Report, best: str, lang: Language) -> str:
+def _most_lost(report: Report, best: str, lang: Words) -> str:
     one = next(each for each in report.diagnosis.funnels if each.system == best)
     worst = worst_stage(one)
     if worst is None:
@@ -120,7 +120,7 @@ def _most_lost(report: Report, best: str, lang: Language) -> str:
     return lang("page.summary.lost_of", system=best, stage=name, n=n, total=one.n_queries)
 
 
-def _first_advice(report: Report, lang: Language) -> str:
+def _first_advice(report: Report, lang: Words) -> str:
     """What stands first among the advice."""
     first = next(iter(report.diagnosis.advice), None)
     if first is None:
@@ -129,7 +129,7 @@ def _first_advice(report: Report, lang: Language) -> str:
     return lang("page.summary.first", systems=lang.listed(list(first.systems)), title=text.title, gain=text.gain)
 
 
-def care(report: Report, lang: Language) -> list[str]:
+def care(report: Report, lang: Words) -> list[str]:
     """What could mislead: questions without a value, lost gold, unjudged documents, ties."""
     scores = report.scores
     made = []
@@ -146,7 +146,7 @@ def care(report: Report, lang: Language) -> list[str]:
     return [*made, *_unsure(report, lang)]
 
 
-def _counted(report: Report, name: str, rows: Bools, lang: Language) -> Iterator[str]:
+def _counted(report: Report, name: str, rows: Bools, lang: Words) -> Iterator[str]:
     """One sentence for what befell questions of some systems, those with most of them first."""
     counts = rows.sum(axis=1)
     places = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
@@ -155,7 +155,7 @@ def _counted(report: Report, name: str, rows: Bools, lang: Language) -> Iterator
         yield lang(f"page.care.{name}", listed=lang.listed(listed, _NAMED), n=int(counts.max()))
 
 
-def _unsure(report: Report, lang: Language) -> Iterator[str]:
+def _unsure(report: Report, lang: Words) -> Iterator[str]:
     """What labels that nobody gave, and the order of ties, could change by the first measure."""
     found, measure = report.sensitivity, str(report.scores.measures[0])
     judged = [(found.judged[i, 0], visible(system)) for i, system in enumerate(found.systems)

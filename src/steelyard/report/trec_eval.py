@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.arrays import Bools
-from steelyard.errors import MeasureError
+from steelyard.base.arrays import Bools
+from steelyard.base.errors import MeasureError
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.registry import GEOMETRIC_FLOOR, ParameterValue
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.io.write import write_text
 from steelyard.report import comparing, diagnosing
 from steelyard.report.contents import Report
 from steelyard.report.formats import FORMATS, SHEET_FORMATS, format_of
-from steelyard.report.language import Language, language
 from steelyard.report.section import in_markdown, in_terminal
 from steelyard.report.sections import sections
+from steelyard.report.words import Words, read_words
 
 
 def write(report: Report, path: str | Path, *, lang: str | None = None, format: str | None = None) -> None:
@@ -21,20 +21,20 @@ def write(report: Report, path: str | Path, *, lang: str | None = None, format: 
     chosen = format_of(path, format)
     if chosen not in REPORT_FORMATS:
         raise InputError(f"a report cannot be written as {chosen}; choose {', '.join(REPORT_FORMATS)}")
-    write_text(path, REPORT_FORMATS[chosen](report, language(lang)))
+    write_text(path, REPORT_FORMATS[chosen](report, read_words(lang)))
 
 
-def as_text(report: Report, lang: Language, *, width: int | None = None, colour: bool = False) -> str:
+def as_text(report: Report, lang: Words, *, width: int | None = None, colour: bool = False) -> str:
     """For a terminal of so many columns; None for as many as it takes."""
     return in_terminal(sections(report, lang), width=width, colour=colour)
 
 
-def as_markdown(report: Report, lang: Language) -> str:
+def as_markdown(report: Report, lang: Words) -> str:
     """Headings, paragraphs and tables, for a wiki or an issue."""
     return in_markdown(sections(report, lang))
 
 
-def as_latex(report: Report, lang: Language) -> str:
+def as_latex(report: Report, lang: Words) -> str:
     """The tables, for a paper: booktabs, best in bold, significance marks explained in the caption."""
     made = [sheet for section in sections(report, lang) if section.sheets for sheet in section.sheets]
     if report.comparison is not None:
@@ -45,7 +45,7 @@ def as_latex(report: Report, lang: Language) -> str:
     return "\n".join(SHEET_FORMATS["latex"](sheet, lang=lang) for sheet in made)
 
 
-def as_json(report: Report, lang: Language) -> str:
+def as_json(report: Report, lang: Words) -> str:
     """Everything in full precision: what `evaluate`, `compare` and `diagnose` write, under one roof."""
     made = {
         "scores": json.loads(FORMATS["json"](report.scores, per_query=True)),
@@ -60,13 +60,13 @@ def as_json(report: Report, lang: Language) -> str:
     return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _as_html(report: Report, lang: Language) -> str:
-    from steelyard.report.html import render
+def _as_html(report: Report, lang: Words) -> str:
+    from steelyard.report.page import render
 
     return render(report, lang=lang)
 
 
-REPORT_FORMATS: dict[str, Callable[[Report, Language], str]] = {
+REPORT_FORMATS: dict[str, Callable[[Report, Words], str]] = {
     "table": as_text,
     "html": _as_html,
     "markdown": as_markdown,

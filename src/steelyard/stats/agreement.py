@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats
-from steelyard.errors import InputError
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError
 from steelyard.stats.samples import ROUNDING, finite
 
 

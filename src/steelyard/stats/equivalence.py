@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.stats.samples import NO_SPREAD, Clusters, MeanError, finite, mean_error, share, t_quantile, t_sf
 
 

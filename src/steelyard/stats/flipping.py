@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.arrays import Floats, Ints
+from steelyard.base.arrays import Floats, Ints
 
 EXACT_QUERIES = 16
 """Up to here all 2**n sign patterns are tried."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.arrays import Floats
+from steelyard.base.arrays import Floats
 from steelyard.stats.paired import paired_t, sign_flip
 from steelyard.stats.samples import differences
 from steelyard.stats.several import Pairs, sign_flip_pairs, tukey, tukey_limit

@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from steelyard.arrays import Floats
-from steelyard.errors import InputError
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError
 from steelyard.stats.samples import (
     ROUNDING,
     Clusters,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats, Ints
-from steelyard.extras import require
+from steelyard.base.arrays import Floats, Ints
+from steelyard.base.extras import require
 from steelyard.stats.flipping import EXACT_QUERIES, count_extreme, on_grid
 from steelyard.stats.samples import (
     NO_SPREAD,

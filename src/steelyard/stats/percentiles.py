@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats
+from steelyard.base.arrays import Floats
 from steelyard.stats.samples import finite, share
 
 

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import InputError
-from steelyard.extras import require
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
 from steelyard.stats.quadrature import nodes
 from steelyard.stats.samples import Clusters, finite, mean_error, share, t_quantile, whole
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from steelyard.arrays import Floats
+from steelyard.base.arrays import Floats
 
 _PANELS, _NODES = 32, 16
 

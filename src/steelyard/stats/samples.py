@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats, Ints
-from steelyard.errors import InputError
-from steelyard.extras import require
+from steelyard.base.arrays import Floats, Ints
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
 
 ROUNDING = 1e-12
 """Relative to the largest value: differences below it are rounding."""

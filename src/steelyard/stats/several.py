@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats, Ints
-from steelyard.errors import InputError
-from steelyard.extras import require
+from steelyard.base.arrays import Floats, Ints
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
 from steelyard.stats.flipping import EXACT_QUERIES, count_extreme, on_grid, shuffled_ranges
 from steelyard.stats.paired import N_RESAMPLES, paired_t, share_reached
 from steelyard.stats.quadrature import nodes

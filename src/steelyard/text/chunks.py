@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from steelyard.corpus import Span
-from steelyard.errors import InputError, StageError
-from steelyard.extras import require
+from steelyard.base.errors import InputError, StageError
+from steelyard.base.extras import require
 from steelyard.text.recursive import LANGCHAIN_SEPARATORS, Recursive, check_int, check_size, stripped
 from steelyard.text.sentences import sentence_spans
+from steelyard.text.spans import Span
 from steelyard.text.tokens import IDEOGRAPHS, KANA
 
 __all__ = ["LANGCHAIN_SEPARATORS", "Recursive", "Semantic", "Sentences", "Splitter", "Whole", "Windows"]

@@ -19,9 +19,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from steelyard.arrays import Ints
-from steelyard.corpus import Span
-from steelyard.errors import InputError
+from steelyard.base.arrays import Ints
+from steelyard.base.errors import InputError
+from steelyard.text.spans import Span
 
 STEPS = MappingProxyType(
     {

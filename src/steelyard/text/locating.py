@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.arrays import Floats, Ints
-from steelyard.corpus import Span
-from steelyard.errors import InputError
+from steelyard.base.arrays import Floats, Ints
+from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, fold_with_offsets, in_order
+from steelyard.text.spans import Span
 
 LONGEST_COMPARED = 4_000
 """Characters of a quote that Locator.nearest compares at most."""

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.arrays import Bools, Ints
-from steelyard.errors import InputError
+from steelyard.base.arrays import Bools, Ints
+from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, in_order
 
 _WORD_CHARACTER = re.compile(r"[^\W_]")

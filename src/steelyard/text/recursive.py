@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from steelyard.corpus import Span
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.text.sentences import CLOSERS
+from steelyard.text.spans import Span
 from steelyard.text.tokens import IDEOGRAPHS, KANA, MARKS
 
 LANGCHAIN_SEPARATORS = ("\n\n", "\n", " ", "")

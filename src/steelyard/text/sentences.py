@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from steelyard.corpus import Span
+from steelyard.text.spans import Span
 from steelyard.text.tokens import IDEOGRAPHS, KANA
 
 NEVER_LAST = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from steelyard.errors import InputError
+from steelyard.base.errors import InputError
 from steelyard.io.source import Source
 
 _CANDIDATES = ("gb18030", "big5", "cp1252", "latin-1")

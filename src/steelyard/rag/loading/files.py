@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, overload
 
-from steelyard.corpus import Document
-from steelyard.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError
+from steelyard.data.corpus import Document
 from steelyard.io.json_files import json_lines, object_of
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source, strip_compression

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.errors import InputError
-from steelyard.extras import require
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
 from steelyard.io.source import Source
 
 PAGE_END = "\n\f"

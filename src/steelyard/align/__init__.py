@@ -1,0 +1,1 @@
+"""Every way to an Alignment: rankings by id, gold evidence in chunks."""

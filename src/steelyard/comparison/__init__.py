@@ -1,0 +1,1 @@
+"""Is the difference real, and what changed."""

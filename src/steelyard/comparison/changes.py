@@ -1,0 +1,211 @@
+"""What changed: the questions that gained and lost most from one system to another, and how their lists differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.data.outputs import ChunkTable
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.weighing import Weighing
+from steelyard.stats.agreement import rank_biased_overlap
+from steelyard.stats.samples import differences
+
+DEPTH = 10
+"""Ranks looked at where the measure has no k."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One id that both lists have, with its ranks from 1."""
+
+    doc_id: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class ListChange:
+    """What became of one list.
+
+    entered   ids that only the second list has, in its order
+    left      ids that only the first list has, in its order
+    moved     ids of both lists whose rank differs, in the order of the second list
+    """
+
+    entered: tuple[str, ...]
+    left: tuple[str, ...]
+    moved: tuple[Moved, ...]
+
+
+def list_change(before: Sequence[str], after: Sequence[str]) -> ListChange:
+    """Compare two ranked lists of ids.
+
+    before, after   ids, best first, each once; of any lengths
+    Raises          InputError for an id that stands twice in a list
+
+    >>> list_change(["a", "b", "c"], ["c", "a", "d"])
+    ListChange(entered=('d',), left=('b',), moved=(Moved(doc_id='c', before=3, after=1), \
+Moved(doc_id='a', before=1, after=2)))
+    """
+    first, second = _ranks(before), _ranks(after)
+    return ListChange(
+        tuple(doc_id for doc_id in after if doc_id not in first),
+        tuple(doc_id for doc_id in before if doc_id not in second),
+        tuple(Moved(id, first[id], rank) for id, rank in second.items() if first.get(id, rank) != rank),
+    )
+
+
+def _ranks(ids: Sequence[str]) -> dict[str, int]:
+    ranks = {doc_id: rank for rank, doc_id in enumerate(ids, 1)}
+    if len(ranks) < len(ids):
+        twice = next(doc_id for doc_id in ids if list(ids).count(doc_id) > 1)
+        raise InputError(f"{twice!r} stands twice in a list; expected each id once")
+    return ranks
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One entry of a list; gain is None for a document without a label."""
+
+    doc_id: str
+    gain: float | None
+
+
+@dataclass(frozen=True)
+class Mover:
+    """One question under both systems.
+
+    query             what is asked; None where nobody tells
+    before, after     the measure's value with the baseline and with the system
+    difference        after less before, 0 where they agree to 12 digits
+    first, second     the list of the baseline and of the system, down to the k of `Changes`
+    change            what became of it
+    """
+
+    query_id: str
+    query: str | None
+    before: float
+    after: float
+    difference: float
+    first: tuple[Listed, ...]
+    second: tuple[Listed, ...]
+    change: ListChange
+
+
+@dataclass(frozen=True)
+class Changes:
+    """From the baseline to a system, by one measure.
+
+    gained, lost   questions whose value rose or fell, most first; of equal differences the lesser query_id first
+    k              how many ranks are looked at
+    n              questions with a list by either system, of those that were compared
+    n_same         how many of them have the same list
+    overlap        mean share of the first k that both lists hold, of the longer one; NaN where n is 0
+    rbo            mean rank-biased overlap (p = 0.9) of the first k, extrapolated; 0 for a question that one system
+                   gave nothing for; NaN where n is 0
+    same_chunks    whether an id names the same text for both; None where nobody can tell
+    """
+
+    baseline: str
+    system: str
+    measure: str
+    gained: tuple[Mover, ...]
+    lost: tuple[Mover, ...]
+    k: int
+    n: int
+    n_same: int
+    overlap: float
+    rbo: float
+    same_chunks: bool | None
+
+
+def changes(
+    weighing: Weighing, scores: Scores, *, baseline: str, systems: Sequence[str], measure: int = 0, n: int = 5
+) -> list[Changes]:
+    """What changed from the baseline to each of the systems.
+
+    weighing   of the runs, and scores that it made
+    measure    the place of the measure among those of the scores
+    n          how many questions that gained, and as many that lost, are told; fewer where fewer did
+    Returns    one a system; only questions that have a value for both systems count
+    Raises     InputError for n below 0 and for runs that cannot be read again
+    """
+    if n < 0:
+        raise InputError(f"the number of questions that moved is {n}, expected 0 or more")
+    spec = scores.measures[measure]
+    k = int(spec.k) if spec.definition.cutoff == "k" and spec.k is not None else DEPTH
+    names = list(scores.systems)
+    lists = [_by_query(frame) for frame in weighing.lists(k)]
+    first = names.index(baseline)
+    return [_changes(weighing, scores, measure, first, names.index(system), lists, k, n) for system in systems]
+
+
+def _changes(
+    weighing: Weighing, scores: Scores, measure: int, first: int, second: int,
+    lists: Sequence[dict[str, tuple[Listed, ...]]], k: int, n: int,
+) -> Changes:  # fmt: skip
+    before, after = scores.values[first, measure], scores.values[second, measure]
+    common = np.flatnonzero(~np.isnan(before) & ~np.isnan(after))
+    d = differences(before[common], after[common])
+
+    def mover(place: int) -> Mover:
+        row = int(common[place])
+        query_id = scores.query_ids[row]
+        question = weighing.questions.get(query_id)
+        one, two = (lists[i].get(query_id, ()) for i in (first, second))
+        change = list_change([each.doc_id for each in one], [each.doc_id for each in two])
+        return Mover(
+            query_id, question.query if question else None, float(before[row]), float(after[row]), float(d[place]), one,
+            two, change,
+        )  # fmt: skip
+
+    ordered = sorted(range(len(d)), key=lambda place: scores.query_ids[int(common[place])])
+    gained = sorted((place for place in ordered if d[place] > 0), key=lambda place: -d[place])
+    lost = sorted((place for place in ordered if d[place] < 0), key=lambda place: d[place])
+    alike = _alike([scores.query_ids[row] for row in common.tolist()], lists[first], lists[second])
+    tables = [None if each.evidence is None else each.evidence.table for each in weighing.weighed]
+    return Changes(
+        scores.systems[first], scores.systems[second], str(scores.measures[measure]),
+        tuple(map(mover, gained[:n])), tuple(map(mover, lost[:n])), k, *alike,
+        _same_chunks(tables[first], tables[second]),
+    )  # fmt: skip
+
+
+def _by_query(frame: pl.DataFrame) -> dict[str, tuple[Listed, ...]]:
+    found: dict[str, list[Listed]] = {}
+    for query_id, doc_id, gain in frame.select("query_id", "doc_id", "gain").iter_rows():
+        found.setdefault(query_id, []).append(Listed(doc_id, gain))
+    return {query_id: tuple(listed) for query_id, listed in found.items()}
+
+
+def _alike(
+    query_ids: Sequence[str], first: dict[str, tuple[Listed, ...]], second: dict[str, tuple[Listed, ...]]
+) -> tuple[int, int, float, float]:
+    """Questions with a list, those with the same one, mean overlap and mean rank-biased overlap."""
+    n_same, overlaps, rbos = 0, list[float](), list[float]()
+    for query_id in query_ids:
+        one, two = ([each.doc_id for each in lists.get(query_id, ())] for lists in (first, second))
+        if not one and not two:
+            continue
+        n_same += one == two
+        overlaps.append(len(set(one) & set(two)) / max(len(one), len(two)))
+        rbos.append(rank_biased_overlap(one, two).extrapolated if one and two else 0.0)
+    n = len(overlaps)
+    return (n, n_same, sum(overlaps) / n, sum(rbos) / n) if n else (0, 0, float("nan"), float("nan"))
+
+
+def _same_chunks(one: ChunkTable | None, two: ChunkTable | None) -> bool | None:
+    """Whether ids that both know stand for the same stretches, or the same texts."""
+    if one is None or two is None:
+        return None
+    shared = [(row, two.row_of[id]) for id, row in one.row_of.items() if id in two.row_of]
+    return all(_where(one, row) == _where(two, other) for row, other in shared)
+
+
+def _where(table: ChunkTable, row: int) -> tuple[object, ...]:
+    return table.docs[row], int(table.start[row]), int(table.end[row]), table.texts[row]

@@ -1,0 +1,190 @@
+"""How far means could move by what is not known: labels of unjudged documents, and the order of tied ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import combinations
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import MeasureError
+from steelyard.measures import Alignment, Measure, make
+from steelyard.measures.alignment import ratio, segment_sums
+from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
+from steelyard.measures.graded import gains_of
+from steelyard.measures.registry import GEOMETRIC_FLOOR
+
+_DEEPEST = 1000
+_MOVED = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """What the means of systems would be under other labels and other orders of ties.
+
+    `low` and `high` belong to two labellings: all unjudged documents among the first k are irrelevant, which gives the
+    plain mean, or all of them have the highest gain of the truth.  The plain mean is always one of the two.  A
+    labelling between them may lie outside: new relevant documents also raise what recall, map and ndcg divide by, and
+    a measure such as bpref falls with irrelevant labels.  For precision@k, recall@k, hit_rate@k and mrr@k the upper end
+    is the one where all are relevant.
+
+    A value is NaN where nobody can tell: a measure that refuses the changed list, no query in the mean, and of
+    evidence every order of ties under which gold pieces might move.
+
+    systems, measures   s and m names and specs
+    mean                (s, m) plain means
+    low, high           (s, m) the two means by labels, in order
+    judged              (s, m) mean share of labelled documents among the first k
+    tie_mass            (s, m) mean share of the first k places, down to the end of the list and to rank 1000 at most,
+                        that tie with another one; 0 for a query that got nothing
+    tie_low, tie_high   (s, m) means where of tied documents the worst or the best come first, in order
+    """
+
+    systems: Sequence[str]
+    measures: Sequence[Measure]
+    mean: Floats
+    low: Floats
+    high: Floats
+    judged: Floats
+    tie_mass: Floats
+    tie_low: Floats
+    tie_high: Floats
+
+
+def sensitivity(
+    systems: Sequence[str],
+    alignments: Sequence[Alignment],
+    measures: Sequence[Measure],
+    *,
+    kept: Bools | None = None,
+) -> Sensitivity:
+    """Measure all systems again under the other labels and orders.
+
+    alignments   (s,) of the systems with one truth
+    kept         (s, m, q) which values enter the means, e.g. `~np.isnan(scores.values)`; all of them by default
+
+    >>> from steelyard.align.rankings import align
+    >>> from steelyard.data.run import Run
+    >>> from steelyard.data.truth import Truth
+    >>> from steelyard.measures import parse
+    >>> a = align(Truth({"q": {"b": 1, "c": 0}}), Run({"q": {"a": 1.0, "b": 0.5, "c": 0.5}})).alignment
+    >>> found = sensitivity(["bm25"], [a], [parse("precision@2")])
+    >>> [float(getattr(found, name)[0, 0]) for name in ("low", "high", "tie_mass", "tie_low", "tie_high")]
+    [0.0, 0.5, 0.5, 0.0, 0.5]
+    """
+    table = np.full((len(systems), len(measures), 6), np.nan)
+    for i, a in enumerate(alignments):
+        # Measures that look equally deep share the list with other labels.
+        relabelled = cache(partial(unjudged_relevant, a))
+        for j, spec in enumerate(measures):
+            table[i, j] = _six(spec, a, np.ones(a.n_queries, bool) if kept is None else kept[i, j], relabelled)
+    mean, relevant, judged, tie_mass, worst, best = np.moveaxis(table, 2, 0)
+    return Sensitivity(
+        systems,
+        measures,
+        mean,
+        low=np.minimum(mean, relevant),
+        high=np.maximum(mean, relevant),
+        judged=judged,
+        tie_mass=tie_mass,
+        tie_low=np.minimum(worst, best),
+        tie_high=np.maximum(worst, best),
+    )
+
+
+def overlapping(s: Sensitivity, j: int) -> list[tuple[str, str]]:
+    """Pairs of systems whose means differ while their intervals [low, high] overlap, for measure j.
+
+    Which of the two is better may then depend on labels that nobody has given.  Two systems without an unjudged
+    document have no intervals but their means, and are never such a pair.
+    """
+    low, high, mean = s.low[:, j], s.high[:, j], s.mean[:, j]
+    return [(s.systems[x], s.systems[y]) for x, y in combinations(range(len(s.systems)), 2)
+            if mean[x] != mean[y] and low[x] <= high[y] and low[y] <= high[x]]  # fmt: skip
+
+
+def moved_by_ties(s: Sensitivity, j: int, *, least: float = _MOVED) -> list[str]:
+    """Systems whose mean of measure j moves by more than `least` with the order of tied documents."""
+    moved = s.tie_high[:, j] - s.tie_low[:, j] > least
+    return [system for system, far in zip(s.systems, moved.tolist(), strict=True) if far]
+
+
+def _six(spec: Measure, a: Alignment, kept: Bools, relabelled: Callable[..., Alignment]) -> list[float]:
+    """Of one system: mean, mean with all relevant, judged, tie mass, mean with the worst and with the best first."""
+    k = int(spec.k) if spec.definition.cutoff == "k" and spec.k is not None else None
+    mean, relevant = _mean(spec, a, kept), _mean(spec, _all_relevant(spec, a, k, relabelled), kept)
+    # Of lists that are there: an absent one has no document that could lack a label.
+    there = kept & (a.n_retrieved > 0)
+    judged = _mean(make("judged", k), a, there if there.any() else kept)
+    tie_mass = _plain_mean(_tie_mass(a, k)[kept])
+    worst, best = (math.nan if order is None else _mean(spec, order, kept) for order in _orders(spec, a))
+    return [mean, relevant, judged, tie_mass, worst, best]
+
+
+def _mean(spec: Measure, a: Alignment, kept: Bools) -> float:
+    """The mean as Scores gives it, or NaN where the measure refuses the list."""
+    try:
+        values = spec(a)[kept]
+    except MeasureError:
+        return math.nan
+    if spec.definition.aggregate == "geometric":
+        return math.exp(_plain_mean(np.log(np.maximum(values, GEOMETRIC_FLOOR))))
+    return _plain_mean(values)
+
+
+def _plain_mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _all_relevant(spec: Measure, a: Alignment, k: int | None, relabelled: Callable[..., Alignment]) -> Alignment:
+    """As if all unjudged documents among the first k were as good as any label of the truth is for the measure."""
+    if "gain" not in spec.definition.parameters or not len(a.ideal_gain):
+        return relabelled(k=k)
+    # A gain map may make another label than the highest one the best.
+    worth = _gains(spec, a.ideal_gain)
+    best = float(a.ideal_gain[worth.argmax()]) if worth.max() > 0 else None
+    return relabelled(k=k) if best == a.ideal_gain.max() else relabelled(gain=best, k=k)
+
+
+def _orders(spec: Measure, a: Alignment) -> list[Alignment | None]:
+    """The list with the worst and with the best of tied documents first, or None where gold pieces might move."""
+    if a.ties is None:
+        return [a, a]
+    if a.evidence is not None and not _counts_tied_chunks(spec, a):
+        return [None, None]
+    worth = _gains(spec, a.hit_gain) if "gain" in spec.definition.parameters else a.hit_gain
+    return [ties_worst(a, worth=worth), ties_best(a, worth=worth)]
+
+
+def _counts_tied_chunks(spec: Measure, a: Alignment) -> bool:
+    """Whether a measure of a system with evidence looks at nothing but its chunks."""
+    if "ties" not in spec.definition.parameters:
+        return False
+    try:
+        make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})(a)
+    except MeasureError:
+        return False
+    return True
+
+
+def _gains(spec: Measure, labels: Floats) -> Floats:
+    """What each label gains in the measure; the label itself where it refuses labels so high."""
+    try:
+        return gains_of(labels, spec.param("gain"))
+    except MeasureError:
+        return labels
+
+
+def _tie_mass(a: Alignment, k: int | None) -> Floats:
+    """(q,) share of the first k places that tie with another one."""
+    seen = np.minimum(a.n_retrieved, _DEEPEST if k is None else min(k, _DEEPEST))
+    if a.ties is None:
+        return np.zeros(a.n_queries)
+    ties = a.ties
+    inside = np.clip(seen[ties.query] - ties.first + 1, 0, ties.size)
+    return ratio(segment_sums(ties.query, inside, a.n_queries), seen)

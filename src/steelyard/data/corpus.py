@@ -1,0 +1,87 @@
+"""Documents, and the chunks that a chunker made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.base.arrays import Ints
+from steelyard.text.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with a name.
+
+    doc_id   unique within its corpus
+    text     what offsets count in, character by character (Unicode code points)
+    pages    offset at which each page begins, the first one 0; None where the source has no pages
+    source   the file it came from, for messages
+    """
+
+    doc_id: str
+    text: str
+    pages: tuple[int, ...] | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One retrieved chunk: text == document.text[start:end] where the document is known."""
+
+    chunk_id: str
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """All chunks of a corpus, as columns in the order of documents and positions.
+
+    documents   d of them
+    owner       (n,) the document that owns each chunk
+    start, end  (n,) offsets into its text
+    """
+
+    documents: Sequence[Document]
+    owner: Ints
+    start: Ints
+    end: Ints
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], spans: Callable[[str], Iterable[Span]]) -> Chunks:
+        """Chunks of every document, by a function from text to spans."""
+        each = [list(spans(document.text)) for document in documents]
+        flat = np.array([span for spans_of_one in each for span in spans_of_one], np.int64).reshape(-1, 2)
+        owner = np.repeat(np.arange(len(documents)), [len(spans_of_one) for spans_of_one in each])
+        return cls(documents, owner, flat[:, 0], flat[:, 1])
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """n ids: the document's, #, and the chunk's number in it, from 1."""
+        firsts = np.searchsorted(self.owner, np.arange(len(self.documents)))
+        numbers = np.arange(len(self)) - firsts[self.owner] + 1
+        names = [document.doc_id for document in self.documents]
+        return [f"{names[o]}#{i}" for o, i in zip(self.owner.tolist(), numbers.tolist(), strict=True)]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """n texts."""
+        whole = [document.text for document in self.documents]
+        spans = zip(self.owner.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
+        return [whole[o][a:b] for o, a, b in spans]
+
+    def passage(self, i: int, score: float) -> Passage:
+        """Chunk i as it is retrieved."""
+        document = self.documents[self.owner[i]]
+        start, end = int(self.start[i]), int(self.end[i])
+        return Passage(self.ids[i], document.doc_id, start, end, document.text[start:end], score)

@@ -1,0 +1,156 @@
+"""The folder that a run leaves: what was retrieved, from which chunks, and by which configuration.
+
+manifest.json           name, fingerprint, counts, notes, latencies; `finished` is null until the run is done
+config.json             the configuration, resolved, without secrets
+outputs.jsonl           one line a question: qid, query, retrieved, answer, latency_ms, or error
+outputs.partial.jsonl   the same while the run goes on
+chunks.parquet          chunk_id, doc_id, start, end; absent where the system is not one of our pipelines
+documents.parquet       doc_id, text, pages, source; texts of chunks are cut from these
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.data.corpus import Chunks, Document
+from steelyard.io.write import write_bytes, write_text
+
+MANIFEST, CONFIG, OUTPUTS, PARTIAL = "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl"
+CHUNKS, DOCUMENTS = "chunks.parquet", "documents.parquet"
+_MARK = "steelyard_run"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A finished run on disk.
+
+    name      of the system
+    path      the folder
+    manifest  what manifest.json holds
+    """
+
+    name: str
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def outputs(self) -> Path:
+        """The file with one line a question."""
+        return self.path / OUTPUTS
+
+    @cached_property
+    def chunks(self) -> Chunks | None:
+        """The corpus that was searched, or None where the run does not tell.
+
+        Raises   InputError where the two tables do not fit together.
+        """
+        if not (self.path / CHUNKS).exists():
+            return None
+        return _read_chunks(self.path)
+
+
+def is_run_folder(path: str | Path) -> bool:
+    """Whether a path is a folder that a run was written into, be it finished or not."""
+    try:
+        return _MARK in json.loads((Path(path) / MANIFEST).read_bytes())
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def read_run_folder(path: str | Path) -> RunFolder:
+    """A finished run.
+
+    Raises   InputError where the folder holds none, or one that was interrupted.
+    """
+    path = Path(path)
+    manifest = read_manifest(path)
+    if manifest is None:
+        raise InputError(f"{path}: is no run folder; expected what `steelyard run` writes, with a {MANIFEST}")
+    if not manifest.get("finished") or not (path / OUTPUTS).exists():
+        raise InputError(f"{path}: holds a run that was interrupted; start it again, and it goes on from there")
+    return RunFolder(str(manifest["name"]), path, manifest)
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """What manifest.json holds, or None where the folder holds no run.
+
+    Raises   InputError for a run of a later version.
+    """
+    if not is_run_folder(path):
+        return None
+    manifest: dict[str, Any] = json.loads((path / MANIFEST).read_bytes())
+    if not isinstance(manifest[_MARK], int) or manifest[_MARK] > _VERSION:
+        raise InputError(f"{path / MANIFEST}: is of version {manifest[_MARK]!r}, newer than this Steelyard; upgrade it")
+    return manifest
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Write manifest.json whole; what it holds makes the folder a run folder."""
+    write_json(path / MANIFEST, {_MARK: _VERSION, **manifest})
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON file that people may read."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def write_chunks(path: Path, chunks: Chunks) -> None:
+    """Write chunks.parquet and documents.parquet."""
+    names = [document.doc_id for document in chunks.documents]
+    table = pl.DataFrame(
+        {
+            "chunk_id": chunks.ids,
+            "doc_id": [names[owner] for owner in chunks.owner.tolist()],
+            "start": chunks.start,
+            "end": chunks.end,
+        },
+        schema={"chunk_id": pl.String, "doc_id": pl.String, "start": pl.Int64, "end": pl.Int64},
+    )
+    documents = pl.DataFrame(
+        {
+            "doc_id": names,
+            "text": [document.text for document in chunks.documents],
+            "pages": [None if d.pages is None else list(d.pages) for d in chunks.documents],
+            "source": [document.source for document in chunks.documents],
+        },
+        schema={"doc_id": pl.String, "text": pl.String, "pages": pl.List(pl.Int64), "source": pl.String},
+    )
+    write_bytes(path / DOCUMENTS, _parquet(documents))
+    write_bytes(path / CHUNKS, _parquet(table))
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _read_chunks(path: Path) -> Chunks:
+    try:
+        table = pl.read_parquet(path / CHUNKS, columns=["chunk_id", "doc_id", "start", "end"], glob=False)
+        rows = pl.read_parquet(path / DOCUMENTS, columns=["doc_id", "text", "pages", "source"], glob=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: its chunks cannot be read ({error}); run it again with --overwrite") from error
+    documents = [
+        Document(doc_id, text, None if pages is None else tuple(pages), source)
+        for doc_id, text, pages, source in rows.iter_rows()
+    ]
+    place = {document.doc_id: i for i, document in enumerate(documents)}
+    owner = np.array([place.get(doc_id, -1) for doc_id in table["doc_id"]], np.int64)
+    start, end = table["start"].to_numpy(), table["end"].to_numpy()
+    lengths = np.array([len(document.text) for document in documents], np.int64)
+    chunks = Chunks(documents, owner, start, end)
+    if (owner < 0).any() or (end > lengths[owner]).any() or chunks.ids != table["chunk_id"].to_list():
+        raise InputError(f"{path}: {CHUNKS} and {DOCUMENTS} are not of one run; run it again with --overwrite")
+    return chunks

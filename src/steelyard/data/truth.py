@@ -1,0 +1,131 @@
+"""The truth: which documents are relevant to which query, and how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Floats, Ints
+from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
+from steelyard.base.hashing import IdIndex, block_starts, find_duplicate, hash_ids
+from steelyard.base.schema import TRUTH
+from steelyard.io import formats, objects
+from steelyard.measures.alignment import owners
+
+OnDuplicate = Literal["error", "first", "max"]
+Locate = Callable[[str, str], str]
+
+
+class Truth:
+    """Judged documents of every query, sorted by query id (UTF-8 bytes), then gain, best first.
+
+    Make one with `Truth.read(path)` or `Truth(data)`, where data is a dict of dicts {query_id: {doc_id: gain}}, a dict
+    of collections {query_id: [relevant doc_ids]}, a Polars, pandas or PyArrow frame, or a ranx Qrels.
+
+    query_ids   q ids;   starts   (q + 1,) offsets;   doc_ids, gain   (j,) the labels
+    Raises      InputError, DuplicateError for data that is no truth.
+    """
+
+    def __init__(self, data: object, *, on_duplicate: OnDuplicate = "error", name: str = "truth") -> None:
+        self._fill(objects.truth_frame(data, name), name, on_duplicate, lambda query, doc: name)
+        self._digest: Callable[[], str] = lambda: objects.frame_digest(self.frame)
+
+    @classmethod
+    def read(cls, path: str | Path, *, format: str | None = None, on_duplicate: OnDuplicate = "error") -> Truth:
+        """Read a truth from TREC qrels, a BEIR folder, JSON, JSONL, CSV, TSV, Parquet or Arrow; "-" is standard input.
+
+        format         a name from `steelyard.io.formats`; by default what suffix and content tell
+        on_duplicate   a document judged twice for a query: "error", or keep the "first" or the "max"(imum) gain
+        Raises         InputError naming file and line.
+        """
+        reader = formats.open_truth(path, format)
+        truth = cls.__new__(cls)
+        truth._fill(reader.frame(), reader.name, on_duplicate, reader.locate)
+        truth._digest = reader.digest
+        return truth
+
+    def _fill(self, frame: pl.DataFrame, name: str, on_duplicate: OnDuplicate, locate: Locate) -> None:
+        self.name = name
+        if frame.is_empty():
+            raise InputError(f"{name}: holds no query; expected at least one judged query")
+        ids, firsts = frame["query_id"], block_starts(frame["query_id"])
+        blocks = ids.gather(firsts)
+        self._queries = blocks.unique().sort()
+        self.query_ids: Sequence[str] = self._queries.to_list()
+        query = np.repeat(self.places(blocks), np.diff(firsts, append=len(ids)))
+        judged = frame["doc_id"].is_not_null().to_numpy()
+        frame, query = frame.filter(judged), query[judged]
+        gain = frame["gain"].to_numpy()
+        order = np.lexsort((-gain, query))
+        doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query, minlength=len(self))
+        twice = find_duplicate(doc_ids, hash_ids(doc_ids), counts)
+        if twice is not None:
+            query_id, doc_id = self.query_ids[query[order[twice]]], doc_ids[twice]
+            if on_duplicate == "error":
+                raise DuplicateError(
+                    f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
+                    f"{SETTLE_DUPLICATES}"
+                )
+            kept = _first_or_best(query, frame["doc_id"], gain, on_duplicate)
+            order = order[np.isin(order, kept)]
+            doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query[order], minlength=len(self))
+        self.starts: Ints = np.concatenate(([0], np.cumsum(counts)))
+        self.doc_ids = doc_ids
+        self.gain: Floats = gain[order]
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __repr__(self) -> str:
+        return f"Truth({self.name!r}: {len(self)} queries, {len(self.gain)} judged documents)"
+
+    def digest(self) -> str:
+        """A fingerprint of the labels, or of the file that they came from."""
+        return self._digest()
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All labels: query_id, doc_id, gain; a query without any has one row that is null but for its id."""
+        ids = pl.Series(self.query_ids, dtype=pl.String)
+        query_id = ids.gather(owners(self.starts))
+        labels = pl.DataFrame({"query_id": query_id, "doc_id": self.doc_ids, "gain": self.gain}, schema=TRUTH)
+        unlabelled = ids.gather(np.flatnonzero(np.diff(self.starts) == 0))
+        nothing = {"doc_id": [None] * len(unlabelled), "gain": [None] * len(unlabelled)}
+        return pl.concat([labels, pl.DataFrame({"query_id": unlabelled, **nothing}, schema=TRUTH)])
+
+    @cached_property
+    def _query_index(self) -> IdIndex:
+        return IdIndex.build(self._queries, hash_ids(self._queries), np.array([len(self._queries)]))
+
+    def places(self, query_ids: pl.Series) -> Ints:
+        """(n,) place of each of n ids among query_ids, or -1 for a query that is not judged."""
+        places = np.full(len(query_ids), -1)
+        segment, count = np.zeros(1, np.int64), np.array([len(query_ids)])
+        rows, found = self._query_index.find(segment, count, hash_ids(query_ids), query_ids)
+        places[rows] = found
+        return places
+
+    @cached_property
+    def labels(self) -> list[dict[str, float]]:
+        """doc_id -> gain of each query, in the order of query_ids."""
+        docs, gains, starts = self.doc_ids.to_list(), self.gain.tolist(), self.starts.tolist()
+        return [dict(zip(docs[a:b], gains[a:b], strict=True)) for a, b in pairwise(starts)]
+
+    @cached_property
+    def index(self) -> IdIndex:
+        """Finds judged documents among many others; a segment a query."""
+        return IdIndex.build(self.doc_ids, hash_ids(self.doc_ids), np.diff(self.starts))
+
+
+def _first_or_best(query: Ints, doc_ids: pl.Series, gain: Floats, on_duplicate: OnDuplicate) -> Ints:
+    """Rows that stay when every document is kept once for a query: the first one, or the one with the highest gain."""
+    rows = pl.DataFrame({"query": query, "doc_id": doc_ids, "gain": gain, "row": np.arange(len(query))})
+    if on_duplicate == "max":
+        rows = rows.sort("gain", descending=True, maintain_order=True)
+    return rows.unique(["query", "doc_id"], keep="first", maintain_order=True)["row"].to_numpy()

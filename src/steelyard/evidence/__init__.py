@@ -1,1 +1,0 @@
-"""Gold evidence, however it was labelled, as truths and alignments."""

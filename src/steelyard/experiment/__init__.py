@@ -1,0 +1,1 @@
+"""The one door: paths and objects in, systems on the scale, Scores out."""

@@ -1,0 +1,218 @@
+"""Measures as plain functions on one list, for a notebook or a unit test.
+
+All take `retrieved`, the ids in the order of the system, and `relevant`, a collection of relevant ids or a dict
+{id: gain}; all return a float.  For many queries `evaluate` is faster and says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from steelyard.base.errors import DuplicateError, InputError
+from steelyard.measures import Alignment, Measure, make, parse
+from steelyard.measures.registry import ParameterValue
+
+Ids: TypeAlias = Sequence[Any]
+Relevant: TypeAlias = Collection[Any] | Mapping[Any, float]
+
+_PRESENT = np.zeros(1, bool)
+
+
+def _align(retrieved: Ids, relevant: Relevant) -> Alignment:
+    if isinstance(retrieved, str | Set | Mapping) or isinstance(relevant, str):
+        kind = "text" if isinstance(retrieved, str) or isinstance(relevant, str) else type(retrieved).__name__
+        raise InputError(f"a {kind} was passed where a list of ids is expected")
+    labels = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
+    if len(set(retrieved)) < len(retrieved):
+        twice = next(id for id in retrieved if list(retrieved).count(id) > 1)
+        raise DuplicateError(f"{twice!r} is retrieved twice; remove one")
+    hits = [(rank, labels[id]) for rank, id in enumerate(retrieved, 1) if id in labels]
+    table = np.array(hits, float).reshape(-1, 2)
+    ideal = np.array(sorted(labels.values(), reverse=True), float)
+    if not np.isfinite(ideal).all():
+        raise InputError("a gain is not a finite number")
+    return Alignment(
+        query_id=("",),
+        n_retrieved=np.array([len(retrieved)]),
+        missing=_PRESENT,
+        starts=np.array([0, len(hits)]),
+        hit_rank=table[:, 0].astype(np.int64),
+        hit_gain=table[:, 1],
+        ideal_starts=np.array([0, len(ideal)]),
+        ideal_gain=ideal,
+    )
+
+
+@lru_cache(maxsize=256)
+def _measure(name: str, k: int | None, params: tuple[tuple[str, ParameterValue], ...]) -> Measure:
+    return make(name, k, dict(params))
+
+
+def _value(
+    name: str,
+    retrieved: Ids,
+    relevant: Relevant,
+    k: int | None = None,
+    **params: ParameterValue | Mapping[float, float],
+) -> float:
+    hashable = tuple(
+        (key, tuple(value.items()) if isinstance(value, Mapping) else value) for key, value in params.items()
+    )
+    return float(_measure(name, k, hashable)(_align(retrieved, relevant))[0])
+
+
+def score(measure: str | Measure, retrieved: Ids, relevant: Relevant) -> float:
+    """Any registered measure of one list.
+
+    >>> score("ndcg(gain=exp)@10", ["d2", "d1"], {"d1": 3, "d2": 1})
+    0.7098...
+    """
+    return float(parse(measure)(_align(retrieved, relevant))[0])
+
+
+def precision(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Share of the first k documents that are relevant; k divides even where the list is shorter.
+
+    >>> precision(["d1", "d2", "d3"], {"d1", "d3"}, k=2)
+    0.5
+    """
+    return _value("precision", retrieved, relevant, k, min_gain=min_gain)
+
+
+def recall(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Share of the relevant documents that stand among the first k.
+
+    >>> recall(["d1", "d2", "d3"], {"d1", "d3"}, k=2)
+    0.5
+    """
+    return _value("recall", retrieved, relevant, k, min_gain=min_gain)
+
+
+def f(
+    retrieved: Ids, relevant: Relevant, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0
+) -> float:  # fmt: skip
+    """Weighted harmonic mean of precision and recall; recall weighs beta times as much.
+
+    >>> f(["d1", "d2"], {"d1", "d3", "d4"}, beta=2)
+    0.3571...
+    """
+    return _value("f", retrieved, relevant, k, beta=beta, min_gain=min_gain)
+
+
+def f1(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Harmonic mean of precision and recall.
+
+    >>> f1(["d1", "d2"], {"d1", "d3"})
+    0.5
+    """
+    return _value("f1", retrieved, relevant, k, min_gain=min_gain)
+
+
+def hit_rate(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """1 where any relevant document stands among the first k, else 0.
+
+    >>> hit_rate(["d1", "d2"], {"d2"}, k=1)
+    0.0
+    """
+    return _value("hit_rate", retrieved, relevant, k, min_gain=min_gain)
+
+
+def recall_cap(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Relevant documents among the first k, divided by the most that k places could hold.
+
+    >>> recall_cap(["d1", "d2"], {"d1", "d2", "d3"}, k=2)
+    1.0
+    """
+    return _value("recall_cap", retrieved, relevant, k, min_gain=min_gain)
+
+
+def judged(retrieved: Ids, relevant: Relevant, *, k: int | None = None) -> float:
+    """Share of the first k documents that have a label.
+
+    >>> judged(["d1", "d2"], {"d1": 0})
+    0.5
+    """
+    return _value("judged", retrieved, relevant, k)
+
+
+def mrr(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Reciprocal of the rank of the first relevant document.
+
+    >>> mrr(["d1", "d2"], {"d2"})
+    0.5
+    """
+    return _value("mrr", retrieved, relevant, k, min_gain=min_gain)
+
+
+def map(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Average precision: precision at each relevant document, divided by the number of relevant ones.
+
+    >>> map(["A", "X", "B", "Y", "C", "Z"], {"A", "B", "C"})
+    0.7555...
+    """
+    return _value("map", retrieved, relevant, k, min_gain=min_gain)
+
+
+def r_precision(retrieved: Ids, relevant: Relevant, *, min_gain: float = 1.0) -> float:
+    """Precision at rank R, the number of relevant documents.
+
+    >>> r_precision(["d1", "d2", "d3"], {"d1", "d3"})
+    0.5
+    """
+    return _value("r_precision", retrieved, relevant, min_gain=min_gain)
+
+
+def bpref(retrieved: Ids, relevant: Mapping[Any, float], *, min_gain: float = 1.0) -> float:
+    """Share of judged non-relevant documents that each relevant one outranks.
+
+    >>> bpref(["d1", "d2", "d3"], {"d1": 0, "d3": 1, "d4": 1})
+    0.0
+    """
+    return _value("bpref", retrieved, relevant, min_gain=min_gain)
+
+
+def rbp(
+    retrieved: Ids, relevant: Relevant, *, k: int | None = None, p: float = 0.8, min_gain: float = 1.0
+) -> float:  # fmt: skip
+    """Rank-biased precision with persistence p.
+
+    >>> rbp(["d1", "d2"], {"d2"}, p=0.5)
+    0.25
+    """
+    return _value("rbp", retrieved, relevant, k, p=p, min_gain=min_gain)
+
+
+def dcg(
+    retrieved: Ids, relevant: Relevant, *, k: int | None = None, gain: str | Mapping[float, float] = "linear"
+) -> float:  # fmt: skip
+    """Discounted cumulated gain with discount log2(rank + 1).
+
+    >>> dcg(["d1", "d2"], {"d1": 3, "d2": 1})
+    3.6309...
+    """
+    return _value("dcg", retrieved, relevant, k, gain=gain)
+
+
+def ndcg(
+    retrieved: Ids, relevant: Relevant, *, k: int | None = None, gain: str | Mapping[float, float] = "linear",
+    ideal: str = "judged",
+) -> float:  # fmt: skip
+    """dcg divided by that of the ideal ranking of all judged documents (or of the retrieved ones).
+
+    >>> ndcg(["d1", "d2", "d3", "d4", "d5"], {"d1": 3, "d2": 1, "d3": 2, "d4": 0, "d5": 3}, k=3)
+    0.7858...
+    """
+    return _value("ndcg", retrieved, relevant, k, gain=gain, ideal=ideal)
+
+
+def err(retrieved: Ids, relevant: Relevant, *, k: int | None = None, max_gain: float = 4.0) -> float:
+    """Expected reciprocal rank, for labels from 0 to max_gain.
+
+    >>> err(["d1"], {"d1": 4})
+    0.9375
+    """
+    return _value("err", retrieved, relevant, k, max_gain=max_gain)

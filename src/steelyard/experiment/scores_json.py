@@ -1,0 +1,233 @@
+"""Scores as one JSON file that holds everything: written for people and programs, read back for gates and reports.
+
+    systems.NAME.metrics, intervals, counts    by measure, as `Scores.mean` has them
+    systems.NAME.gold                          how the gold was found; only where it is evidence
+    systems.NAME.per_query                     query -> measure -> value, null where the query is skipped
+    systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
+    systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
+                                               stand in the order of the queries, null where there is none
+    recipe                                     how the numbers came about; its measures and seed belong to the result
+
+The ends of the intervals are not read back: they follow from values and seed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.align.evidence import GoldMapping
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import InputError, MeasureError
+from steelyard.experiment.scores import Scores
+from steelyard.io.source import Source
+from steelyard.measures import parse
+
+_WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCORES`"
+_BY_MEASURE = "no_relevant"
+_OF_QUERIES = ("missing", "failed", "unwinnable")
+_DERIVED = ("measures", "interval")
+_LEVELS = 4
+"""Down to here every key has a line of its own; what is deeper, such as the values of one query, stands in one line."""
+
+
+def as_json(scores: Scores, *, per_query: bool = True) -> str:
+    """Everything, with the recipe; numbers in full precision, null where there is none.
+
+    per_query   changes nothing here: the values of the queries are always written, as gates and reports need them
+    """
+    systems = {name: _system(scores, i) for i, name in enumerate(scores.systems)}
+    return _text({"systems": systems, "recipe": scores.recipe}, _LEVELS) + "\n"
+
+
+def _text(value: object, levels: int, indent: str = "") -> str:
+    if not (isinstance(value, dict) and value and levels):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    inner = indent + "  "
+    lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(each, levels - 1, inner)}"
+             for key, each in value.items()]  # fmt: skip
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+
+
+def _system(scores: Scores, i: int) -> dict[str, Any]:
+    names = [str(measure) for measure in scores.measures]
+    rows = scores.mean().filter(system=scores.systems[i]).to_dicts()
+    made: dict[str, Any] = {
+        "metrics": {row["measure"]: row["mean"] for row in rows},
+        "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
+        "counts": {
+            "queries": len(scores.query_ids),
+            "missing": int(scores.missing[i].sum()),
+            "failed": int(scores.failed[i].sum()),
+            "unwinnable": int(scores.unwinnable[i].sum()),
+            "unjudged_queries": int(scores.unjudged_queries[i]),
+            "no_relevant": {row["measure"]: row["no_relevant"] for row in rows},
+            "n": {row["measure"]: row["n"] for row in rows},
+            "judged": {row["measure"]: row["judged"] for row in rows},
+        },
+    }
+    if (report := scores.gold[i]) is not None:
+        made["gold"] = {
+            "rule": report.rule,
+            "steps": list(report.steps),
+            "pieces": report.kinds,
+            "corpus_known": report.complete,
+            "placed": report.placed,
+            "lost": [{"query_id": q, "piece": piece, "why": why} for q, piece, why in report.lost],
+            "unwinnable": list(report.unwinnable),
+        }
+    columns = zip(scores.query_ids, scores.values[i].T.tolist(), strict=True)
+    made["per_query"] = {query: dict(zip(names, _nulls(row), strict=True)) for query, row in columns}
+    rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
+    made["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
+    made["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
+    made["judged"] = _judged(scores.judged[i], names)
+    return made
+
+
+def _nulls(values: Sequence[float]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values]
+
+
+def _ids(scores: Scores, chosen: Bools) -> list[str]:
+    return [scores.query_ids[q] for q in np.flatnonzero(chosen).tolist()]
+
+
+def _judged(judged: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
+    """(m, q) shares, written once for measures that look equally deep."""
+    alike: dict[bytes, list[int]] = {}
+    for j, row in enumerate(judged):
+        alike.setdefault(row.tobytes(), []).append(j)
+    return [{"measures": [names[j] for j in rows], "values": _nulls(judged[rows[0]].tolist())}
+            for rows in alike.values()]  # fmt: skip
+
+
+def read_scores(path: str | Path) -> Scores:
+    """The Scores of a JSON file that `as_json` wrote: the same values, counts, means, intervals and recipe.
+
+    path     plain or compressed; "-" is standard input
+    Raises   InputError for what is no JSON, is no such file, comes from before these files held every query, or names
+             a measure that this Steelyard does not have.
+    """
+    source = Source(path)
+    found = _loaded(source)
+    try:
+        return _scores(found)
+    except _OldError:
+        raise InputError(
+            f"{source.name}: was written by an earlier Steelyard and lacks the values of the queries; {_WRITE} again"
+        ) from None
+    except MeasureError as error:
+        raise InputError(f"{source.name}: {error}; is a plug-in missing that was there when it was written?") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        fact = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{source.name}: holds no scores ({fact}); {_WRITE}") from None
+
+
+class _OldError(Exception):
+    """The file is of a time when only means were written."""
+
+
+def _loaded(source: Source) -> dict[str, Any]:
+    try:
+        found = json.loads(source.read())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.name}: is not UTF-8 (byte {error.start}); {_WRITE}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{source.name}, line {error.lineno}: is not JSON ({error.msg}); {_WRITE}") from None
+    except RecursionError:
+        raise InputError(f"{source.name}: is nested too deep to hold scores; {_WRITE}") from None
+    if not (isinstance(found, dict) and isinstance(found.get("systems"), dict) and "recipe" in found):
+        raise InputError(f"{source.name}: holds no scores, expected an object with systems and recipe; {_WRITE}")
+    return found
+
+
+def _scores(found: Mapping[str, Any]) -> Scores:
+    systems, recipe = found["systems"], dict(found["recipe"])
+    if not systems:
+        raise ValueError("no system")
+    measures = [parse(spec) for spec in recipe["measures"]]
+    if not all(isinstance(each, dict) and "per_query" in each and "queries" in each for each in systems.values()):
+        raise _OldError
+    query_ids = list(next(iter(systems.values()))["per_query"])
+    place = {query_id: q for q, query_id in enumerate(query_ids)}
+    names = [str(measure) for measure in measures]
+    each = list(systems.values())
+    seed = recipe["seed"]
+    if not isinstance(seed, int):
+        raise ValueError(f"seed {seed!r}")
+    return Scores(
+        systems=list(systems),
+        query_ids=query_ids,
+        measures=measures,
+        values=np.stack([_values(system["per_query"], query_ids, names) for system in each]),
+        missing=_marks(each, "missing", place),
+        no_relevant=np.stack([
+            np.stack([_mark(system["queries"][_BY_MEASURE][name], place) for name in names]) for system in each
+        ]),
+        failed=_marks(each, "failed", place),
+        unwinnable=_marks(each, "unwinnable", place),
+        judged=np.stack([_shares(system["judged"], names, len(query_ids)) for system in each]),
+        unjudged_queries=np.array([int(system["counts"]["unjudged_queries"]) for system in each], np.int64),
+        gold=[_gold(system["gold"]) if "gold" in system else None for system in each],
+        seed=seed,
+        recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
+    )  # fmt: skip
+
+
+def _values(rows: Mapping[str, Mapping[str, Any]], query_ids: Sequence[str], names: Sequence[str]) -> Floats:
+    """(m, q) values of one system."""
+    if rows.keys() != set(query_ids):
+        raise ValueError("its systems do not have the same queries")
+    return _numbers([[rows[query_id][name] for query_id in query_ids] for name in names]).reshape(len(names), -1)
+
+
+def _numbers(values: Sequence[Sequence[object]]) -> Floats:
+    """Floats, null being NaN."""
+    odd = [value for row in values for value in row if not _is_number_or_null(value)]
+    if odd:
+        raise ValueError(f"a value is {odd[0]!r}, expected a number or null")
+    return np.array([[np.nan if v is None else v for v in row] for row in values], dtype=np.float64)
+
+
+def _is_number_or_null(value: object) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _mark(ids: Sequence[str], place: Mapping[str, int]) -> Bools:
+    """(q,) which queries are listed."""
+    marked = np.zeros(len(place), bool)
+    for query_id in ids:
+        marked[place[query_id]] = True
+    return marked
+
+
+def _marks(systems: Sequence[Mapping[str, Any]], name: str, place: Mapping[str, int]) -> Bools:
+    return np.stack([_mark(system["queries"][name], place) for system in systems])
+
+
+def _shares(listed: Sequence[Mapping[str, Any]], names: Sequence[str], n: int) -> Floats:
+    """(m, q) shares of labelled documents of one system."""
+    by_name = {name: each["values"] for each in listed for name in each["measures"]}
+    if any(len(values) != n for values in by_name.values()):
+        raise ValueError(f"judged has other than {n} values")
+    return _numbers([by_name[name] for name in names]).reshape(len(names), n)
+
+
+def _gold(found: Mapping[str, Any]) -> GoldMapping:
+    return GoldMapping(
+        rule=found["rule"],
+        steps=tuple(found["steps"]),
+        kinds=dict(found["pieces"]),
+        complete=found["corpus_known"],
+        placed=found["placed"],
+        lost=tuple((piece["query_id"], piece["piece"], piece["why"]) for piece in found["lost"]),
+        unwinnable=tuple(found["unwinnable"]),
+    )

@@ -1,0 +1,213 @@
+"""Systems on the scale: aligned with one gold, once; scores, diagnoses and reports are computed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from steelyard._version import __version__
+from steelyard.align.evidence import AlignedEvidence, GoldMapping
+from steelyard.align.rankings import Aligned
+from steelyard.base.arrays import Bools
+from steelyard.base.errors import InputError, MeasureError
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Question, Questions
+from steelyard.data.run import Run, StreamedRun
+from steelyard.data.truth import Truth
+from steelyard.experiment.scores import Scores
+from steelyard.measures import Alignment, Measure, make, parse_all
+from steelyard.measures.graded import gains_of
+
+Policy = Literal["zero", "skip"]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """One system against the gold.
+
+    aligned     ranks and gains of what is judged, and what the run held besides
+    run         its rankings;   digest   a fingerprint of them
+    outputs     texts, places and answers, where the system tells them
+    evidence    how gold evidence was found among its chunks; None where the gold names documents by id
+    candidates  the same for what its reranker was given, in the order before it; None where it does not tell
+    """
+
+    name: str
+    aligned: Aligned
+    run: Run | StreamedRun
+    digest: Callable[[], str]
+    outputs: Outputs | None = None
+    evidence: AlignedEvidence | None = None
+    candidates: Alignment | None = None
+
+    @property
+    def alignment(self) -> Alignment:
+        """Ranks and gains of what is judged."""
+        return self.aligned.alignment
+
+    @property
+    def report(self) -> GoldMapping | None:
+        """How gold evidence was found."""
+        return None if self.evidence is None else self.evidence.report
+
+    @property
+    def failures(self) -> Collection[str]:
+        """Ids of the questions on which the system failed, as it says itself."""
+        return self.outputs.failures if self.outputs else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """What `weigh` made: one or several systems, aligned with one gold.
+
+    gold       the truth, or the questions with their evidence
+    questions  query_id -> query, tags and answer, where they are known
+    recipe     rule, steps and policy by which the gold was found
+    """
+
+    gold: Truth | Questions
+    weighed: Sequence[Weighed]
+    questions: Mapping[str, Question] = field(repr=False)
+    recipe: Mapping[str, Any] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems."""
+        return [each.name for each in self.weighed]
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """Every query of the gold, ascending by UTF-8 bytes."""
+        return self.weighed[0].alignment.query_id
+
+    @property
+    def alignments(self) -> list[Alignment]:
+        """One a system."""
+        return [each.alignment for each in self.weighed]
+
+    def scores(
+        self,
+        measures: Iterable[str | Measure] | str | Measure,
+        *,
+        min_gain: float | None = None,
+        missing: Policy = "zero",
+        no_relevant: Policy = "zero",
+        seed: int = 0,
+    ) -> Scores:
+        """Values of measures; options as of `evaluate`.
+
+        Raises   MeasureError, InputError.
+        """
+        _check_choice("missing", missing, ("zero", "skip"))
+        _check_choice("no_relevant", no_relevant, ("zero", "skip"))
+        if not isinstance(seed, int) or seed < 0:
+            raise InputError(f"seed must be a whole number from 0, not {seed!r}")
+        specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
+        self._check_characters(specs)
+        values = np.array([[spec(a) for spec in specs] for a in self.alignments], dtype=float)
+        absent = np.array([a.missing for a in self.alignments])
+        irrelevant = np.array([[_no_relevant(spec, a) for spec in specs] for a in self.alignments])
+        if missing == "skip":
+            values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
+        if no_relevant == "skip":
+            values[irrelevant] = np.nan
+        depths = [spec.k if spec.definition.cutoff == "k" else None for spec in specs]
+        judged = {k: [make("judged", k)(a) for a in self.alignments] for k in set(depths)}
+        return Scores(
+            systems=self.systems,
+            query_ids=self.query_ids,
+            measures=specs,
+            values=values,
+            missing=absent,
+            no_relevant=irrelevant,
+            failed=np.array([self._among(each.failures) for each in self.weighed]),
+            unwinnable=np.array([self._among(each.report.unwinnable if each.report else ()) for each in self.weighed]),
+            judged=np.array([[judged[k][i] for k in depths] for i in range(len(self.weighed))]),
+            unjudged_queries=np.array([each.aligned.n_unjudged_queries for each in self.weighed]),
+            gold=[each.report for each in self.weighed],
+            seed=seed,
+            recipe_parts={
+                "steelyard": __version__,
+                "truth": lambda: self._digests["truth"],
+                "runs": lambda: self._digests["runs"],
+                "missing": missing,
+                "no_relevant": no_relevant,
+                **self.recipe,
+                "seed": seed,
+            },
+        )
+
+    def _check_characters(self, specs: Sequence[Measure]) -> None:
+        """Refuse measures of characters for a system that tells of none, by its name."""
+        spec = next((spec for spec in specs if spec.definition.counts == "characters"), None)
+        for each in self.weighed if spec else ():
+            if each.alignment.evidence is None:
+                raise MeasureError(
+                    f"{each.name}: {spec} needs gold evidence, and a run that tells more than ids; weigh questions "
+                    "with `evidence` against outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
+                )
+
+    def _among(self, chosen: Collection[str]) -> Bools:
+        n = len(self.query_ids)
+        return np.array([query_id in chosen for query_id in self.query_ids], bool) if chosen else np.zeros(n, bool)
+
+    @cached_property
+    def _digests(self) -> dict[str, dict[str, str]]:
+        """Fingerprints of truth and runs; those of data in memory take a while, so they are taken once, when asked."""
+        truth = {"name": self.gold.name, "digest": self.gold.digest()}
+        return {"truth": truth, "runs": {each.name: each.digest() for each in self.weighed}}
+
+    @cached_property
+    def labels(self) -> list[pl.DataFrame]:
+        """One frame a system: query_id, doc_id, gain of every judged document, or of every chunk that holds gold."""
+        return [
+            (each.evidence.labels if each.evidence else self._truth).frame.drop_nulls("doc_id")
+            for each in self.weighed
+        ]  # fmt: skip
+
+    @cached_property
+    def _truth(self) -> Truth:
+        return self.gold if isinstance(self.gold, Truth) else self.gold.truth()
+
+    def lists(self, k: int = 10) -> list[pl.DataFrame]:
+        """The first k of every list as columns query_id, doc_id, rank, gain; one frame a system.
+
+        gain is null for a document without a label.  Ordered by query_id and rank; queries of the gold alone.
+        """
+        wanted = pl.DataFrame({"query_id": pl.Series(self.query_ids, dtype=pl.String)})
+        return [
+            each.run.top(k)
+            .join(wanted, on="query_id", how="semi")
+            .join(labels, on=["query_id", "doc_id"], how="left")
+            .sort("query_id", "rank")
+            for each, labels in zip(self.weighed, self.labels, strict=True)
+        ]
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+
+def _no_relevant(spec: Measure, a: Alignment) -> Bools:
+    """(q,) queries for which the measure is undefined."""
+    if not spec.definition.relevant:
+        return np.zeros(a.n_queries, bool)
+    if spec.definition.counts != "documents":
+        a = a.pieces
+    least = spec.param("min_gain") if "min_gain" in spec.definition.parameters else None
+    if isinstance(least, float):
+        good = a.ideal_gain >= least
+    else:
+        gain = spec.param("gain") if "gain" in spec.definition.parameters else "linear"
+        good = gains_of(a.ideal_gain, gain) > 0
+    found = np.concatenate(([0], np.cumsum(good)))
+    return np.asarray(found[a.ideal_starts[1:]] == found[a.ideal_starts[:-1]])

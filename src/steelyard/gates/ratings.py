@@ -1,0 +1,179 @@
+"""Ratings: what the levels of a profile call each value, and what else its interval could be called."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.experiment.scores import LEVEL, Scores
+from steelyard.gates.profiles import Better, Profile, Standard
+from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.samples import ROUNDING
+
+Known = Mapping[str, float]
+"""Numbers that are handed in, by the name that the profile gives them."""
+
+Latencies = Mapping[str, Sequence[float]]
+"""system -> milliseconds of each of its questions."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One value of one system, held against a profile's levels.
+
+    value       mean or percentile; NaN where the profile asks for it and nobody measured it: level is then None
+    low, high   ends of its 95 % interval; the value itself for a number that was handed in; NaN for one question
+    level       the hardest level that the value reaches, or the profile's `below`
+    could_be    the other levels that the interval reaches, nearest first, and of two as near the easier first
+    levels      level -> number, from the easiest to the hardest
+    n           questions behind the value; 0 for a number that was handed in
+    key         what the profile calls it: recall@k for recall@5
+    """
+
+    system: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    level: str | None
+    could_be: tuple[str, ...]
+    levels: Mapping[str, float]
+    better: Better
+    n: int
+    key: str
+
+    @property
+    def is_top(self) -> bool:
+        """Whether the value has the hardest level there is for it."""
+        return self.level == list(self.levels)[-1]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value of a system beside the standard that it is held against; NaN, with n 0, where nobody measured it."""
+
+    system: str
+    measure: str
+    standard: Standard
+    value: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the number was handed in as it is, without questions and without an interval."""
+        return self.n == 0 and not math.isnan(self.value)
+
+
+def rate(
+    scores: Scores, profile: Profile | str, *, known: Known | None = None, latency_ms: Latencies | None = None
+) -> list[Rating]:
+    """The ratings of every system, in the order of its measures; then what the profile asks for and nobody measured.
+
+    Measures that the profile has no levels for are left out.
+
+    profile     one that was read, or the name or path of one
+    known       name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike
+    latency_ms  system -> milliseconds of each question, for the profile's latency_ms_pNN
+    Raises      InputError for an unknown profile, a number that the profile does not ask for, or one that is not finite
+
+    >>> from steelyard.experiment.evaluation import evaluate
+    >>> scores = evaluate({"q": {"a": 1, "c": 2}}, {"q": {"a": 0.9, "b": 0.5, "c": 0.1}}, ["mrr", "recall@2"])
+    >>> [(rating.measure, rating.level) for rating in rate(scores, "ratings")]
+    [('mrr', 'excellent'), ('recall@2', 'poor')]
+    """
+    profile = profile if isinstance(profile, Profile) else Profile.read(profile)
+    found = [_rated(each, profile) for each in measured(scores, profile, known=known, latency_ms=latency_ms)]
+    return sorted(found, key=lambda rating: (list(scores.systems).index(rating.system), rating.level is None))
+
+
+def measured(
+    scores: Scores, profile: Profile, *, known: Known | None = None, latency_ms: Latencies | None = None
+) -> Iterator[Measured]:
+    """Every value that the profile has levels for, and NaN for what it asks for and nobody measured."""
+    numbers = _checked(profile, known or {})
+    for i, system in enumerate(scores.systems):
+        for j, measure in enumerate(scores.measures):
+            if (standard := profile.standard_of(measure)) is not None:
+                n = int((~np.isnan(scores.values[i, j])).sum())
+                mean = float(scores.means[i, j])
+                ends = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
+                if ends[0] == ends[1] and n > 1:
+                    ends = _all_alike(mean, n, *measure.definition.range) or ends
+                yield Measured(system, str(measure), standard, mean, *ends, n)
+        for name, standard in profile.unmeasured(scores.measures).items():
+            yield Measured(system, name, standard, math.nan, math.nan, math.nan, 0)
+        for name, standard in profile.standards.items():
+            if standard.given:
+                yield _given(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
+
+
+def _all_alike(value: float, n: int, least: float, most: float) -> tuple[float, float] | None:
+    """Ends of the interval of a mean of n values that are all the least, or all the largest, there is; None of others.
+
+    A bootstrap takes such a mean for certain.  By Clopper and Pearson (1934) a kind of question that was not met among
+    n may make up 1 - ((1 - LEVEL) / 2)**(1 / n) of all.
+    """
+    unseen = (most - least) * (1 - ((1 - LEVEL) / 2) ** (1 / n))
+    if not math.isfinite(unseen) or value not in (least, most):
+        return None
+    return (value - unseen, value) if value == most else (value, value + unseen)
+
+
+def _given(system: str, name: str, standard: Standard, numbers: Known, latencies: Sequence[float]) -> Measured:
+    if name in numbers:
+        return Measured(system, name, standard, numbers[name], numbers[name], numbers[name], 0)
+    if standard.percentile is not None and len(latencies):
+        found = percentile_interval(latencies, standard.percentile)
+        return Measured(system, name, standard, found.value, found.low, found.high, found.n)
+    return Measured(system, name, standard, math.nan, math.nan, math.nan, 0)
+
+
+def _checked(profile: Profile, known: Known) -> Known:
+    given = [name for name, standard in profile.standards.items() if standard.given]
+    for name, number in known.items():
+        if name not in given:
+            what = nearest(name, given) if given else "it asks for no number"
+            raise InputError(f"profile {profile.name} has no levels for a number {name!r}; {what}")
+        if not math.isfinite(number):
+            raise InputError(f"{name} is {number}, expected a finite number")
+    return known
+
+
+def _rated(each: Measured, profile: Profile) -> Rating:
+    standard = each.standard
+    names = (profile.below, *standard.levels)
+    place = n_reached(each.value, standard)
+    level = None if math.isnan(each.value) else names[place]
+    others: list[int] = []
+    if not (math.isnan(each.low) or math.isnan(each.high)):
+        ends = n_reached(each.low, standard), n_reached(each.high, standard)
+        others = [i for i in range(min(ends), max(ends) + 1) if i != place]
+    others.sort(key=lambda i: (abs(i - place), i))
+    return Rating(
+        each.system, each.measure, each.value, each.low, each.high, level, tuple(names[i] for i in others),
+        standard.levels, standard.better, each.n, standard.measure,
+    )  # fmt: skip
+
+
+def n_reached(value: float, standard: Standard) -> int:
+    """How many of the levels a value reaches."""
+    return sum(reaches(value, number, standard.better) for number in standard.levels.values())
+
+
+def reaches(value: float, number: float, better: Better) -> bool:
+    """Whether a value is at a number or on its good side; rounding of the last digits does not count against it.
+
+    >>> reaches(0.1 + 0.7, 0.8, "higher"), reaches(0.7999, 0.8, "higher"), reaches(310.0, 300.0, "lower")
+    (True, False, False)
+    """
+    if math.isnan(value):
+        return False
+    slack = ROUNDING * abs(number)
+    return value >= number - slack if better == "higher" else value <= number + slack

@@ -1,5 +1,0 @@
-"""The report as one HTML file that needs no network: words, charts, and every question."""
-
-from steelyard.report.html.page import render
-
-__all__ = ["render"]

@@ -1,0 +1,82 @@
+"""Texts of reports in the reader's language: catalogues are data, code names keys."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from steelyard.base.errors import InputError
+
+LANGUAGES = ("en", "zh")
+_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What reports say, by key.
+
+    code    "en" or "zh"
+    texts   dotted key -> text with {fields}; a text whose words change with a number n has keys KEY.one and KEY.other
+
+    >>> read_words("en")("count.questions", n=1), read_words("en")("count.questions", n=2)
+    ('1 question', '2 questions')
+    """
+
+    code: str
+    texts: Mapping[str, str] = field(repr=False)
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The text of a key with its fields filled.
+
+        Raises   KeyError for a key or a field that the catalogue lacks: a mistake of ours.
+        """
+        if key not in self.texts and "n" in values:
+            key = f"{key}.{'one' if values['n'] == 1 else 'other'}"
+        return self.texts[key].format_map(values)
+
+    def __contains__(self, key: str) -> bool:
+        """Whether there is a text for a key."""
+        return key in self.texts
+
+    def listed(self, items: list[str], limit: int = 5) -> str:
+        """Some items in a row, and how many there are in all where not all are shown."""
+        shown = self("list.comma").join(items[:limit])
+        return shown if len(items) <= limit else self("list.more", shown=shown, total=len(items))
+
+
+def read_words(code: str | None = None) -> Words:
+    """The texts of a language, or of the one that the locale tells: Chinese where it begins with zh, else English.
+
+    Raises   InputError for a language that there is no catalogue of.
+    """
+    code = _of_locale() if code is None else code
+    if code not in LANGUAGES:
+        raise InputError(f"no report is written in {code!r}; there are {' and '.join(LANGUAGES)}")
+    return _read(code)
+
+
+def _of_locale() -> str:
+    told = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+    return "zh" if told.lower().startswith("zh") else "en"
+
+
+@cache
+def _read(code: str) -> Words:
+    folder = files("steelyard.report") / "catalogues" / code
+    texts: dict[str, str] = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        texts.update(_flat(tomllib.loads(file.read_text(encoding="utf-8"))))
+    return Words(code, texts)
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value

@@ -1,0 +1,271 @@
+"""Gold evidence once more, character by character: sets and loops, no arrays, nothing from steelyard.align.
+
+A chunk is a set of (document, position) pairs, a place of a gold piece is another, and all else follows from the
+definitions.  Measures of ranked ids come from tests.measures.naive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.measures import naive
+
+Character = tuple[str, int]
+Place = frozenset[Character]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What is known of one chunk; start is None where nobody tells its place."""
+
+    id: str
+    doc: str | None = None
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+    pages: tuple[int, ...] = ()
+
+    @property
+    def characters(self) -> Place:
+        if self.doc is None or self.start is None or self.end is None:
+            return frozenset()
+        return frozenset((self.doc, i) for i in range(self.start, self.end))
+
+
+@dataclass(frozen=True)
+class World:
+    """Chunks of the corpus (or only the retrieved ones), documents where they are at hand: name -> (text, pages)."""
+
+    chunks: Mapping[str, Chunk]
+    documents: Mapping[str, tuple[str, tuple[int, ...] | None]] | None
+    complete: bool
+    rule: str
+
+
+def fold(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def occurrences(text: str, quote: str) -> list[tuple[int, int]]:
+    """All places of a quote in a text, lower case and white space folded, one character after the other."""
+    folded: list[tuple[str, int]] = []
+    for i, character in enumerate(text):
+        if not character.isspace():
+            folded.append((character.lower(), i))
+        elif folded and folded[-1][0] != " ":
+            folded.append((" ", i))
+    letters = [letter for letter, _ in folded]
+    wanted = list(fold(quote))
+    starts = [i for i in range(len(letters) - len(wanted) + 1) if letters[i : i + len(wanted)] == wanted]
+    return [(folded[i][1], folded[i + len(wanted) - 1][1] + 1) for i in starts]
+
+
+def stretch(doc: str, start: int, end: int) -> Place:
+    return frozenset((doc, i) for i in range(start, end))
+
+
+def places(piece: Any, world: World) -> list[Place]:
+    """Where a piece stands: several places are alternatives."""
+    if piece.kind == "chunk":
+        chunk = world.chunks.get(piece.chunk_id)
+        return [chunk.characters] if chunk and chunk.characters else []
+    if piece.kind == "span" and (world.documents is None or piece.doc in world.documents):
+        return [stretch(piece.doc, piece.start, piece.end)]
+    if world.documents is None:
+        return []
+    if piece.kind == "text":
+        return [stretch(doc, a, b) for doc, (text, _) in world.documents.items()
+                for a, b in occurrences(text, piece.text)]  # fmt: skip
+    return places_within(piece, *world.documents[piece.doc]) if piece.doc in world.documents else []
+
+
+def places_within(piece: Any, text: str, pages: tuple[int, ...] | None) -> list[Place]:
+    """The same for a quote, pages or a whole document, in the text of the document."""
+    if piece.kind == "quote":
+        found = [stretch(piece.doc, a, b) for a, b in occurrences(text, piece.text)]
+        return found if piece.occurrence is None else [found[piece.occurrence - 1]]
+    if piece.kind == "document":
+        return [stretch(piece.doc, 0, len(text))]
+    assert pages is not None
+    ends = [*pages[1:], len(text)]
+    whole = [stretch(piece.doc, pages[page - 1], ends[page - 1]) for page in piece.pages]
+    return [frozenset().union(*whole)]
+
+
+def holds(chunk: Chunk, piece: Any, world: World) -> bool:
+    """Whether one chunk alone is enough for a piece."""
+    if piece.kind == "chunk":
+        return bool(chunk.id == piece.chunk_id)
+    if piece.kind == "document":
+        return bool(chunk.doc == piece.doc)
+    if piece.kind == "pages" and chunk.doc == piece.doc and set(chunk.pages) & set(piece.pages):
+        return True
+    if piece.kind == "text" or (piece.kind == "quote" and world.documents is None):
+        same_doc: bool = piece.kind == "text" or chunk.doc in (None, piece.doc)
+        return same_doc and chunk.text is not None and match(fold(piece.text), fold(chunk.text))
+    least = {"any": 0.0, "contains": 1.0}.get(world.rule) if piece.kind != "pages" else 0.0
+    if least is None:
+        least = float(world.rule.removeprefix("share>="))
+    shown = [(len(place & chunk.characters), len(place)) for place in places(piece, world)]
+    return any(n > 0 and n >= least * whole for n, whole in shown)
+
+
+def match(gold: str, chunk: str) -> bool:
+    """Either holds the other, and the chunk says something."""
+    return any(character.isalnum() for character in chunk) and (gold in chunk or chunk in gold)
+
+
+@dataclass
+class Weighed:
+    """One question against one ranking."""
+
+    question: Any
+    ranked: Sequence[str]
+    world: World
+
+    def __post_init__(self) -> None:
+        pieces = self.question.evidence or self.question.id_pieces
+        self.groups: list[list[Any]] = []
+        named: dict[str, list[Any]] = {}
+        for piece in pieces:
+            if piece.group is None or piece.group not in named:
+                self.groups.append([piece])
+                if piece.group is not None:
+                    named[piece.group] = self.groups[-1]
+            else:
+                named[piece.group].append(piece)
+        self.gains: dict[str, float] = {}
+        self.item_rank: dict[str, int] = {}
+        self.item_gain: dict[str, float] = {}
+        # Of an unknown corpus a question knows the chunks that it retrieved itself.
+        chunks = [chunk for chunk in self.world.chunks.values() if self.world.complete or chunk.id in self.ranked]
+        for number, group in enumerate(self.groups):
+            held = [chunk.id for chunk in chunks if any(holds(chunk, piece, self.world) for piece in group)]
+            for piece in group:
+                ids = [chunk.id for chunk in chunks if holds(chunk, piece, self.world)]
+                for id in ids + [piece.chunk_id] * (piece.kind == "chunk"):
+                    self.gains[id] = max(self.gains.get(id, -math.inf), piece.gain)
+            if not held and not self.world.complete and not any(piece.kind == "chunk" for piece in group):
+                self.gains[f"stand-in {number}"] = max(piece.gain for piece in group)
+            item = f"item {number}"
+            self.item_gain[item] = max(piece.gain for piece in group)
+            ranks = [rank for rank, id in enumerate(self.ranked, 1) if id in held]
+            if ranks:
+                self.item_rank[item] = ranks[0]
+
+    @property
+    def recall_counts_pieces(self) -> bool:
+        return not self.world.complete or any(p.kind == "text" for group in self.groups for p in group)
+
+    @property
+    def unwinnable(self) -> bool:
+        """Whether there is gold, and all of it in no chunk of the corpus."""
+        pieces = [piece for group in self.groups for piece in group if piece.gain > 0]
+        held = any(holds(chunk, piece, self.world) for piece in pieces for chunk in self.world.chunks.values())
+        return self.world.complete and bool(pieces) and not held
+
+    def found(self, k: int | None, min_gain: float) -> tuple[int, int]:
+        """Items that recall counts: found among the first k, and all."""
+        if self.recall_counts_pieces:
+            return self.pieces_found(k, min_gain)
+        n = naive.n_found(self.ranked, self.gains, k=k, min_gain=min_gain)
+        return n, len(naive.relevant(self.gains, min_gain))
+
+    def pieces_found(self, k: int | None, min_gain: float) -> tuple[int, int]:
+        items = [item for item, gain in self.item_gain.items() if gain >= min_gain]
+        return sum(self.item_rank.get(item, math.inf) <= (k or 10**9) for item in items), len(items)
+
+    # Measures
+
+    def value(self, name: str, k: Any, min_gain: float = 1.0) -> float:
+        own = getattr(self, name, None)
+        if own is not None:
+            return float(own(k, min_gain))
+        options: dict[str, Any] = {} if name == "ndcg" else {"min_gain": min_gain}
+        return naive.evaluate(name, self.ranked, self.gains, k=k, **options)
+
+    def recall(self, k: int | None, min_gain: float) -> float:
+        found, n = self.found(k, min_gain)
+        return found / n if n else 0.0
+
+    def f1(self, k: int | None, min_gain: float) -> float:
+        p, r = self.value("precision", k, min_gain), self.recall(k, min_gain)
+        return 2 / (1 / p + 1 / r) if p and r else 0.0
+
+    def recall_cap(self, k: int | None, min_gain: float) -> float:
+        found, n = self.found(k, min_gain)
+        most = min(len(self.ranked) if k is None else k, n)
+        return min(found / most, 1.0) if most else 0.0
+
+    def evidence_recall(self, k: int | None, min_gain: float) -> float:
+        found, n = self.pieces_found(k, min_gain)
+        return found / n if n else 0.0
+
+    def shown(self, k: int | None) -> Place:
+        chunks = [self.world.chunks[id] for id in self.ranked[:k]]
+        return frozenset().union(*(chunk.characters for chunk in chunks))
+
+    def gold(self) -> tuple[Place, int] | None:
+        """Gold characters, and how many more there are somewhere; None where nobody knows."""
+        if any(not self.world.chunks[id].characters for id in self.ranked):
+            return None
+        chosen: list[Place] = []
+        elsewhere = 0
+        for group in self.groups:
+            positive = [piece for piece in group if piece.gain > 0]
+            where = [place for piece in positive for place in self.places(piece)]
+            sizes = [piece.end - piece.start if piece.kind == "span" else
+                     len(piece.text) if piece.kind in ("quote", "text") else None
+                     for piece in positive if not self.places(piece)]  # fmt: skip
+            if None in sizes:
+                return None
+            if where:
+                chosen.append(max(where, key=self.precedence))
+            elif sizes:
+                elsewhere += sizes[0] or 0
+        return frozenset().union(*chosen), elsewhere
+
+    def places(self, piece: Any) -> list[Place]:
+        """Where a piece stands, as this question can know: of an unknown corpus it knows only what it retrieved."""
+        if piece.kind == "chunk" and not self.world.complete and piece.chunk_id not in self.ranked:
+            return []
+        return places(piece, self.world)
+
+    def precedence(self, place: Place) -> tuple[int, float]:
+        """Of several places the one that is shown first counts, then the one of which that chunk shows most."""
+        for rank, id in enumerate(self.ranked, 1):
+            if n := len(place & self.world.chunks[id].characters):
+                return -rank, n / len(place)
+        return -(10**9), 0.0
+
+    def span_recall(self, k: int | None, min_gain: float) -> float:
+        gold = self.gold()
+        if gold is None:
+            return math.nan
+        n = len(gold[0]) + gold[1]
+        return len(gold[0] & self.shown(k)) / n if n else 0.0
+
+    def span_precision(self, k: int | None, min_gain: float) -> float:
+        gold, shown = self.gold(), self.shown(k)
+        if gold is None:
+            return math.nan
+        return len(gold[0] & shown) / len(shown) if shown else 0.0
+
+    def span_iou(self, k: int | None, min_gain: float) -> float:
+        gold, shown = self.gold(), self.shown(k)
+        if gold is None:
+            return math.nan
+        n = len(gold[0] | shown) + gold[1]
+        return len(gold[0] & shown) / n if n else 0.0
+
+
+def ranking(line: Mapping[str, Any]) -> list[str]:
+    """Ids of a result line, best first."""
+    items = line.get("retrieved") or []
+    ids = [item if isinstance(item, str) else item["id"] for item in items]
+    if items and isinstance(items[0], dict) and items[0].get("score") is not None:
+        return naive.canonical({item["id"]: item["score"] for item in items})
+    return ids

@@ -1,0 +1,504 @@
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.comparison.comparison import TESTS, Compared
+from steelyard.experiment.scores import Scores
+from steelyard.stats.agreement import rank_biased_overlap, tau_ap
+from steelyard.stats.effects import relative_change, standardised
+from steelyard.stats.equivalence import non_inferiority, tost
+from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
+from steelyard.stats.power import min_detectable_difference, questions_needed
+from steelyard.stats.several import correct, groups, sign_flip_pairs, tukey
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
+
+NOTHING = ("low", "high", "p", "adjusted", "detectable")
+
+
+def scores_of(values: npt.ArrayLike, *, systems: Sequence[str] | None = None, measures: str = "map mrr p@1") -> Scores:
+    """Scores with these values, (s, q) of one measure or (s, m, q) of several; NaN where a question is left out."""
+    array = np.asarray(values, dtype=float)
+    array = array[:, None] if array.ndim == 2 else array
+    s, m, q = array.shape
+    no = np.zeros((s, q), dtype=bool)
+    return Scores(
+        systems=systems or list("abcdefghij"[:s]), query_ids=[f"q{i}" for i in range(q)],
+        measures=[sy.parse(name) for name in measures.split()[:m]], values=array, missing=no,
+        no_relevant=np.zeros(array.shape, dtype=bool), failed=no, unwinnable=no, judged=np.ones(array.shape),
+        unjudged_queries=np.zeros(s, dtype=np.int64), gold=[None] * s, seed=0, recipe_parts={"steelyard": "x"},
+    )  # fmt: skip
+
+
+def drawn(s: int, q: int = 30, *, m: int = 1, seed: int = 1) -> npt.NDArray[np.float64]:
+    """Values of systems that are each a little better than the one before."""
+    rng = np.random.default_rng(seed)
+    return rng.random((1, m, q)) * 0.6 + rng.random((s, m, q)) * 0.3 + np.arange(s)[:, None, None] * 0.03
+
+
+def by_name(found: sy.Comparison, measure: str = "map") -> dict[str, Compared]:
+    return {row.system: row for row in found.rows[measure]}
+
+
+def test_paired_t_is_scipys() -> None:
+    values = drawn(2)[:, 0]
+    row = by_name(sy.compare(scores_of(values)))["b"]
+    want = scipy_stats.ttest_rel(values[1], values[0])
+    interval = want.confidence_interval(0.95)
+    assert row.p == row.adjusted == pytest.approx(want.pvalue, rel=1e-9)
+    assert (row.low, row.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert row.mean == pytest.approx(values[1].mean())
+    assert row.difference == pytest.approx(values[1].mean() - values[0].mean())
+
+
+@pytest.mark.parametrize(
+    ("test", "p"), [("randomization", lambda d: sign_flip(d, seed=5).p), ("wilcoxon", lambda d: wilcoxon(d).p),
+                    ("sign", lambda d: sign_test(d).p)]
+)  # fmt: skip
+def test_each_test_is_the_one_of_its_name(test: str, p) -> None:
+    values = drawn(2, 20)[:, 0]
+    d = values[1] - values[0]
+    row = by_name(sy.compare(scores_of(values), test=test, seed=5))["b"]
+    assert row.p == pytest.approx(p(d), rel=1e-12)
+    interval = mean_intervals(d[:, None], seed=5, method="bca")
+    assert (row.low, row.high) == pytest.approx((interval.low[0], interval.high[0]), rel=1e-12)
+
+
+def test_effect_counts_and_detectable_are_of_the_differences() -> None:
+    values = drawn(3)[:, 0]
+    values[2, :4] = values[0, :4]
+    d = values[2] - values[0]
+    row = by_name(sy.compare(scores_of(values)))["c"]
+    assert row.effect == pytest.approx(standardised(d).hedges_g)
+    assert (row.counts.n_wins, row.counts.n_ties, row.counts.n_losses) == ((d > 0).sum(), 4, (d < 0).sum())
+    assert row.detectable == pytest.approx(min_detectable_difference(d, n_comparisons=2))
+    plain = by_name(sy.compare(scores_of(values), correction="none"))["c"]
+    assert plain.detectable == pytest.approx(min_detectable_difference(d))
+    assert plain.adjusted == plain.p == row.p < row.adjusted
+
+
+@pytest.mark.parametrize("method", ["holm", "bonferroni", "bh", "none"])
+def test_the_family_is_all_systems_by_all_measures(method: str) -> None:
+    found = sy.compare(scores_of(drawn(3, m=3)), correction=method)
+    rows = [by_name(found, measure)[name] for measure in ("map", "mrr", "precision@1") for name in "bc"]
+    plain = [row.p for row in rows]
+    assert [row.adjusted for row in rows] == correct(plain, method=method, family="").adjusted.tolist()
+    assert found.family == "6 comparisons: 2 with the baseline by each of 3 measures"
+    assert found.correction == method
+
+
+def test_the_family_in_words() -> None:
+    assert sy.compare(scores_of(drawn(2))).family == "1 comparison with the baseline"
+    assert sy.compare(scores_of(drawn(3))).family == "2 comparisons with the baseline"
+    assert sy.compare(scores_of(drawn(3, m=2)), test="tukey").family == (
+        "all 3 pairs of 3 systems, for each measure by itself"
+    )
+    assert sy.compare(scores_of(drawn(2)), test="tukey").family == "the one pair"
+
+
+def test_tukey_of_four_systems_and_more_where_no_baseline_is_named() -> None:
+    assert sy.compare(scores_of(drawn(3))).test == "t"
+    assert sy.compare(scores_of(drawn(4)), baseline="a").test == "t"
+    assert sy.compare(scores_of(drawn(4)), test="sign").test == "sign"
+    found = sy.compare(scores_of(drawn(4)))
+    assert (found.test, found.correction, found.baseline) == ("tukey", "tukey", "a")
+
+
+def test_tukey_and_groups_are_those_of_the_statistics() -> None:
+    values = drawn(5, 40, m=2)
+    found = sy.compare(scores_of(values), seed=3)
+    for j, measure in enumerate(("map", "mrr")):
+        pairs = tukey(values[:, j], seed=3)
+        want = dict(zip(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True), pairs.p.tolist(), strict=True))
+        rows = by_name(found, measure)
+        assert [rows["bcde"[i - 1]].p for i in range(1, 5)] == [want[0, i] for i in range(1, 5)]
+        assert rows["c"].adjusted == rows["c"].p
+        listed = groups(values[:, j].mean(axis=1), pairs)
+        assert found.groups[measure] == [["abcde"[i] for i in group] for group in listed]
+        assert len(listed) > 1
+    d = values[1, 1] - values[0, 1]
+    error = d.std(ddof=1) / np.sqrt(40)
+    assert rows["b"].detectable == pytest.approx(pairs.critical + scipy_stats.t.ppf(0.8, 39) * error)
+
+
+def test_what_tukey_can_show_it_mostly_shows() -> None:
+    rng, shown = np.random.default_rng(5), 0
+    base = rng.normal(0.5, 0.1, (4, 40))
+    detectable = by_name(sy.compare(scores_of(base), test="tukey"))["b"].detectable
+    for _ in range(40):
+        values = rng.normal(0.5, 0.1, (4, 40))
+        values[1] += detectable
+        shown += by_name(sy.compare(scores_of(values), test="tukey"))["b"].verdict == "better"
+    # A difference widens the shuffles that it is held against, so that it is shown a little more seldom than said.
+    assert 18 <= shown <= 38
+
+
+def test_many_questions_are_tested_at_the_limit_of_tukey() -> None:
+    values = np.random.default_rng(3).normal(0.5, 0.2, (4, 1500))
+    values[2] += 0.02
+    found, drawn_p = by_name(sy.compare(scores_of(values), test="tukey")), tukey(values, seed=1).p
+    assert [found[name].p for name in "bcd"] == pytest.approx(drawn_p[:3], abs=0.02)
+    sparse = np.repeat(values[:1], 4, axis=0)
+    sparse[2, :30] += 0.5
+    few = by_name(sy.compare(scores_of(sparse), test="tukey"))
+    assert few["b"].p == few["d"].p == 1
+    assert few["c"].verdict == "better"
+
+
+def test_tukey_with_a_baseline_in_the_middle() -> None:
+    values = drawn(4, 25)[:, 0]
+    found = by_name(sy.compare(scores_of(values), test="tukey", baseline="c"))
+    pairs = tukey(values, seed=0)
+    want = {(i, j): p for i, j, p in zip(pairs.first.tolist(), pairs.second.tolist(), pairs.p.tolist(), strict=True)}
+    assert [found[name].p for name in "abd"] == [want[0, 2], want[1, 2], want[2, 3]]
+    assert found["a"].difference == pytest.approx(values[0].mean() - values[2].mean())
+
+
+def test_no_pair_of_near_copies_is_surer_than_by_a_test_of_its_own() -> None:
+    rng = np.random.default_rng(5)
+    base = rng.random(40)
+    copies = [np.where(rng.random(40) < 0.05, rng.random(40), base) for _ in range(8)]
+    other = base + np.where(rng.random(40) < 0.2, 0.4, 0.0)
+    values = np.array([base, *copies, other])
+    plain, own = tukey(values, seed=0), sign_flip_pairs(values, seed=0, correction="none")
+    assert (plain.p < own.p).any()  # what the guard is for
+    found = by_name(sy.compare(scores_of(values)))
+    assert found["j"].p == max(plain.p[8], own.p[8])
+    assert (plain.first[8], plain.second[8]) == (0, 9)
+
+
+def test_no_groups_where_systems_were_only_compared_with_the_baseline() -> None:
+    assert sy.compare(scores_of(drawn(5)), baseline="a").groups == {}
+
+
+def test_rows_are_ordered_by_mean_and_equal_means_as_given() -> None:
+    values = np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.3], [0.9, 0.8, 0.9], [0.3, 0.2, 0.1]])
+    assert [row.system for row in sy.compare(scores_of(values), test="t").rows["map"]] == ["c", "a", "b", "d"]
+
+
+def test_baseline_row() -> None:
+    for name in (None, "a", "b"):
+        found = sy.compare(scores_of(drawn(3)), baseline=name)
+        baseline = by_name(found)[name or "a"]
+        assert found.baseline == baseline.system == (name or "a")
+        assert baseline.verdict == "baseline"
+        assert baseline.difference == 0
+        assert all(math.isnan(getattr(baseline, field)) for field in NOTHING)
+        assert [row.verdict for row in found.rows["map"]].count("baseline") == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([*TESTS, "tukey"]), st.integers(2, 25))
+def test_swapping_the_baseline_turns_the_signs_alone(seed: int, test: str, q: int) -> None:
+    scores = scores_of(np.random.default_rng(seed).integers(0, 5, (2, q)) / 4)
+    one = by_name(sy.compare(scores, baseline="a", test=test))["b"]
+    two = by_name(sy.compare(scores, baseline="b", test=test))["a"]
+    assert two.p == pytest.approx(one.p, rel=1e-9, nan_ok=True)
+    assert two.difference == -one.difference
+    assert two.effect == pytest.approx(-one.effect, nan_ok=True)
+    assert (two.counts.n_wins, two.counts.n_losses) == (one.counts.n_losses, one.counts.n_wins)
+    turned = {"better": "worse", "worse": "better"}
+    assert two.verdict == turned.get(one.verdict, one.verdict)
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_equal_systems_give_p_1(test: str) -> None:
+    values = drawn(1, 12)[0]
+    row = by_name(sy.compare(scores_of(np.concatenate([values, values])), test=test))["b"]
+    assert (row.p, row.adjusted, row.difference, row.low, row.high) == (1, 1, 0, 0, 0)
+    assert np.isnan(row.detectable) if test in ("sign", "wilcoxon") else row.detectable == 0
+    assert row.counts.n_ties == 12
+    assert row.verdict == "no difference shown"
+
+
+VERDICTS = [
+    # differences of the questions, margin, verdict, not worse
+    ([0.2, 0.3, 0.1, 0.2, 0.25, 0.2], None, "better", None),
+    ([0.2, 0.3, 0.1, 0.2, 0.25, 0.2], 0.01, "better", True),
+    ([-0.2, -0.3, -0.1, -0.2, -0.25, -0.2], None, "worse", None),
+    ([-0.2, -0.3, -0.1, -0.2, -0.25, -0.2], 0.05, "worse", False),
+    ([-0.02, -0.03, -0.01, -0.02, -0.025, -0.02], 0.05, "worse", True),
+    ([0.2, -0.3, 0.1, -0.2, 0.25, 0.0], None, "no difference shown", None),
+    ([0.2, -0.3, 0.1, -0.2, 0.25, 0.0], 0.05, "no difference shown", False),
+    ([0.01, -0.02, 0.01, -0.01, 0.02, 0.0], 0.05, "not worse", True),
+    ([0.0, 0.0, 0.0], 0.05, "no difference shown", None),
+    ([0.25, 0.25, 0.25], None, "no test", None),
+    ([0.25], None, "no test", None),
+    ([0.25], 0.05, "no test", None),
+]
+
+
+@pytest.mark.parametrize(("d", "margin", "verdict", "not_worse"), VERDICTS)
+def test_verdicts(d: list[float], margin: float | None, verdict: str, not_worse: bool | None) -> None:
+    base = np.full(len(d), 0.5)
+    row = by_name(sy.compare(scores_of([base, base + d]), margin=margin))["b"]
+    assert (row.verdict, row.not_worse) == (verdict, not_worse)
+    if margin is not None and np.ptp(d) > 0:
+        assert row.not_worse == non_inferiority(base + d - base, margin=margin).not_worse
+    assert (row.reason is None) == (verdict != "no test")
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_one_question_is_no_test(test: str) -> None:
+    found = sy.compare(scores_of([[0.5], [0.75]]), test=test)
+    row = by_name(found)["b"]
+    assert row.verdict == "no test"
+    assert row.reason is not None
+    assert all(math.isnan(getattr(row, field)) for field in NOTHING)
+    assert (row.difference, found.groups) == (0.25, {})
+
+
+def test_no_test_is_no_member_of_the_family() -> None:
+    flat = np.stack([np.full(20, 0.25), np.full(20, 0.5), drawn(1, 20)[0, 0]])
+    rows = by_name(sy.compare(scores_of(flat)))
+    assert rows["b"].verdict == "no test"
+    assert rows["c"].adjusted == rows["c"].p
+
+
+def test_ranks_and_signs_may_contradict_the_mean() -> None:
+    d = np.array([0.01] * 18 + [-0.4, -0.4])
+    scores = scores_of([np.full(20, 0.5), 0.5 + d])
+    for test in ("sign", "wilcoxon"):
+        row = by_name(sy.compare(scores, test=test))["b"]
+        assert row.difference < 0
+        assert row.adjusted <= 0.05
+        assert row.verdict == "better"
+    assert by_name(sy.compare(scores))["b"].verdict == "no difference shown"
+
+
+def test_alpha_moves_verdict_interval_and_detectable() -> None:
+    values = drawn(2, 12, seed=2)[:, 0]
+    p = by_name(sy.compare(scores_of(values)))["b"].p
+    loose, tight = (by_name(sy.compare(scores_of(values), alpha=alpha))["b"] for alpha in (p * 1.01, p * 0.99))
+    assert loose.verdict != "no difference shown"
+    assert tight.verdict == "no difference shown"
+    assert tight.low < loose.low < loose.high < tight.high
+    assert tight.detectable > loose.detectable
+
+
+def test_same_seed_same_bits_and_another_seed_other_signs() -> None:
+    scores = scores_of(drawn(2, 40, seed=4))
+    p = [by_name(sy.compare(scores, test="randomization", seed=seed))["b"].p for seed in (1, 1, 2)]
+    assert p[0] == p[1] != p[2]
+
+
+def test_a_question_that_one_system_lacks_is_left_out_for_all() -> None:
+    values = drawn(3, 12, m=2)
+    holed = values.copy()
+    holed[1, 0, 3] = holed[2, 0, 5] = holed[2, 1, 5] = np.nan
+    found = sy.compare(scores_of(holed), test="t")
+    assert found.n == {"map": 10, "mrr": 11}
+    assert found.left_out == {"map": 2, "mrr": 1}
+    kept = np.delete(values[:, 0], [3, 5], axis=1)
+    want = by_name(sy.compare(scores_of(kept), correction="none"))
+    got = by_name(found)
+    for name in "abc":
+        assert got[name].mean == pytest.approx(want[name].mean)
+        assert got[name].p == pytest.approx(want[name].p, nan_ok=True)
+    assert sum(dataclasses.astuple(got["b"].counts)) == 10
+
+
+def test_what_evaluate_skips_is_left_out() -> None:
+    truth = {f"q{i}": {"d": 1} for i in range(6)}
+    full = {query: ["x", "d"] for query in truth}
+    part = {query: ["d"] for query in list(truth)[:4]}
+    skipped = sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr", missing="skip"))
+    assert (skipped.n["mrr"], skipped.left_out["mrr"]) == (4, 2)
+    counted = sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr"))
+    assert (counted.n["mrr"], counted.left_out["mrr"]) == (6, 0)
+    assert counted.recipe["missing"] == "zero"
+
+
+def test_strict_refuses_holes() -> None:
+    holed = drawn(2, 12)[:, 0]
+    holed[1, [3, 5]] = np.nan
+    with pytest.raises(sy.InputError, match="map: 2 of 12 questions lack a value for some system, first 'q3'"):
+        sy.compare(scores_of(holed), strict=True)
+    assert sy.compare(scores_of(drawn(2)), strict=True).left_out == {"map": 0}
+
+
+def test_no_common_question() -> None:
+    with pytest.raises(sy.InputError, match="map: no question has a value for every system"):
+        sy.compare(scores_of([[0.5, np.nan], [np.nan, 0.5]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"baseline": "z"}, "no system is called 'z'; there are a, b"),
+        ({"baseline": ""}, "no system is called ''"),
+        ({"test": "anova"}, "'anova'; there are t, randomization, wilcoxon, sign and tukey"),
+        ({"correction": "tukey"}, "'tukey': there are holm, bonferroni, bh, none"),
+        ({"correction": "fdr"}, "'fdr': there are holm, bonferroni, bh, none"),
+        ({"test": "tukey", "correction": "holm"}, "'holm': Tukey's p are family-wise already"),
+        ({"margin": 0}, "a margin is a number above 0, not 0"),
+        ({"margin": -0.01}, "above 0, not -0.01"),
+        ({"margin": math.nan}, "above 0, not nan"),
+        ({"margin": math.inf}, "above 0, not inf"),
+        ({"alpha": 0}, "alpha lies between 0 and 1, not 0"),
+        ({"alpha": 1.0}, "alpha lies between 0 and 1, not 1.0"),
+        ({"alpha": math.nan}, "alpha lies between 0 and 1, not nan"),
+    ],
+)
+def test_bad_options(options: dict[str, object], complaint: str) -> None:
+    with pytest.raises(sy.InputError, match=complaint):
+        sy.compare(scores_of(drawn(2)), **options)
+
+
+def test_one_system() -> None:
+    with pytest.raises(sy.InputError, match="needs two systems at least, and a is the only one"):
+        sy.compare(scores_of(drawn(1)))
+
+
+def test_correction_is_refused_where_tukey_is_the_default() -> None:
+    with pytest.raises(sy.InputError, match="family-wise already"):
+        sy.compare(scores_of(drawn(4)), correction="holm")
+
+
+def test_geometric_means_are_refused() -> None:
+    with pytest.raises(sy.InputError, match="gm_map is a geometric mean"):
+        sy.compare(scores_of(drawn(2), measures="gm_map"))
+
+
+def test_scores_are_not_changed() -> None:
+    values = drawn(4, m=2)
+    scores = scores_of(values.copy())
+    sy.compare(scores, margin=0.01)
+    assert (scores.values == values).all()
+
+
+def test_the_relative_change_is_fiellers() -> None:
+    values = drawn(2)[:, 0]
+    row = by_name(sy.compare(scores_of(values), alpha=0.1))["b"]
+    assert row.relative == relative_change(values[0], values[1], level=0.9)
+    assert by_name(sy.compare(scores_of(values)))["a"].relative is None
+
+
+def test_questions_needed_where_no_difference_is_shown() -> None:
+    found = sy.compare(scores_of(drawn(3)))
+    for row in found.rows["map"]:
+        if row.verdict == "no difference shown":
+            assert row.needed == questions_needed(row.effect, n_comparisons=2)
+        else:
+            assert row.needed is None
+    assert {row.verdict for row in found.rows["map"]} == {"baseline", "no difference shown"}
+    same = drawn(1)[0]
+    assert by_name(sy.compare(scores_of(np.concatenate([same, same]))))["b"].needed is None
+
+
+def test_more_than_a_measure_can_differ_is_not_detectable() -> None:
+    row = by_name(sy.compare(scores_of([[0.0, 0.5], [1.0, 0.0]])))["b"]
+    assert row.detectable == math.inf
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none", "tukey"])
+def test_tests_against_the_margin_are_corrected_over_the_family(correction: str) -> None:
+    values = drawn(4, 40, m=2, seed=3) * 0.2 + 0.4
+    options = {"test": "tukey"} if correction == "tukey" else {"test": "t", "correction": correction}
+    found = sy.compare(scores_of(values), margin=0.02, **options)
+    pairs = [(i, j) for j in range(2) for i in range(1, 4)]
+    method = "holm" if correction == "tukey" else correction
+    worse, other = (
+        correct([test(values[i, j] - values[0, j], margin=0.02).p for i, j in pairs], method=method, family="").adjusted
+        for test in (non_inferiority, tost)
+    )
+    rows = [by_name(found, measure)[name] for measure in ("map", "mrr") for name in "bcd"]
+    assert [row.not_worse for row in rows] == (worse < 0.05).tolist()
+    assert [row.equivalent for row in rows] == (other < 0.05).tolist()
+    assert all(row.not_worse for row in rows if row.equivalent)
+    assert any(row.equivalent for row in rows)
+    assert not all(row.equivalent for row in rows)
+
+
+def test_systems_that_never_differ_prove_nothing_of_other_questions() -> None:
+    same = drawn(1)[0]
+    row = by_name(sy.compare(scores_of(np.concatenate([same, same])), margin=0.01))["b"]
+    assert (row.verdict, row.not_worse, row.equivalent) == ("no difference shown", None, None)
+
+
+def test_agreement_is_of_the_leaderboards() -> None:
+    values = drawn(5, m=3)
+    found = sy.compare(scores_of(values), test="t")
+    means = values.mean(axis=2)
+    boards = [list(np.argsort(-means[:, j], kind="stable")) for j in range(3)]
+    assert [(each.first, each.other) for each in found.agreement] == [("map", "mrr"), ("map", "precision@1")]
+    for j, each in enumerate(found.agreement, 1):
+        assert each.kendall == pytest.approx(scipy_stats.kendalltau(means[:, 0], means[:, j]).statistic)
+        assert each.tau_ap == tau_ap(means[:, 0], means[:, j])
+        assert each.rbo_p == pytest.approx(0.6)
+        assert each.rbo == rank_biased_overlap(boards[0], boards[j], p=0.6).extrapolated
+    assert sy.compare(scores_of(drawn(2, m=3))).agreement == []
+    assert sy.compare(scores_of(drawn(5))).agreement == []
+
+
+PARTS = {"x": np.arange(30) < 20, "y": np.arange(30) >= 10, "alone": np.arange(30) == 3}
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_a_segment_is_a_comparison_of_its_own(test: str) -> None:
+    values = drawn(4, m=2)
+    whole = sy.compare(scores_of(values), test=test)
+    found = sy.compare(scores_of(values), test=test, segments=PARTS)
+    for measure in ("map", "mrr"):
+        assert repr(found.rows[measure]) == repr(whole.rows[measure])
+    assert found.groups == whole.groups
+    assert list(found.segments) == ["x", "y", "alone"]
+    each = "t" if test == "tukey" else test
+    plain = [row.p for part in found.segments.values() for m in ("map", "mrr") for row in part.rows[m]]
+    raised = [row.adjusted for part in found.segments.values() for m in ("map", "mrr") for row in part.rows[m]]
+    np.testing.assert_allclose(raised, correct(plain, method="bh", family="").adjusted, rtol=1e-12)
+    for name, part in found.segments.items():
+        own = sy.compare(scores_of(values[:, :, PARTS[name]]), test=each, correction="none")
+        assert (part.test, part.correction, part.groups) == (each, "bh", {})
+        assert part.n == {"map": PARTS[name].sum(), "mrr": PARTS[name].sum()}
+        assert part.family == "18 comparisons: 3 with the baseline by each of 2 measures in each of 3 segments"
+        for measure in ("map", "mrr"):
+            want = by_name(own, measure)
+            for system, row in by_name(part, measure).items():
+                assert (row.mean, row.difference) == (want[system].mean, want[system].difference)
+                assert row.p == pytest.approx(want[system].p, nan_ok=True)
+    assert {row.verdict for row in found.segments["alone"].rows["map"]} == {"baseline", "no test"}
+    assert {row.reason for row in found.segments["alone"].rows["map"]} == {None, "few questions"}
+
+
+def test_the_correction_of_segments_can_be_chosen() -> None:
+    found = sy.compare(scores_of(drawn(2)), segments=PARTS, segment_correction="holm")
+    rows = [by_name(part)["b"] for part in found.segments.values()]
+    np.testing.assert_allclose(
+        [row.adjusted for row in rows], correct([row.p for row in rows], method="holm", family="").adjusted
+    )
+    assert found.segments["x"].correction == "holm"
+    with pytest.raises(sy.InputError, match="'fdr' of segments: there are holm"):
+        sy.compare(scores_of(drawn(2)), segments=PARTS, segment_correction="fdr")
+
+
+def test_a_segment_whose_questions_some_system_lacks() -> None:
+    values = drawn(2)
+    values[1, 0, 3] = np.nan
+    found = sy.compare(scores_of(values), segments=PARTS)
+    assert (found.segments["alone"].n, found.segments["alone"].left_out) == ({"map": 0}, {"map": 1})
+    row = by_name(found.segments["alone"])["b"]
+    assert (row.verdict, row.reason) == ("no test", "few questions")
+    assert math.isnan(row.mean)
+    assert found.segments["x"].left_out == {"map": 1}
+
+
+def test_a_segment_of_another_length() -> None:
+    with pytest.raises(sy.InputError, match=r"segment 'x' has shape \(3,\), expected \(30,\)"):
+        sy.compare(scores_of(drawn(2)), segments={"x": np.ones(3, bool)})
+
+
+def test_the_nearest_name_of_an_unknown_baseline() -> None:
+    systems = [f"bm25-{i:02d}" for i in range(12)]
+    with pytest.raises(sy.InputError, match=r"'bm25-3'; did you mean bm25-03\?"):
+        sy.compare(scores_of(drawn(12), systems=systems), baseline="bm25-3")
+    with pytest.raises(sy.InputError, match=r"'x'; there are bm25-00, .*bm25-09, \.\.\. \(12 in all\)"):
+        sy.compare(scores_of(drawn(12), systems=systems), baseline="x")

@@ -1,0 +1,168 @@
+import gzip
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.align.evidence import GoldMapping
+from steelyard.base.errors import InputError
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.report.formats import FORMATS
+
+ARRAYS = ("values", "missing", "no_relevant", "failed", "unwinnable", "judged", "unjudged_queries")
+SPECS = ["ndcg@10", "map", "mrr@10", "recall(min_gain=2)@5", "gm_map", "n_relevant"]
+ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+numbers = st.floats(1e-9, 1e9) | st.just(math.nan) | st.sampled_from([0.0, -0.0, 1.0, 0.1 + 0.2, -2.5])
+
+
+@st.composite
+def reports(draw, query_ids: list[str]) -> GoldMapping | None:
+    if draw(st.booleans()):
+        return None
+    lost = draw(st.lists(st.sampled_from(query_ids), unique=True))
+    return GoldMapping(
+        draw(st.sampled_from(["any", "share>=0.5"])), draw(st.sampled_from([(), ("lower", "nfkc")])), {"span": 3},
+        draw(st.booleans()), draw(st.booleans()), tuple((query, "a piece", "why") for query in lost), tuple(lost),
+    )  # fmt: skip
+
+
+@st.composite
+def all_scores(draw) -> Scores:
+    systems = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
+    query_ids = draw(st.lists(ids, min_size=1, max_size=6, unique=True))
+    measures = [sy.parse(spec) for spec in draw(st.lists(st.sampled_from(SPECS), min_size=1, max_size=4, unique=True))]
+    s, m, q = len(systems), len(measures), len(query_ids)
+
+    def array(elements: st.SearchStrategy[Any], *shape: int, dtype: Any) -> Any:
+        flat = draw(st.lists(elements, min_size=math.prod(shape), max_size=math.prod(shape)))
+        return np.array(flat, dtype=dtype).reshape(shape)
+
+    return Scores(
+        systems=systems, query_ids=query_ids, measures=measures, values=array(numbers, s, m, q, dtype=float),
+        missing=array(st.booleans(), s, q, dtype=bool), no_relevant=array(st.booleans(), s, m, q, dtype=bool),
+        failed=array(st.booleans(), s, q, dtype=bool), unwinnable=array(st.booleans(), s, q, dtype=bool),
+        judged=array(st.sampled_from([0.0, 0.5, 1.0, math.nan]), s, m, q, dtype=float),
+        unjudged_queries=array(st.integers(0, 9), s, dtype=np.int64),
+        gold=[draw(reports(query_ids)) for _ in systems], seed=draw(st.integers(0, 9)),
+        recipe_parts={"steelyard": "x", "missing": "zero", "no_relevant": "zero"},
+    )  # fmt: skip
+
+
+def same(one: Scores, two: Scores) -> None:
+    for name in ARRAYS:
+        a, b = getattr(one, name), getattr(two, name)
+        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes()), name
+    assert (list(one.systems), list(one.query_ids)) == (list(two.systems), list(two.query_ids))
+    assert list(one.measures) == list(two.measures)
+    assert (one.seed, list(one.gold)) == (two.seed, list(two.gold))
+    assert one.recipe == two.recipe
+    assert one.mean().equals(two.mean())
+    assert one.per_query.equals(two.per_query)
+    assert (one.statuses() == two.statuses()).all()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("json")
+
+
+@settings(max_examples=60, deadline=None)
+@given(all_scores())
+def test_what_is_written_is_read_back_to_the_bit(folder: Path, scores: Scores) -> None:
+    scores.recipe_parts["seed"] = scores.seed  # type: ignore[index]
+    path = folder / "scores.json"
+    path.write_text(as_json(scores), encoding="utf-8")
+    found = read_scores(path)
+    same(found, scores)
+    assert as_json(found) == as_json(scores)
+
+
+def small() -> Scores:
+    truth = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"d": 0}, "问题四": {"e": 1}}
+    runs = {"one": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"y": 1.0}}, "two": {"q1": {"b": 1.0}, "问题四": {"e": 1.0}}}
+    return sy.evaluate(truth, runs, ["ndcg@10", "recall@5", "map"], no_relevant="skip", seed=4)
+
+
+def test_scores_of_evaluate_come_back_with_counts_and_digests(tmp_path: Path) -> None:
+    (path := tmp_path / "scores.json.gz").write_bytes(gzip.compress(as_json(small()).encode()))
+    same(read_scores(path), small())
+    assert read_scores(str(path)).recipe["truth"]["digest"].startswith("sha256:")
+
+
+def test_every_query_is_written_whether_asked_for_or_not() -> None:
+    assert FORMATS["json"](small(), per_query=False) == FORMATS["json"](small(), per_query=True)
+    made = json.loads(as_json(small()))
+    assert set(made["systems"]["one"]) == {"metrics", "intervals", "counts", "per_query", "queries", "judged"}
+    assert made["systems"]["one"]["per_query"]["q3"] == {"ndcg@10": None, "recall@5": None, "map": None}
+    assert made["systems"]["one"]["queries"]["missing"] == ["q3", "问题四"]
+    assert "问题四" in as_json(small())
+
+
+def test_a_query_takes_one_line() -> None:
+    lines = as_json(small()).splitlines()
+    assert sum(line.strip().startswith('"问题四": {"ndcg@10"') for line in lines) == 2
+    assert all(line.startswith((" ", "{", "}")) for line in lines)
+
+
+def old(made: dict[str, Any]) -> None:
+    for system in made["systems"].values():
+        del system["per_query"], system["queries"], system["judged"]
+
+
+def broken(change: Callable[[dict[str, Any]], object]) -> str:
+    made = json.loads(as_json(small()))
+    change(made)
+    return json.dumps(made)
+
+
+BAD = {
+    "empty": ("", "line 1: is not JSON"),
+    "torn": (as_json(small())[:900], "is not JSON"),
+    "a run": ('{"q1": {"d1": 0.5}}', "expected an object with systems and recipe"),
+    "a list": ("[1, 2]", "expected an object with systems and recipe"),
+    "deep": ("[" * 100_000, "nested too deep"),
+    "means only": (broken(old), "earlier Steelyard"),
+    "no system": (broken(lambda made: made.update(systems={})), "no system"),
+    "unknown measure": (broken(lambda made: made["recipe"].update(measures=["nDGC@10"])), "plug-in"),
+    "no measures": (broken(lambda made: made["recipe"].pop("measures")), "there is no 'measures'"),
+    "recipe of text": (broken(lambda made: made.update(recipe="x")), "holds no scores"),
+    "a text as value": (
+        broken(lambda made: made["systems"]["one"]["per_query"]["q1"].update(map="0.5")), "expected a number or null"),
+    "true as value": (
+        broken(lambda made: made["systems"]["one"]["per_query"]["q1"].update(map=True)), "expected a number or null"),
+    "infinite": (
+        broken(lambda made: made["systems"]["one"]["per_query"]["q1"].update(map=math.inf)), "expected a number"),
+    "a huge number": (
+        broken(lambda made: made["systems"]["one"]["per_query"]["q1"].update(map=10**400)), "holds no scores"),
+    "a missing value": (broken(lambda made: made["systems"]["one"]["per_query"]["q1"].pop("map")), "no 'map'"),
+    "other queries": (broken(lambda made: made["systems"]["two"]["per_query"].pop("q1")), "the same queries"),
+    "an unknown query": (broken(lambda made: made["systems"]["one"]["queries"]["failed"].append("zz")), "no 'zz'"),
+    "short shares": (broken(lambda made: made["systems"]["one"]["judged"][0]["values"].pop()), "judged has other"),
+    "seed of text": (broken(lambda made: made["recipe"].update(seed="0")), "seed '0'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("label", BAD)
+def test_bad_files_are_told_with_what_to_run(label: str, tmp_path: Path) -> None:
+    text, fact = BAD[label]
+    (path := tmp_path / "scores.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=fact) as told:
+        read_scores(path)
+    assert str(path) in str(told.value)
+    assert "steelyard evaluate" in str(told.value) or label == "unknown measure"
+
+
+def test_other_encodings_and_absent_files(tmp_path: Path) -> None:
+    (path := tmp_path / "scores.json").write_bytes("é".encode("latin1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_scores(path)
+    with pytest.raises(InputError, match="no such file"):
+        read_scores(tmp_path / "none.json")
