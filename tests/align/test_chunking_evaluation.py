@@ -99,10 +99,10 @@ def test_lost_questions_by_rule(size: int, overlap: int, lost: dict[str, int]) -
                              rule=rule)  # fmt: skip
         assert int(scores.unwinnable.sum()) == n_lost, rule
         assert np.array_equal(scores.unwinnable[0], scores.no_relevant[0, 0])
-        [report] = scores.gold
-        assert report is not None
-        assert (len(report.unwinnable), report.complete, report.n_pieces) == (n_lost, True, 790)
-        assert len(report.lost) >= n_lost
+        [mapping] = scores.gold
+        assert mapping is not None
+        assert (len(mapping.unwinnable), mapping.complete, mapping.n_pieces) == (n_lost, True, 790)
+        assert len(mapping.lost) >= n_lost
 
 
 def test_a_perfect_system_is_perfect() -> None:

@@ -100,7 +100,7 @@ def test_against_a_naive_walk(case: Case, k: int) -> None:
     (found,) = funnels(weighing, k)
     (each,) = weighing.weighed
     assert each.evidence is not None
-    assert len(each.evidence.report.codes) == len(each.evidence.report.lost) == len(each.evidence.lost)
+    assert len(each.evidence.mapping.codes) == len(each.evidence.mapping.lost) == len(each.evidence.lost)
     resolution, table = each.evidence.found, each.evidence.table
     holders: dict[int, set[str]] = {}
     for row, chunk in zip(resolution.piece.tolist(), resolution.chunk.tolist(), strict=True):

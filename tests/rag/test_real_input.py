@@ -148,9 +148,9 @@ class TestNovel:
         run = picked(chunks, [1, 2, 3, 672, 673, 11, 100, 200, 300, 400])
         by_texts = sy.evaluate(novel.questions("texts"), run, TUTORIAL, corpus=chunks)
         assert by_texts.means[0].tolist() == pytest.approx([1, 0.2, 2 / 3, 0.4 * (2 / 3) / (0.2 + 2 / 3)])
-        report = by_texts.gold[0]
-        assert report is not None
-        assert [(piece[:28], why) for _, piece, why in report.lost] == [
+        mapping = by_texts.gold[0]
+        assert mapping is not None
+        assert [(piece[:28], why) for _, piece, why in mapping.lost] == [
             ("text 'Anna Pávlovna’s “At Ho", "no chunk holds it (rule any)")
         ]
         for rule, recall in (("any", 1.0), ("share>=0.5", 1.0), ("contains", 2 / 3)):

@@ -96,7 +96,7 @@ class AlignedEvidence:
     """
 
     aligned: Aligned
-    report: GoldMapping
+    mapping: GoldMapping
     labels: Truth
     found: Resolution
     table: ChunkTable
@@ -132,12 +132,12 @@ def align_evidence(
     evidence = _evidence(found, table, aligned.alignment, ranks, place)
     losses = dict(sorted({**found.lost, **unfindable}.items()))
     lost = tuple((query_ids[gold.query[row]], str(gold.pieces[row]), loss.why) for row, loss in losses.items())
-    report = GoldMapping(
+    mapping = GoldMapping(
         str(Rule.parse(rule)), tuple(steps), kinds(gold), table.complete, documents is not None, lost,
         _unwinnable(found, table, query_ids), tuple(loss.code for loss in losses.values()),
     )  # fmt: skip
     with_evidence = replace(aligned, alignment=replace(aligned.alignment, evidence=evidence))
-    return AlignedEvidence(with_evidence, report, truth, found, table, losses)
+    return AlignedEvidence(with_evidence, mapping, truth, found, table, losses)
 
 
 def _known(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:

@@ -91,7 +91,7 @@ def diagnose(
         funnel(each, of_one, k=k, min_gain=min_gain) for each, of_one in zip(weighing.weighed, lists, strict=True)
     ]
     # Ideal rankings that are made of what each system retrieved itself cannot be held against one another.
-    ideals_known = all(each.report is None or each.report.complete for each in weighing.weighed)
+    ideals_known = all(each.mapping is None or each.mapping.complete for each in weighing.weighed)
     order = MEASURES if ideals_known else ("recall", *(name for name in MEASURES if name != "recall"))
     measures = [parse(f"{name}@{k}", min_gain=min_gain) for name in order]
     drawn = curves(systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)

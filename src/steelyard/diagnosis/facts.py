@@ -165,7 +165,7 @@ def _system(
         weighed.name, lists, funnel, values.reached[i, 0], values.base[i, 0], known, hit,
         None if lists.final.evidence is None else make("span_recall", k)(lists.final),
         float(parse(f"precision@{k}", min_gain=min_gain)(lists.final).mean()),
-        weighed.report.rule if weighed.report else "", _reordering(weighed) if lists.reranked else None,
+        weighed.mapping.rule if weighed.mapping else "", _reordering(weighed) if lists.reranked else None,
     )  # fmt: skip
 
 

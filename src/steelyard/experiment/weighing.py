@@ -51,9 +51,9 @@ class Weighed:
         return self.aligned.alignment
 
     @property
-    def report(self) -> GoldMapping | None:
+    def mapping(self) -> GoldMapping | None:
         """How gold evidence was found."""
-        return None if self.evidence is None else self.evidence.report
+        return None if self.evidence is None else self.evidence.mapping
 
     @property
     def failures(self) -> Collection[str]:
@@ -129,10 +129,12 @@ class Weighing:
             missing=absent,
             no_relevant=irrelevant,
             failed=np.array([self._among(each.failures) for each in self.weighed]),
-            unwinnable=np.array([self._among(each.report.unwinnable if each.report else ()) for each in self.weighed]),
+            unwinnable=np.array(
+                [self._among(each.mapping.unwinnable if each.mapping else ()) for each in self.weighed]
+            ),
             judged=np.array([[judged[k][i] for k in depths] for i in range(len(self.weighed))]),
             unjudged_queries=np.array([each.aligned.n_unjudged_queries for each in self.weighed]),
-            gold=[each.report for each in self.weighed],
+            gold=[each.mapping for each in self.weighed],
             seed=seed,
             recipe_parts={
                 "steelyard": __version__,

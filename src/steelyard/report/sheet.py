@@ -83,7 +83,7 @@ def _one_system(scores: Scores, lang: Words) -> Sheet:
 
 def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
     """Without the last column where all gold is evidence, which judges every chunk."""
-    if all(report is not None for report in scores.gold):
+    if all(mapping is not None for mapping in scores.gold):
         sheet.header, sheet.rows = sheet.header[:-1], [row[:-1] for row in sheet.rows]
     return sheet
 
@@ -127,8 +127,8 @@ def _notes(scores: Scores, lang: Words) -> Iterator[str]:
         if failed.any():
             listed = lang.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
             yield lang("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
-    for system, judged, report in zip(scores.systems, scores.judged, scores.gold, strict=True):
-        if report is None and not judged.any():
+    for system, judged, mapping in zip(scores.systems, scores.judged, scores.gold, strict=True):
+        if mapping is None and not judged.any():
             yield lang("scores.nothing.judged", system=system)
     yield from _gold_notes(scores, lang)
     policy = scores.recipe_parts["no_relevant"]
@@ -161,31 +161,31 @@ def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
 def _gold_notes(scores: Scores, lang: Words) -> Iterator[str]:
     """How gold evidence was found, said once for systems that are alike in it."""
     said: dict[str, list[str]] = {}
-    for report, values, unwinnable, system in zip(
+    for mapping, values, unwinnable, system in zip(
         scores.gold, scores.values, scores.unwinnable, scores.systems, strict=True
     ):
-        for note in _gold_of(scores, report, values, np.flatnonzero(unwinnable).tolist(), lang) if report else ():
+        for note in _gold_of(scores, mapping, values, np.flatnonzero(unwinnable).tolist(), lang) if mapping else ():
             said.setdefault(note, []).append(system)
     for note, systems in said.items():
         yield _of(systems, note, scores, lang)
 
 
 def _gold_of(
-    scores: Scores, report: GoldMapping, values: Floats, unwinnable: list[int], lang: Words
+    scores: Scores, mapping: GoldMapping, values: Floats, unwinnable: list[int], lang: Words
 ) -> Iterator[str]:  # fmt: skip
-    kinds = lang("list.comma").join(lang(f"scores.kind.{name}", n=n) for name, n in report.kinds.items())
-    key = "scores.gold.known" if report.complete else "scores.gold.unknown"
-    yield lang(key, kinds=kinds or lang("scores.gold.none"), rule=report.rule)
-    if not report.complete and any(measure.name in _OF_IDEALS for measure in scores.measures):
+    kinds = lang("list.comma").join(lang(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
+    key = "scores.gold.known" if mapping.complete else "scores.gold.unknown"
+    yield lang(key, kinds=kinds or lang("scores.gold.none"), rule=mapping.rule)
+    if not mapping.complete and any(measure.name in _OF_IDEALS for measure in scores.measures):
         yield lang("scores.gold.ideals")
-    if not report.placed and report.kinds.get("quote"):
+    if not mapping.placed and mapping.kinds.get("quote"):
         yield lang("scores.gold.no_documents")
-    if report.n_coarse:
-        yield lang("scores.gold.coarse", n=report.n_coarse)
-    if report.lost:
-        query_id, piece, why = report.lost[0]
+    if mapping.n_coarse:
+        yield lang("scores.gold.coarse", n=mapping.n_coarse)
+    if mapping.lost:
+        query_id, piece, why = mapping.lost[0]
         yield lang(
-            "scores.gold.lost", n=len(report.lost), total=report.n_pieces, piece=piece, query_id=query_id, why=why
+            "scores.gold.lost", n=len(mapping.lost), total=mapping.n_pieces, piece=piece, query_id=query_id, why=why
         )  # fmt: skip
     if unwinnable:
         listed = lang.listed([scores.query_ids[q] for q in unwinnable])

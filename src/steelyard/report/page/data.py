@@ -219,11 +219,11 @@ def _of(each: Weighed, weighing: Weighing, limits: Limits) -> dict[str, Any]:
         told = [(number[id], text) for id, text in each.outputs.failures.items() if id in number]
         failures = {i: visible(_cut(text, _LONGEST_REASON)) for i, text in sorted(told)}
     lost: dict[int, list[int]] = {}
-    if each.report is not None and isinstance(weighing.gold, Questions):
+    if each.mapping is not None and isinstance(weighing.gold, Questions):
         names = (
-            {q.query_id: [str(piece) for piece in gold_pieces(q)] for q in weighing.gold} if each.report.lost else {}
+            {q.query_id: [str(piece) for piece in gold_pieces(q)] for q in weighing.gold} if each.mapping.lost else {}
         )
-        for query_id, piece, _ in each.report.lost:
+        for query_id, piece, _ in each.mapping.lost:
             lost.setdefault(number[query_id], []).append(names[query_id].index(piece))
     return {
         "evidence": each.evidence is not None,

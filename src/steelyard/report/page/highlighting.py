@@ -47,7 +47,7 @@ class Highlights:
     @classmethod
     def of(cls, evidence: AlignedEvidence) -> Highlights:
         """Those of a system, as it was weighed."""
-        return cls(evidence.found, evidence.table, evidence.report.steps)
+        return cls(evidence.found, evidence.table, evidence.mapping.steps)
 
     def spans(self, query_id: str, chunk_id: str) -> list[Span]:
         """The gold of a question in a chunk, as disjoint spans of the chunk's text, in order.

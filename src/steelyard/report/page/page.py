@@ -181,7 +181,7 @@ def _counts(report: Report, lang: Words) -> Table:
 
 
 def _gold_notes(weighing: Weighing, lang: Words) -> Iterator[str]:
-    gold = next((each.report for each in weighing.weighed if each.report is not None), None)
+    gold = next((each.mapping for each in weighing.weighed if each.mapping is not None), None)
     if gold is not None:
         kinds = [lang(f"page.gold.{kind}", n=n) for kind, n in gold.kinds.items()]
         yield lang("page.recipe.gold", kinds=lang.listed(kinds), rule=gold.rule)
