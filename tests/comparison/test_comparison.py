@@ -129,6 +129,17 @@ def test_tukey_and_groups_are_those_of_the_statistics() -> None:
     assert rows["b"].detectable == pytest.approx(pairs.critical + scipy_stats.t.ppf(0.8, 39) * error)
 
 
+@settings(max_examples=5, deadline=None)
+@given(st.permutations(range(8)))
+def test_the_order_of_systems_moves_no_bit_of_tukey(order: list[int]) -> None:
+    values, names = drawn(8, 12)[:, 0], list("abcdefgh")
+    plain = by_name(sy.compare(scores_of(values, systems=names), test="tukey", baseline="a"))
+    turned = by_name(
+        sy.compare(scores_of(values[order], systems=[names[i] for i in order]), test="tukey", baseline="a")
+    )
+    assert {name: repr(row) for name, row in turned.items()} == {name: repr(row) for name, row in plain.items()}
+
+
 def test_what_tukey_can_show_it_mostly_shows() -> None:
     rng, shown = np.random.default_rng(5), 0
     base = rng.normal(0.5, 0.1, (4, 40))

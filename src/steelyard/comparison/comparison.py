@@ -22,7 +22,7 @@ from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.samples import differences, mean_error, t_quantile
-from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups
+from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups, placed
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
 Reason = Literal["few questions", "no spread"]
@@ -174,7 +174,7 @@ def compare(
     method = "tukey" if chosen == "tukey" else correction or "holm"
     plan = _Plan(names, scores.measures, reference, chosen, method, alpha, margin, seed)
     values = [scores.values[:, j][:, kept] for j, kept in enumerate(common)]
-    pairs = [guarded_tukey(each, seed=seed, alpha=alpha) if chosen == "tukey" else None for each in values]
+    pairs = [_all_pairs(each, plan) if chosen == "tukey" else None for each in values]
     family, n_comparisons = _family(plan)
     (rows,) = _rows(plan, [values], pairs, n_comparisons)
     left_out = [len(scores.query_ids) - int(kept.sum()) for kept in common]
@@ -197,6 +197,12 @@ class _Plan:
     alpha: float
     margin: float | None
     seed: int
+
+
+def _all_pairs(values: Floats, plan: _Plan) -> Pairs:
+    """Tukey's p of all pairs; shuffled by name, so that the order in which systems are listed moves no p."""
+    by_name = sorted(range(len(plan.names)), key=lambda i: plan.names[i])
+    return placed(guarded_tukey(values[by_name], seed=plan.seed, alpha=plan.alpha), by_name)
 
 
 def _check_options(

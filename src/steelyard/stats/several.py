@@ -7,7 +7,7 @@ itself; for any other family of tests, `correct` raises the p-values, and the fa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -74,6 +74,28 @@ def baseline_pairs(s: int, baseline: int) -> Ints:
     [[1, 0], [1, 2]]
     """
     return np.array([(baseline, i) for i in range(s) if i != baseline], dtype=np.int64).reshape(-1, 2)
+
+
+def placed(pairs: Pairs, rows: Sequence[int]) -> Pairs:
+    """All pairs of s systems, renumbered and in the order of `all_pairs`.
+
+    rows     (s,) the number that each system of the pairs gets, every number once
+    Returns  the same comparisons; of each the lesser number comes first, and the difference turns with it
+
+    >>> two = t_pairs([[0.1, 0.2, 0.3], [0.2, 0.5, 0.4]])
+    >>> turned = placed(two, [1, 0])
+    >>> (turned.first.tolist(), turned.second.tolist()), turned.difference.round(3).tolist()
+    (([0], [1]), [-0.167])
+    """
+    number = np.asarray(rows, dtype=np.int64)
+    first, second = number[pairs.first], number[pairs.second]
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    order = np.lexsort((high, low))
+    difference = np.where(first < second, pairs.difference, -pairs.difference)
+    return replace(
+        pairs, first=low[order], second=high[order], difference=difference[order], p=pairs.p[order],
+        adjusted=pairs.adjusted[order],
+    )  # fmt: skip
 
 
 def tukey(
