@@ -292,6 +292,37 @@ def test_defaults_and_parameters() -> None:
     assert str(sy.parse("ndcg@5").with_default(min_gain=3)) == "ndcg@5"
 
 
+@pytest.mark.parametrize(
+    ("text", "depth", "at_7"),
+    [
+        ("ndcg@10", 10, "ndcg@10"),
+        ("ndcg", None, "ndcg@7"),
+        ("iprec@0.5", None, "iprec@0.5"),
+        ("bpref", None, "bpref"),
+        ("f(beta=2)@3", 3, "f(beta=2)@3"),
+    ],
+)
+def test_how_deep_a_measure_looks(text: str, depth: int | None, at_7: str) -> None:
+    spec = sy.parse(text)
+    assert spec.depth == depth
+    assert depth is None or isinstance(spec.depth, int)
+    assert str(spec.with_depth(7)) == at_7
+
+
+def test_low_values_are_better_where_a_measure_counts_what_is_bad() -> None:
+    lower = {definition.name for definition in builtin() if not definition.higher_is_better}
+    assert lower == {"unjudged", "rbp_residual", "n_nonrelevant_retrieved"}
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [("latency_ms", "lower"), ("squared_error", "lower"), ("log_loss", "lower"), ("cost_usd", "lower"),
+     ("recall", "higher"), ("clicks", "higher"), ("items", "higher")],
+)  # fmt: skip
+def test_a_name_says_which_values_are_better(name: str, direction: str) -> None:
+    assert registry.direction_of(name) == direction
+
+
 # A measure of one's own ----------------------------------------------------------------------------------------------
 
 
@@ -328,6 +359,21 @@ def test_a_measure_is_one_decorated_function() -> None:
     found = sy.evaluate({"q": {"a": 1, "b": 2}, "p": {"z": 1}}, run, ["last", "last@3", "last(pool=judged)"])
     assert found.values[0].tolist() == [[0, 4], [0, 2], [0, 2]]
     assert found.no_relevant.tolist() == [[[False, False]] * 3]
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_measure_of_ones_own_may_be_better_low() -> None:
+    @sy.measure()
+    def rank_error(a: Alignment) -> Floats:
+        return np.zeros(a.n_queries)
+
+    @sy.measure("first_rank", direction="lower")
+    def first(a: Alignment) -> Floats:
+        return np.zeros(a.n_queries)
+
+    assert [definition(name).direction for name in ("rank_error", "first_rank", "recall")] == [
+        "lower", "lower", "higher",
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("_own_registry")

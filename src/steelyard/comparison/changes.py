@@ -138,7 +138,7 @@ def changes(
     if n < 0:
         raise InputError(f"the number of questions that moved is {n}, expected 0 or more")
     spec = scores.measures[measure]
-    k = int(spec.k) if spec.definition.cutoff == "k" and spec.k is not None else DEPTH
+    k = spec.depth or DEPTH
     names = list(scores.systems)
     lists = [_by_query(frame) for frame in weighing.lists(k)]
     first = names.index(baseline)

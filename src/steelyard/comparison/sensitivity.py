@@ -115,7 +115,7 @@ def moved_by_ties(s: Sensitivity, j: int, *, least: float = _MOVED) -> list[str]
 
 def _six(spec: Measure, a: Alignment, kept: Bools, relabelled: Callable[..., Alignment]) -> list[float]:
     """Of one system: mean, mean with all relevant, judged, tie mass, mean with the worst and with the best first."""
-    k = int(spec.k) if spec.definition.cutoff == "k" and spec.k is not None else None
+    k = spec.depth
     mean, relevant = _mean(spec, a, kept), _mean(spec, _all_relevant(spec, a, k, relabelled), kept)
     # Of lists that are there: an absent one has no document that could lack a label.
     there = kept & (a.n_retrieved > 0)

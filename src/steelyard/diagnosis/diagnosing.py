@@ -78,8 +78,7 @@ def diagnose(
     (['q'], [])
     """
     if k is None:
-        first = scores.measures[0] if scores is not None and len(scores.measures) else None
-        k = int(first.k) if first is not None and first.definition.cutoff == "k" and first.k is not None else DEFAULT_K
+        k = (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or DEFAULT_K
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise InputError(f"k is a whole number from 1, not {k!r}")
     systems, known_rerankers = weighing.systems, reranked or {}

@@ -119,7 +119,7 @@ class Weighing:
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
             values[irrelevant] = np.nan
-        depths = [spec.k if spec.definition.cutoff == "k" else None for spec in specs]
+        depths = [spec.depth for spec in specs]
         judged = {k: [make("judged", k)(a) for a in self.alignments] for k in set(depths)}
         return Scores(
             systems=self.systems,

@@ -440,7 +440,7 @@ def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:
     A measure without a k looks down the whole list, most of which matters to nobody: it counts where no other does.
     """
     judged = [j for j, measure in enumerate(scores.measures) if profile is None or profile.covers(measure)]
-    cut = [j for j in judged if scores.measures[j].definition.cutoff == "k" and scores.measures[j].k is not None]
+    cut = [j for j in judged if scores.measures[j].depth is not None]
     shares = []
     for j in cut or judged:
         # An absent list has no document that could lack a label.

@@ -101,7 +101,7 @@ def rbp(a: Alignment, *, k: int | None = None, p: float = 0.8, min_gain: float =
     return (1 - p) * a.per_query(relevant_hits(a, k, min_gain) * p ** (a.hit_rank - 1.0))
 
 
-@measure(source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False)
+@measure(source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False, direction="lower")
 def rbp_residual(a: Alignment, *, p: float = 0.8) -> Floats:
     """How much rbp could still grow if every document without a label (or beyond the list) were relevant."""
     refuse_evidence(a, "rbp_residual")

@@ -15,12 +15,15 @@ from steelyard.base.errors import MeasureError, UnknownMeasureError
 
 Kernel = Callable[..., Floats]
 Aggregate = Literal["mean", "geometric", "total"]
+Direction = Literal["higher", "lower"]
 ParameterValue = float | str | tuple[tuple[float, float], ...]
 
 # Views of the alignment that every measure accepts: which documents are in the list, and which are in the denominators.
 COMMON_PARAMETERS: dict[str, ParameterValue] = {"pool": "all", "scope": "truth"}
 GEOMETRIC_FLOOR = 1e-5
 """Smallest value that enters a geometric mean, as in trec_eval."""
+
+_LOWER_SUFFIXES = ("_ms", "_error", "_loss", "_usd")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Definition:
     aggregate    how the values of the queries become one: their mean, geometric mean or total
     relevant     whether a query without relevant documents is undefined (and counted) for this measure
     counts       what the measure counts: documents (or chunks), pieces of evidence, or their characters
+    direction    which values are better, "higher" or "lower"
     """
 
     name: str
@@ -46,7 +50,22 @@ class Definition:
     aggregate: Aggregate = "mean"
     relevant: bool = True
     counts: Literal["documents", "pieces", "characters"] = "documents"
+    direction: Direction = "higher"
     doc: str = field(default="", repr=False)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher value is better."""
+        return self.direction == "higher"
+
+
+def direction_of(name: str) -> Direction:
+    """Which values of a measure are better, as its name says: lower for times, errors, losses and costs.
+
+    >>> direction_of("latency_ms"), direction_of("recall")
+    ('lower', 'higher')
+    """
+    return "lower" if name.endswith(_LOWER_SUFFIXES) else "higher"
 
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -64,6 +83,7 @@ def measure(
     aggregate: Aggregate = "mean",
     relevant: bool = True,
     counts: Literal["documents", "pieces", "characters"] = "documents",
+    direction: Direction | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Register a kernel under a name; the rest of Steelyard then knows it as its own.
 
@@ -75,6 +95,7 @@ def measure(
     range      smallest and largest possible value; infinities are allowed
     aliases    other spellings of the same measure, in any case
     variants   other spellings that stand for certain parameters, e.g. {"ndcg_burges": {"gain": "exp"}}
+    direction  which values are better: "higher", or "lower"; by default as the name says (see `direction_of`)
     Raises     MeasureError when the name or an alias is taken; the same function may come again, and replaces itself.
     """
     if callable(name):
@@ -98,6 +119,7 @@ def measure(
             aggregate=aggregate,
             relevant=relevant,
             counts=counts,
+            direction=direction or direction_of(name or kernel.__name__),
             doc=doc,
         )
         _add(definition)

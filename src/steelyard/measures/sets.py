@@ -104,7 +104,7 @@ def judged(a: Alignment, *, k: int | None = None) -> Floats:
     return ratio(seen if a.evidence is not None else a.per_query(in_top(a, k)), seen)
 
 
-@measure(aliases=("unj",), source="trec_eval 10 unj", relevant=False)
+@measure(aliases=("unj",), source="trec_eval 10 unj", relevant=False, direction="lower")
 def unjudged(a: Alignment, *, k: int | None = None) -> Floats:
     """Share of k places that hold a document without a label or with one below 0; 0 where nothing was retrieved."""
     if a.evidence is not None:
@@ -146,7 +146,7 @@ def n_relevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float 
 
 
 @measure(aliases=("num_nonrel_judged_ret",), range=(0, np.inf), source="trec_eval num_nonrel_judged_ret",
-         aggregate="total", relevant=False)  # fmt: skip
+         aggregate="total", relevant=False, direction="lower")  # fmt: skip
 def n_nonrelevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """How many retrieved documents are judged not relevant (labels from 0 up to min_gain)."""
     refuse_evidence(a, "n_nonrelevant_retrieved")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,6 +61,15 @@ class Measure:
     def definition(self) -> Definition:
         """What the registry knows of this measure."""
         return registry.definition(self.name)
+
+    @property
+    def depth(self) -> int | None:
+        """How deep in the list the measure looks: k where its cut-off is a rank, else None."""
+        return int(self.k) if self.k is not None and self.definition.cutoff == "k" else None
+
+    def with_depth(self, k: int) -> Measure:
+        """The same measure at k, where it takes a rank as its cut-off and has none."""
+        return replace(self, k=k) if self.k is None and self.definition.cutoff == "k" else self
 
     def param(self, key: str) -> ParameterValue:
         """The value of a parameter, given or default."""

@@ -215,10 +215,7 @@ def sweep(
 
 def _at(given: Sequence[Measure], k: int) -> list[Measure]:
     """Measures at k, where they take a cut-off and do not have one."""
-    return [
-        replace(measure, k=k) if measure.k is None and measure.definition.cutoff == "k" else measure
-        for measure in given
-    ]
+    return [measure.with_depth(k) for measure in given]
 
 
 def _weighing(scores: Scores, lang: Words) -> Iterator[str]:

@@ -245,7 +245,7 @@ def _bounds(found: Sensitivity, j: int, lang: Words) -> list[str]:
 
 def _judged(found: Sensitivity, j: int, lang: Words) -> str:
     spec, shares = found.measures[j], found.judged[:, j]
-    name = f"judged@{spec.k}" if spec.definition.cutoff == "k" and spec.k is not None else "judged"
+    name = str(make("judged", spec.depth))
     low, high = _percent(float(np.nanmin(shares)), lang), _percent(float(np.nanmax(shares)), lang)
     if low == high:
         return lang("compare.bounds.judged", name=name, share=low)

@@ -104,7 +104,7 @@ def _leaderboard(scores: Scores, lang: Words) -> Sheet:
         for j in range(len(names))
         for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf)).tolist()
     }
-    depth = scores.measures[0].k if scores.measures[0].definition.cutoff == "k" else None
+    depth = scores.measures[0].depth
     judged_head = lang("scores.head.judged_at", k=depth) if depth else lang("scores.head.judged")
     header = [lang("scores.head.system"), *names, lang("scores.head.missing"), judged_head]
     return _without_judged(scores, Sheet(header, rows, best))
