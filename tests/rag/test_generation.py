@@ -105,7 +105,7 @@ def test_wrapped_lines_are_joined() -> None:
 
 def test_it_is_registered_and_checks_its_setting() -> None:
     assert registry.settings_of(Extractive(sentences=2)) == {"sentences": 2}
-    assert registry._makers["generate", "extractive"] is Extractive
+    assert isinstance(registry.make("generate", "extractive", {}), Extractive)
     with pytest.raises(InputError, match="sentences is 0; at least 1"):
         Extractive(sentences=0)
 

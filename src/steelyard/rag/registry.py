@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
-import importlib.metadata
 import inspect
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Any, Literal, TypeVar
 
 from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.base.registry import Registry
 
-Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
-_BUILTIN = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")
-_makers: dict[tuple[str, str], Callable[..., Any]] = {}
 T = TypeVar("T", bound=Callable[..., Any])
+Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
+ROLES: tuple[Role, ...] = ("chunk", "embed", "index", "fuse", "rerank", "generate")
+_MODULES = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")
+_stages: dict[Role, Registry[Callable[..., Any]]] = {
+    role: Registry(f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.{name}" for name in _MODULES])
+    for role in ROLES
+}
 
 
 def stage(role: Role, name: str) -> Callable[[T], T]:
@@ -28,28 +31,16 @@ def stage(role: Role, name: str) -> Callable[[T], T]:
     Raises   InputError when the name is taken by another maker.
     """
 
-    def register(maker: T) -> T:
-        known = _makers.get((role, name))
-        if known is not None and (known.__module__, known.__qualname__) != (maker.__module__, maker.__qualname__):
-            raise InputError(f"a {role} stage called {name!r} exists; choose another name")
-        _makers[role, name] = maker
+    def decorate(maker: T) -> T:
+        _stages[role].add(name, maker)
         return maker
 
-    return register
-
-
-@cache
-def _load() -> None:
-    for module in _BUILTIN:
-        importlib.import_module(f"steelyard.rag.{module}")
-    for plugin in importlib.metadata.entry_points(group="steelyard.stages"):
-        plugin.load()
+    return decorate
 
 
 def names(role: Role) -> list[str]:
     """All registered stages of a role."""
-    _load()
-    return sorted(name for known_role, name in _makers if known_role == role)
+    return _stages[role].names()
 
 
 def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
@@ -58,7 +49,7 @@ def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
     An object that is not callable is taken as it is and accepts no settings.
     Raises   InputError for an unknown name or setting, with the nearest ones.
     """
-    maker = _imported(role, kind) if ":" in kind else _registered(role, kind)
+    maker = _imported(role, kind) if ":" in kind else _stages[role].get(kind, hint=" (your own: module:object)")
     if not callable(maker):
         if settings:
             raise InputError(f"{role} {kind}: is an object, not a class; it takes no settings ({', '.join(settings)})")
@@ -68,15 +59,6 @@ def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
         return maker(**settings)
     except TypeError as error:
         raise InputError(f"{role} {kind}: {error}; check its settings") from error
-
-
-def _registered(role: Role, kind: str) -> Callable[..., Any]:
-    _load()
-    if (role, kind) not in _makers:
-        near = difflib.get_close_matches(kind, names(role), n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names(role))}"
-        raise InputError(f"no {role} stage is called {kind!r}; {hint} (your own: module:object)")
-    return _makers[role, kind]
 
 
 def _imported(role: Role, kind: str) -> Any:
@@ -109,8 +91,7 @@ def import_object(path: str, what: str) -> Any:
         ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            near = difflib.get_close_matches(part, dir(found), n=2, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "check its spelling"
+            hint = nearest(part, dir(found), otherwise="check its spelling")
             raise InputError(f"{what} {path!r}: {module_name} has no {part!r}; {hint}")
         found = getattr(found, part)
     return found
@@ -129,8 +110,7 @@ def check_settings(role: str, kind: str, maker: Callable[..., Any], settings: Ma
         return
     for key, value in settings.items():
         if key not in parameters:
-            near = difflib.get_close_matches(key, parameters, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(parameters) or 'none'}"
+            hint = nearest(key, parameters.keys())
             raise InputError(f"{role} {kind}: takes no setting {key!r}; {hint}")
         annotation = parameters[key].annotation
         wanted = _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))

@@ -8,7 +8,6 @@ characters of the source.
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 import unicodedata
@@ -21,6 +20,7 @@ import numpy as np
 
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
 from steelyard.text.spans import Span
 
 STEPS = MappingProxyType(
@@ -79,9 +79,7 @@ def in_order(steps: Iterable[str]) -> tuple[str, ...]:
     asked = list(steps)
     for step in asked:
         if step not in STEPS:
-            near = difflib.get_close_matches(str(step), STEPS, n=2, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(STEPS)}"
-            raise InputError(f"no folding step is called {step!r}; {hint}")
+            raise InputError(f"no folding step is called {step!r}; {nearest(str(step), STEPS.keys())}")
     return tuple(step for step in STEPS if step in asked)
 
 
