@@ -101,7 +101,7 @@ def test_against_a_naive_walk(case: Case, k: int) -> None:
     (each,) = weighing.weighed
     assert each.evidence is not None
     assert len(each.evidence.mapping.codes) == len(each.evidence.mapping.lost) == len(each.evidence.lost)
-    resolution, table = each.evidence.found, each.evidence.table
+    resolution, table = each.evidence.resolution, each.evidence.table
     holders: dict[int, set[str]] = {}
     for row, chunk in zip(resolution.piece.tolist(), resolution.chunk.tolist(), strict=True):
         holders.setdefault(int(resolution.gold.group[row]), set()).add(table.ids[chunk])

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.align.evidence import align_evidence
+from steelyard.align.evidence import Resolver
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.evaluation import weigh
@@ -83,8 +83,7 @@ def test_gold_is_marked(case: dict[str, Any]) -> None:
     given_, want = case["input"], case["want"]
     questions = Questions([{"qid": "q", "query": "?", "evidence": given_["evidence"]}])
     outputs = Outputs([{"qid": "q", "retrieved": given_["chunks"]}])
-    found = align_evidence(questions, outputs, rule=given_.get("rule", "any"))
-    highlights = Highlights.of(found)
+    highlights = Highlights.of(Resolver(questions, rule=given_.get("rule", "any")).resolve(outputs))
     assert {id: [list(span) for span in highlights.spans("q", id)] for id in want} == want
     assert highlights.spans("q", "gone") == highlights.spans("gone", "a") == []
 
@@ -102,8 +101,7 @@ def test_marks_are_the_gold_characters_that_a_chunk_shows(gold: list[Any], chunk
     questions = Questions(
         [{"qid": "q", "query": "?", "evidence": [{"doc": "d", "start": a, "end": b} for a, b in gold]}]
     )
-    found = align_evidence(questions, Outputs([{"qid": "q", "retrieved": items}]))
-    highlights = Highlights.of(found)
+    highlights = Highlights.of(Resolver(questions).resolve(Outputs([{"qid": "q", "retrieved": items}])))
     wanted = {character for a, b in gold for character in range(a, b)}
     for i, (a, b) in enumerate(chunks):
         marked = [set(range(a + first, a + last)) for first, last in highlights.spans("q", f"c{i}")]

@@ -87,61 +87,102 @@ def check_gold(
     resolve(Gold.of(list(questions)), ChunkTable.of(chunks), chunks.documents, rule=Rule.parse(rule), steps=folding)
 
 
-@dataclass(frozen=True)
-class AlignedEvidence:
-    """An alignment with evidence, and how the evidence was found.
+@dataclass(frozen=True, eq=False)
+class ResolvedGold:
+    """Gold resolved among chunks: all that does not depend on the order in which a system ranks them.
 
-    labels   the gain of every chunk that holds gold;   found   the gold pieces among the chunks of table
-    lost     rows of the pieces that no chunk holds -> why
+    resolution  the gold pieces among the chunks of table
+    mapping     how they were resolved
+    labels      the gain of every chunk that holds gold
+    lost        rows of the pieces that no chunk holds -> why
     """
 
-    aligned: Aligned
+    resolution: Resolution
+    table: ChunkTable
     mapping: GoldMapping
     labels: Truth
-    found: Resolution
-    table: ChunkTable
     lost: Mapping[int, Loss]
 
 
-def align_evidence(
-    questions: Questions,
-    outputs: Outputs,
-    *,
-    corpus: Corpus | None = None,
-    rule: str = "any",
-    steps: Sequence[str] = DEFAULT_STEPS,
-    on_duplicate: OnDuplicate = "error",
-) -> AlignedEvidence:
-    """Find the gold among the chunks of a system, and the ranks of what was found.
+class Resolver:
+    """Resolves the gold of questions among the chunks of systems, once for each corpus.
 
-    corpus   by default what the outputs themselves tell
-    rule     when a chunk holds a span: any, contains, or share>=X
+    corpus   chunks or documents; by default those that the outputs themselves have
+    rule     when a chunk holds a span: any, contains, or share>=X;   steps   of folding, for quotes and texts
+    Raises   InputError for a rule that does not exist.
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        *,
+        corpus: Corpus | None = None,
+        rule: str = "any",
+        steps: Sequence[str] = DEFAULT_STEPS,
+    ) -> None:
+        self._name, self._gold = questions.name, Gold.of(list(questions))
+        self._corpus, self._rule, self._steps = corpus, Rule.parse(rule), tuple(steps)
+        self._resolved: list[tuple[ChunkTable, Sequence[Document] | None, ResolvedGold]] = []
+
+    def resolve(self, outputs: Outputs) -> ResolvedGold:
+        """The gold among the chunks that a system could have retrieved.
+
+        Where all chunks of the corpus are at hand, outputs of one corpus (equal chunks and documents) share one result,
+        and so do the candidates of a reranker and what it returned.  Where only the retrieved chunks are, a chunk holds
+        gold only for the questions that retrieved it, and nothing is shared.
+        Raises   InputError and its children.
+        """
+        table, documents = _searched(outputs, self._corpus)
+        if not table.complete:
+            retrieved = _retrieved(outputs.run.frame, table, self._gold.query_ids)
+            return self._resolve(outputs.name, table, documents, retrieved)
+        for other_table, other_documents, resolved in self._resolved:
+            if table.equals(other_table) and _equal_documents(documents, other_documents):
+                return resolved
+        resolved = self._resolve(outputs.name, table, documents, None)
+        self._resolved.append((table, documents, resolved))
+        return resolved
+
+    def _resolve(
+        self, name: str, table: ChunkTable, documents: Sequence[Document] | None, retrieved: tuple[Ints, Ints] | None
+    ) -> ResolvedGold:
+        gold = self._gold
+        unfindable = _unfindable(gold, table, documents, name)
+        resolution = resolve(gold, table, documents, rule=self._rule, steps=self._steps, retrieved=retrieved)
+        losses = dict(sorted({**resolution.lost, **unfindable}.items()))
+        mapping = GoldMapping(
+            rule=str(self._rule),
+            steps=self._steps,
+            kinds=kinds(gold),
+            complete=table.complete,
+            placed=documents is not None,
+            lost=tuple((gold.query_ids[gold.query[i]], str(gold.pieces[i]), loss.why) for i, loss in losses.items()),
+            unwinnable=_unwinnable(resolution, table),
+            codes=tuple(loss.code for loss in losses.values()),
+        )
+        return ResolvedGold(resolution, table, mapping, _labels(resolution, table, self._name), losses)
+
+
+def _equal_documents(some: Sequence[Document] | None, others: Sequence[Document] | None) -> bool:
+    return some is others or (some is not None and others is not None and list(some) == list(others))
+
+
+def align_evidence(gold: ResolvedGold, outputs: Outputs, *, on_duplicate: OnDuplicate = "error") -> Aligned:
+    """The ranks of the chunks that hold gold, with the gold itself beside them.
+
+    gold     of a Resolver, for these outputs
     Raises   InputError and its children.
     """
-    table, documents = _known(outputs, corpus)
-    gold = Gold.of(list(questions))
-    unfindable = _unfindable(gold, table, documents, outputs.name)
-    query_ids = [question.query_id for question in questions]
     frame = outputs.run.checked_frame(on_duplicate)
-    retrieved = None if table.complete else _retrieved(frame, table, query_ids)
-    found = resolve(gold, table, documents, rule=Rule.parse(rule), steps=steps, retrieved=retrieved)
-    truth = _truth(found, table, query_ids, questions.name)
-    aligned = align(truth, outputs.run, on_duplicate=on_duplicate)
-    ranks = _ranks(frame, table, truth)
-    place = truth.places(pl.Series(query_ids))
-    evidence = _evidence(found, table, aligned.alignment, ranks, place)
-    losses = dict(sorted({**found.lost, **unfindable}.items()))
-    lost = tuple((query_ids[gold.query[row]], str(gold.pieces[row]), loss.why) for row, loss in losses.items())
-    mapping = GoldMapping(
-        str(Rule.parse(rule)), tuple(steps), kinds(gold), table.complete, documents is not None, lost,
-        _unwinnable(found, table, query_ids), tuple(loss.code for loss in losses.values()),
-    )  # fmt: skip
-    with_evidence = replace(aligned, alignment=replace(aligned.alignment, evidence=evidence))
-    return AlignedEvidence(with_evidence, mapping, truth, found, table, losses)
+    aligned = align(gold.labels, outputs.run, on_duplicate=on_duplicate)
+    ranks = _ranks(frame, gold.table, gold.labels)
+    place = gold.labels.places(pl.Series(gold.resolution.gold.query_ids))
+    evidence = _evidence(gold.resolution, gold.table, aligned.alignment, ranks, place)
+    return replace(aligned, alignment=replace(aligned.alignment, evidence=evidence))
 
 
-def _known(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
-    """Chunks and documents: those of the run's own corpus, or of the one that is given, or the retrieved ones."""
+def _searched(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
+    """Chunks and documents: those of the run's own corpus, else those of `corpus`, else the retrieved ones."""
     if outputs.chunks is not None:
         return outputs.table, outputs.chunks.documents
     if corpus is None:
@@ -157,13 +198,13 @@ def _retrieved(frame: pl.DataFrame, table: ChunkTable, query_ids: Sequence[str])
     return query, np.array([table.row_of[id] for id in listed["doc_id"].to_list()], np.int64)
 
 
-def _truth(found: Resolution, table: ChunkTable, query_ids: Sequence[str], name: str) -> Truth:
+def _labels(found: Resolution, table: ChunkTable, name: str) -> Truth:
     """The chunks that hold gold, each with the best gain that it holds.
 
     Where not all chunks are known, every piece that no known chunk holds has a stand-in, or else ideal rankings and
     denominators would be made of what the system itself found.
     """
-    gold = found.gold
+    gold, query_ids = found.gold, found.gold.query_ids
     labels: dict[str, dict[str, float]] = {query_id: {} for query_id in query_ids}
     for row, chunk in zip(found.piece.tolist(), found.chunk.tolist(), strict=True):
         gains, id = labels[query_ids[gold.query[row]]], table.ids[chunk]
@@ -322,11 +363,11 @@ def _unplaced_groups(gold: Gold, found: Resolution) -> Ints:
     return rows[np.unique(gold.group[rows], return_index=True)[1]]
 
 
-def _unwinnable(found: Resolution, table: ChunkTable, query_ids: Sequence[str]) -> tuple[str, ...]:
+def _unwinnable(found: Resolution, table: ChunkTable) -> tuple[str, ...]:
     """Questions that have gold, none of which any chunk of the corpus holds."""
     if not table.complete:
         return ()
-    gold = found.gold
+    gold, query_ids = found.gold, found.gold.query_ids
     has_gold, held = np.zeros(len(query_ids), bool), np.zeros(len(query_ids), bool)
     has_gold[gold.query[gold.gain > 0]] = True
     held[gold.query[found.piece[gold.gain[found.piece] > 0]]] = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
 from typing import Literal
@@ -61,6 +62,11 @@ class Gold:
         pieces = list(chain.from_iterable(chosen))
         query = np.repeat(np.arange(len(questions)), [len(of_one) for of_one in chosen])
         return cls(questions, pieces, query, np.array([p.gain for p in pieces], float), np.array(groups, np.int64))
+
+    @cached_property
+    def query_ids(self) -> list[str]:
+        """Ids of the questions, in their order."""
+        return [question.query_id for question in self.questions]
 
     @property
     def n_groups(self) -> int:

@@ -79,6 +79,18 @@ class ChunkTable:
         """Whether anything is known of the chunks besides their ids."""
         return self.has_text or self.has_offsets or any(doc is not None for doc in self.docs) or any(self.pages)
 
+    def equals(self, other: ChunkTable) -> bool:
+        """Whether both tables have the same chunks in the same order, with the same texts and places."""
+        return self is other or (
+            self.complete == other.complete
+            and list(self.ids) == list(other.ids)
+            and np.array_equal(self.start, other.start)
+            and np.array_equal(self.end, other.end)
+            and list(self.docs) == list(other.docs)
+            and list(self.texts) == list(other.texts)
+            and list(self.pages) == list(other.pages)
+        )
+
     def spans(self, doc_row: Mapping[str, int]) -> tuple[Ints, Spans]:
         """Rows of the chunks with offsets in a known document, and their spans."""
         doc = np.array([NOWHERE if name is None else doc_row.get(name, NOWHERE) for name in self.docs], np.int64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from steelyard.align.evidence import AlignedEvidence
+from steelyard.align.evidence import ResolvedGold
 from steelyard.align.gold import Resolution
 from steelyard.base.arrays import Bools, Ints
 from steelyard.diagnosis.lists import Lists
@@ -172,10 +172,10 @@ def n_within(a: Alignment, k: int | None, min_gain: float) -> Ints:
 
 
 def _losses(
-    evidence: AlignedEvidence, query_ids: Sequence[str], min_gain: float
+    evidence: ResolvedGold, query_ids: Sequence[str], min_gain: float
 ) -> tuple[Mapping[str, Ints], Ints | None]:
     """(q,) groups of relevant pieces that no chunk holds, by why; and (q,) those that no chunk holds whole."""
-    gold = evidence.found.gold
+    gold = evidence.resolution.gold
     place = evidence.labels.places(pl.Series([question.query_id for question in gold.questions], dtype=pl.String))
     n, n_groups = len(query_ids), gold.n_groups
     query, gain = np.zeros(n_groups, np.int64), np.full(n_groups, -np.inf)
@@ -190,13 +190,13 @@ def _losses(
         chosen = groups[left[groups]]
         left[chosen] = False
         made[code] = np.bincount(query[chosen], minlength=n)
-    whole, placed = _held_whole(evidence.found, evidence)
+    whole, placed = _held_whole(evidence.resolution, evidence)
     if whole is None:
         return made, None
     return made, np.bincount(query[relevant & placed & ~whole], minlength=n)
 
 
-def _held_whole(found: Resolution, evidence: AlignedEvidence) -> tuple[Bools, Bools] | tuple[None, Bools]:
+def _held_whole(found: Resolution, evidence: ResolvedGold) -> tuple[Bools, Bools] | tuple[None, Bools]:
     """(g,) groups that some chunk holds whole, and (g,) those that have a place; spans, quotes and texts alone."""
     gold = found.gold
     rows = np.flatnonzero(np.isin(found.placed, gold.rows("span", "quote", "text")))

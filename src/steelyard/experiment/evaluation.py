@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from steelyard.align.evidence import Corpus, align_evidence, read_corpus
-from steelyard.align.rankings import Aligned, align
+from steelyard.align.evidence import Corpus, Resolver, align_evidence, read_corpus
+from steelyard.align.rankings import align
 from steelyard.base.errors import InputError
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import ChunkTable, Outputs
@@ -18,7 +18,7 @@ from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Policy, Weighed, Weighing
 from steelyard.io.objects import is_frame, ranx_dict
-from steelyard.measures import Alignment, Measure
+from steelyard.measures import Measure
 from steelyard.text.folding import DEFAULT_STEPS
 
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
@@ -95,8 +95,9 @@ def weigh(
     recipe: dict[str, Any] = {"on_duplicate": on_duplicate}
     if isinstance(gold, Questions):
         recipe |= {"rule": rule, "steps": list(steps)}
+        resolver = Resolver(gold, corpus=known_corpus, rule=rule, steps=steps)
         weighed = [
-            _weigh_evidence(name, gold, outputs, known_corpus, rule, steps, on_duplicate)
+            _weigh_evidence(name, gold, outputs, known_corpus, resolver, on_duplicate)
             for name, outputs in _systems(runs, _outputs).items()
         ]
     else:
@@ -109,28 +110,22 @@ def weigh(
 
 
 def _weigh_evidence(
-    name: str, questions: Questions, outputs: Outputs, corpus: Corpus | None, rule: str, steps: Sequence[str],
+    name: str, questions: Questions, outputs: Outputs, corpus: Corpus | None, resolver: Resolver,
     on_duplicate: OnDuplicate,
 ) -> Weighed:  # fmt: skip
     """By evidence where the chunks tell anything but their ids, and by the labels of ids otherwise."""
     before = outputs.before_reranking()
     if corpus is None and len(outputs.table) and not outputs.table.says_where:
         truth = questions.truth()
-        aligned, *first = (
-            align(truth, each.run, on_duplicate=on_duplicate) for each in (outputs, before) if each is not None
-        )
-        return Weighed(name, aligned, outputs.run, outputs.digest, outputs, None, _alignment(first))
-    found, *found_first = (
-        align_evidence(questions, each, corpus=corpus, rule=rule, steps=steps, on_duplicate=on_duplicate)
-        for each in (outputs, before)
-        if each is not None
-    )
-    given = _alignment([each.aligned for each in found_first])
-    return Weighed(name, found.aligned, outputs.run, outputs.digest, outputs, found, given)
-
-
-def _alignment(aligned: Sequence[Aligned]) -> Alignment | None:
-    return aligned[0].alignment if aligned else None
+        aligned = align(truth, outputs.run, on_duplicate=on_duplicate)
+        first = None if before is None else align(truth, before.run, on_duplicate=on_duplicate).alignment
+        return Weighed(name, aligned, outputs.run, outputs.digest, outputs, None, first)
+    gold = resolver.resolve(outputs)
+    aligned = align_evidence(gold, outputs, on_duplicate=on_duplicate)
+    first = None
+    if before is not None:
+        first = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
+    return Weighed(name, aligned, outputs.run, outputs.digest, outputs, gold, first)
 
 
 def _gold(truth: object, runs: object, corpus: Corpus | None, on_duplicate: OnDuplicate) -> Truth | Questions:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from steelyard._version import __version__
-from steelyard.align.evidence import AlignedEvidence, GoldMapping
+from steelyard.align.evidence import GoldMapping, ResolvedGold
 from steelyard.align.rankings import Aligned
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError, MeasureError
@@ -33,7 +33,7 @@ class Weighed:
     aligned     ranks and gains of what is judged, and what the run held besides
     run         its rankings;   digest   a fingerprint of them
     outputs     texts, places and answers, where the system tells them
-    evidence    how gold evidence was found among its chunks; None where the gold names documents by id
+    evidence    the gold among its chunks; None where the gold names documents by id
     candidates  the same for what its reranker was given, in the order before it; None where it does not tell
     """
 
@@ -42,7 +42,7 @@ class Weighed:
     run: Run | StreamedRun
     digest: Callable[[], str]
     outputs: Outputs | None = None
-    evidence: AlignedEvidence | None = None
+    evidence: ResolvedGold | None = None
     candidates: Alignment | None = None
 
     @property

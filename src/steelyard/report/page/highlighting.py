@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from steelyard.align.evidence import AlignedEvidence
+from steelyard.align.evidence import ResolvedGold
 from steelyard.align.gold import Resolution
 from steelyard.base.errors import InputError
 from steelyard.data.outputs import NOWHERE, ChunkTable
@@ -45,9 +45,9 @@ class Highlights:
         self._locators: dict[int, Locator] = {}
 
     @classmethod
-    def of(cls, evidence: AlignedEvidence) -> Highlights:
+    def of(cls, evidence: ResolvedGold) -> Highlights:
         """Those of a system, as it was weighed."""
-        return cls(evidence.found, evidence.table, evidence.mapping.steps)
+        return cls(evidence.resolution, evidence.table, evidence.mapping.steps)
 
     def spans(self, query_id: str, chunk_id: str) -> list[Span]:
         """The gold of a question in a chunk, as disjoint spans of the chunk's text, in order.
