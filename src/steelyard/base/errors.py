@@ -4,6 +4,12 @@ Each message says what was found, where, what was expected and what to try.  The
 builtin that a caller would expect, so `except ValueError` keeps working.
 """
 
+from __future__ import annotations
+
+import traceback
+
+_LONGEST_MESSAGE = 300
+
 
 class SteelyardError(Exception):
     """Base of all errors that come from the user's input rather than from our own mistakes."""
@@ -43,3 +49,21 @@ class MissingExtraError(SteelyardError, ImportError):
 
 class StageError(SteelyardError, RuntimeError):
     """A stage of a pipeline, or an endpoint behind it, that failed on one question or gave nonsense."""
+
+
+def describe_exception(error: BaseException, *, outside: str = "") -> str:
+    """A foreign exception in one line: its type, its message, and the file and line where it arose.
+
+    A syntax error names the line that cannot be parsed.  Messages are folded to one line and cut after 300 characters.
+    outside   frames of this file are not the place: that of whoever called the foreign code
+
+    >>> describe_exception(KeyError("title"))
+    "KeyError: 'title'"
+    """
+    words = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
+    message = f": {words[:_LONGEST_MESSAGE]}{'…' * (len(words) > _LONGEST_MESSAGE)}" if words else ""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != outside]
+    places = [f" ({frame.filename}:{frame.lineno})" for frame in frames]
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        places.append(f" ({error.filename}:{error.lineno})")
+    return f"{type(error).__name__}{message}{places[-1] if places else ''}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -14,7 +13,7 @@ import numpy as np
 
 from steelyard._version import __version__
 from steelyard.base.arrays import Ints, Vectors
-from steelyard.base.errors import InputError, StageError, SteelyardError
+from steelyard.base.errors import InputError, StageError, SteelyardError, describe_exception
 from steelyard.data.corpus import Chunks, Document
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
@@ -28,7 +27,6 @@ Note = Callable[[str], None]
 BATCH = 64
 """Texts that are embedded, and then kept, at once: what an interruption may cost."""
 _NAMES_SHOWN = 3
-_LONGEST = 300
 
 
 @contextmanager
@@ -42,12 +40,7 @@ def telling(what: str) -> Iterator[None]:
     except SteelyardError:
         raise
     except Exception as error:
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        said = " ".join(str(error).split())
-        message = f": {said[:_LONGEST]}{'…' * (len(said) > _LONGEST)}" if said else ""
-        raise StageError(
-            f"{what} raised {type(error).__name__}{message} ({at.filename}:{at.lineno}); mend it, then run again"
-        ) from error
+        raise StageError(f"{what} raised {describe_exception(error)}; mend it, then run again") from error
 
 
 def loaded(given: Given, encoding: str, note: Note, tell: Progress) -> Sequence[Document]:

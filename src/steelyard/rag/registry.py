@@ -7,11 +7,10 @@ import importlib
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeVar
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, describe_exception
 from steelyard.base.nearest import nearest
 from steelyard.base.registry import Registry
 
@@ -83,11 +82,8 @@ def import_object(path: str, what: str) -> Any:
             "expected module:object"
         ) from None
     except Exception as error:
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        file, line = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (at.filename, at.lineno)
         raise InputError(
-            f"{what} {path!r}: importing {module_name} raised {type(error).__name__}: "
-            f"{' '.join(str(error).split())} ({file}:{line}); mend it"
+            f"{what} {path!r}: importing {module_name} raised {describe_exception(error)}; mend it"
         ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):

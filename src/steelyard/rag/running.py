@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import platform
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from steelyard._version import __version__
 from steelyard.base.errors import InputError, OutputError, StageError
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import (
@@ -34,16 +26,11 @@ from steelyard.data.run_folder import (
     write_manifest,
 )
 from steelyard.io.write import write_bytes
+from steelyard.rag.manifest import latency_summary, run_manifest, timestamp
 from steelyard.rag.system import Progress, System, quoted
 
 GIVE_UP_AFTER = 5
 """Where the first so many questions all fail with the same error, the run stops: the system is at fault, not they."""
-_LIBRARIES = {
-    "numpy": "numpy", "polars": "polars", "bm25s": "bm25s", "Stemmer": "PyStemmer", "rjieba": "rjieba",
-    "sklearn": "scikit-learn", "scipy": "scipy", "faiss": "faiss-cpu", "torch": "torch",
-    "sentence_transformers": "sentence-transformers", "openai": "openai", "httpx": "httpx",
-    "pypdfium2": "pypdfium2", "semantic_text_splitter": "semantic-text-splitter",
-}  # fmt: skip
 
 
 class Asked(Protocol):
@@ -189,28 +176,11 @@ class _Place:
         with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         before = {} if anew else read_manifest(self.path) or {}
-        self._started = before.get("started") or _now()
-        write_manifest(self.path, self._manifest(system, asked))
+        self._started = before.get("started") or timestamp()
+        write_manifest(self.path, run_manifest(system, asked, started=self._started))
         write_json(self.path / CONFIG, system.resolved())
         if system.corpus is not None and not (self.path / CHUNKS).exists():
             write_chunks(self.path, system.corpus)
-
-    def _manifest(self, system: System, asked: Mapping[str, str]) -> dict[str, Any]:
-        corpus = system.corpus
-        counts = {} if corpus is None else {"documents": len(corpus.documents), "chunks": len(corpus)}
-        digest = hashlib.sha256(json.dumps(list(asked.items())).encode()).hexdigest()
-        return {
-            "name": system.name,
-            "steelyard": __version__,
-            "fingerprint": dict(system.fingerprint),
-            "questions": f"sha256:{digest}",
-            "counts": {**counts, "questions": len(asked)},
-            "notes": list(system.notes),
-            "python": platform.python_version(),
-            "libraries": _libraries(),
-            "started": self._started,
-            "finished": None,
-        }
 
     @contextmanager
     def appending(self) -> Iterator[Callable[[str, bytes], None]]:
@@ -238,10 +208,10 @@ class _Place:
                 lines = {query_id: line for path in (outputs, partial) for query_id, _, line in _whole_lines(path)}
                 write_bytes(outputs, b"".join(lines[query_id] for query_id in asked))
                 partial.unlink(missing_ok=True)
-        manifest = self._manifest(system, asked)
+        manifest = run_manifest(system, asked, started=self._started)
         manifest["counts"]["failed"] = sum(one.error is not None for one in done.values())
-        manifest["latency_ms"] = _latencies([one.latency_ms for one in done.values() if one.error is None])
-        manifest["finished"] = _now()
+        manifest["latency_ms"] = latency_summary([one.latency_ms for one in done.values() if one.error is None])
+        manifest["finished"] = timestamp()
         write_manifest(self.path, manifest)
 
 
@@ -322,29 +292,3 @@ def _whole_lines(path: Path, *, cut: bool = False) -> Iterator[tuple[str, _Done,
 def _read(path: Path) -> dict[str, _Done]:
     """What became of the questions of a file, the last time that each was asked."""
     return {query_id: done for query_id, done, _ in _whole_lines(path)}
-
-
-def _latencies(each: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Median and 95th percentile of each stage over the questions that have it, by linear interpolation."""
-    stages = list(dict.fromkeys(stage for one in each for stage in one))
-    summary = {}
-    for stage in stages:
-        p50, p95 = np.percentile([one[stage] for one in each if stage in one], [50, 95])
-        summary[stage] = {"p50": round(float(p50), 4), "p95": round(float(p95), 4)}
-    return summary
-
-
-def _libraries() -> dict[str, str]:
-    """Versions of those libraries, of the ones that stages use, which are loaded."""
-    versions = {}
-    for module, distribution in _LIBRARIES.items():
-        if module in sys.modules:
-            try:
-                versions[distribution] = version(distribution)
-            except PackageNotFoundError:
-                continue
-    return versions
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import math
 import threading
-import traceback
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -18,14 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError, StageError, describe_exception
 from steelyard.rag.registry import import_object
 from steelyard.services.http import Patience, Service, checked_url, secret_from
 
 if TYPE_CHECKING:
     import asyncio  # Slow to import, and few targets are async.
 
-_LONGEST = 300
 _RESULT_NAMES = ("retrieved", "results", "documents", "contexts")
 
 
@@ -118,7 +116,8 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
         except StageError:
             raise
         except Exception as error:
-            raise StageError(_told(name, error)) from error
+            raised = describe_exception(error, outside=__file__)
+            raise StageError(f"target {name}: raised {raised}; mend it, then run again") from error
         try:
             return _answer_of(found, texts=texts)
         except _Odd as odd:
@@ -201,15 +200,6 @@ def _takes_k(function: Callable[..., Any]) -> bool:
         return "k" in inspect.signature(function).parameters
     except (TypeError, ValueError):  # Some functions written in C tell nothing.
         return False
-
-
-def _told(name: str, error: Exception) -> str:
-    """An exception of the user's function, with the line where it arose."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    said = " ".join(str(error).split())
-    message = f": {said[:_LONGEST]}{'…' * (len(said) > _LONGEST)}" if said else ""
-    return f"target {name}: raised {type(error).__name__}{message}{where}; mend it, then run again"
 
 
 class _Loop:

@@ -1,0 +1,64 @@
+"""The machine and the versions behind a measured time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_CPU_INFO = Path("/proc/cpuinfo")
+_CPU_KEYS = ("model name", "Hardware", "cpu model")
+
+
+@cache
+def machine() -> Mapping[str, str | int]:
+    """What a time depends on besides the program.
+
+    cpu     model of the processor; its architecture where the system does not name the model
+    cores   that this process may use
+    os      name, release and architecture of the operating system
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "cpu": cpu_model() or platform.machine(),
+        "cores": cores or 1,
+        "os": f"{platform.system()} {platform.release()} ({platform.machine()})",
+    }
+
+
+def cpu_model() -> str:
+    """The model of the processor, or "" where the system does not name it."""
+    if sys.platform == "darwin":
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            return ""
+    try:
+        lines = _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    pairs = (line.partition(":") for line in lines)
+    values = {key.strip(): value.strip() for key, _, value in pairs}
+    return next((values[key] for key in _CPU_KEYS if values.get(key)), platform.processor())
+
+
+def loaded_versions(distributions: Mapping[str, str]) -> dict[str, str]:
+    """Versions of those libraries that this process has imported.
+
+    distributions   name of a module to the name of its distribution
+    Returns         distribution to version, in the order given; a module without metadata is left out
+    """
+    versions = {}
+    for module, distribution in distributions.items():
+        if module in sys.modules:
+            try:
+                versions[distribution] = version(distribution)
+            except PackageNotFoundError:
+                continue
+    return versions

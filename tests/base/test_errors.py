@@ -1,0 +1,38 @@
+"""Foreign exceptions in one line."""
+
+import pytest
+
+from steelyard.base.errors import describe_exception
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+def test_type_message_and_place() -> None:
+    error = raised(KeyError("title"))
+    line = raised.__code__.co_firstlineno + 2
+    assert describe_exception(error) == f"KeyError: 'title' ({__file__}:{line})"
+    assert describe_exception(error, outside=__file__) == "KeyError: 'title'"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError(), "ValueError"),
+        (ValueError("two\n  lines"), "ValueError: two lines"),
+        (ValueError("x" * 301), f"ValueError: {'x' * 300}…"),
+        (ValueError("x" * 300), f"ValueError: {'x' * 300}"),
+    ],
+)
+def test_messages_are_folded_and_cut(error: Exception, text: str) -> None:
+    assert describe_exception(error) == text
+
+
+def test_a_syntax_error_names_the_line_that_cannot_be_parsed() -> None:
+    with pytest.raises(SyntaxError) as caught:
+        compile("x = 1\ndef f(:\n", "broken.py", "exec")
+    assert describe_exception(caught.value) == "SyntaxError: invalid syntax (broken.py:2)"
