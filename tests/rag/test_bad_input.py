@@ -152,9 +152,9 @@ main()
             "needs httpx2, which is not installed; try: pip install 'steelyard[endpoints]'",
         ),
         (
-            {"openai"},
+            {"stamina"},
             'generate = {kind = "openai", model = "m", base_url = "http://127.0.0.1:9/"}',
-            "needs openai, which is not installed; try: pip install 'steelyard[endpoints]'",
+            "needs stamina, which is not installed; try: pip install 'steelyard[endpoints]'",
         ),
         (
             {"semantic_text_splitter"},

@@ -141,7 +141,7 @@ def test_a_target_cannot_be_talked_to(folder: Path) -> None:
 
 
 def test_endpoints_embed_and_answer(server: Server, folder: Path) -> None:
-    pytest.importorskip("openai", reason="needs the extra endpoints")
+    pytest.importorskip("httpx2", reason="needs the extra endpoints")
     pytest.importorskip("stamina", reason="needs the extra endpoints")
     embed = {"kind": "openai", "model": "m", "base_url": server.base_url}
     generate = {"kind": "openai", "model": "m", "base_url": server.base_url, "attempts": 1}

@@ -20,7 +20,7 @@ from tests.cli.command import printed, steelyard
 from tests.rag import small
 from tests.rag.server import CUT, MALFORMED, WEB_PAGE, Fault, Server, change, overlap, put, stall, status, vector
 
-pytest.importorskip("openai", reason="needs the extra endpoints")
+pytest.importorskip("httpx2", reason="needs the extra endpoints")
 pytest.importorskip("stamina", reason="needs the extra endpoints")
 EMBED, RERANK, CHAT, SEARCH = "/v1/embeddings", "/rerank", "/v1/chat/completions", "/search"
 PATIENCE = {"wait_initial_s": 0.01, "wait_max_s": 0.02, "timeout_s": 0.4, "attempts": 3}

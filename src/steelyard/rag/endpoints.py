@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -13,11 +13,12 @@ import numpy as np
 
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError
-from steelyard.base.extras import require
 from steelyard.data.corpus import Passage
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
 from steelyard.rag.registry import stage
-from steelyard.services.http import Patience, Service, at_least, checked_url, host_of, secret_from
+from steelyard.services.addresses import checked_url, host_of
+from steelyard.services.client import Patience, Service, at_least
+from steelyard.services.secrecy import secret_from
 
 OPENAI = "https://api.openai.com/v1"
 Shape = Literal["cohere", "voyage", "tei"]
@@ -40,7 +41,7 @@ class _Endpoint(Patience, ABC):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._key()  # A missing key is told before anything is computed.
+        self._key()  # A missing key is reported before anything is computed.
 
     def _key(self) -> str:
         if self.api_key_env is not None:
@@ -61,7 +62,6 @@ class _Endpoint(Patience, ABC):
 
     def close(self) -> None:
         """Close the connections; a later question opens others."""
-        self.__dict__.pop("_sdk", None)
         service = self.__dict__.pop("_service", None)
         if service is not None:
             service.close()
@@ -81,30 +81,6 @@ class _OpenAI(_Endpoint):
     def __post_init__(self) -> None:
         checked_url(self.base_url, "base_url")
         super().__post_init__()
-
-    @cached_property
-    def _sdk(self) -> Any:
-        return require("openai", extra="endpoints", what=self._address()[0]).OpenAI(
-            api_key=self._key() or "not-needed",  # It takes no empty one.
-            base_url=self.base_url,
-            timeout=self.timeout_s,
-            max_retries=0,
-            http_client=self._service.client,
-        )
-
-    def _ask(self, create: Callable[[Any], Any]) -> Any:
-        """The decoded answer to one call of the SDK, whose errors are undone: `Service` tells all alike."""
-        openai = require("openai", extra="endpoints", what=self._address()[0])
-
-        def send() -> Any:
-            try:
-                return create(self._sdk).http_response
-            except openai.APIStatusError as error:
-                return error.response
-            except openai.APIConnectionError as error:
-                raise error.__cause__ or error from None
-
-        return self._service.ask(send)
 
 
 @stage("embed", "openai")
@@ -137,7 +113,7 @@ class OpenAIEmbedder(_OpenAI):
     def documents(self, texts: Sequence[str]) -> Vectors:
         """(n, d) vectors of length 1; (0, dimensions or 0) without texts.
 
-        Raises   StageError when the endpoint fails (`steelyard.services.http.Patience`), or answers another number of
+        Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`), or answers another number of
                  vectors, positions that are not those of the texts, vectors of different length, NaN or all zeros.
         """
         prefixed = [self.document_prefix + text for text in texts]
@@ -154,12 +130,10 @@ class OpenAIEmbedder(_OpenAI):
         return vector
 
     def _vectors(self, texts: list[str]) -> Vectors:
-        wanted = {} if self.dimensions is None else {"dimensions": self.dimensions}
-        answer = self._ask(
-            lambda sdk: sdk.embeddings.with_raw_response.create(
-                model=self.model, input=texts, encoding_format="float", **wanted
-            )
-        )
+        body: dict[str, Any] = {"model": self.model, "input": texts, "encoding_format": "float"}
+        if self.dimensions is not None:
+            body["dimensions"] = self.dimensions
+        answer = self._service.request("POST", body=body)
         items = _list_at(answer, "data")
         if items is None:
             raise self._service.error(f"answered {_outline(answer)}, without a list 'data'", "check base_url")
@@ -175,11 +149,11 @@ class OpenAIEmbedder(_OpenAI):
             raw = np.array(None)
         if raw.ndim != 2 or raw.dtype.kind not in "fiu" or raw.shape[1] == 0:
             lengths = sorted({len(row) for row in rows if isinstance(row, list)})
-            found = f"answered vectors that are not lists of equally many numbers (lengths: {lengths})"
-            raise self._service.error(found, "check that model is an embedding model")
+            fact = f"answered vectors that are not lists of equally many numbers (lengths: {lengths})"
+            raise self._service.error(fact, "check that model is an embedding model")
         if self.dimensions is not None and raw.shape[1] != self.dimensions:
-            found = f"answered vectors of {raw.shape[1]} numbers, not {self.dimensions}"
-            raise self._service.error(found, "leave dimensions out: this server or model does not know it")
+            fact = f"answered vectors of {raw.shape[1]} numbers, not {self.dimensions}"
+            raise self._service.error(fact, "leave dimensions out: this server or model does not know it")
         vectors = raw.astype(np.float64)
         largest = np.abs(vectors).max(axis=1, keepdims=True)
         if not np.isfinite(largest).all():
@@ -224,7 +198,7 @@ class HTTPReranker(_Endpoint):
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One finite score a text, in the order of the texts; none without texts.
 
-        Raises   StageError when the endpoint fails (`steelyard.services.http.Patience`), its answer has another
+        Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`), its answer has another
                  shape, or does not hold each text once with a finite score.
         """
         size = self.batch_size or max(len(texts), 1)
@@ -239,12 +213,12 @@ class HTTPReranker(_Endpoint):
             raise self._service.error(f"answered {looks_like}, not the {self.shape} shape", hint)
         items = answer if self.shape == "tei" else answer["results" if self.shape == "cohere" else "data"]
         key = "score" if self.shape == "tei" else "relevance_score"
-        found = _in_order(self._service, items, len(texts), "scores", key)
-        for position, score in enumerate(found):
+        scores = _in_order(self._service, items, len(texts), "scores", key)
+        for position, score in enumerate(scores):
             if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
                 what = f"answered {_outline(score)} as the score of text {position + 1} of {len(texts)}"
                 raise self._service.error(what, "look into the server's log; a text may be too long for the model")
-        return [float(score) for score in found]
+        return [float(score) for score in scores]
 
     def _body(self, query: str, texts: list[str]) -> dict[str, Any]:
         model = {} if self.model is None else {"model": self.model}
@@ -277,7 +251,7 @@ class OpenAIGenerator(_OpenAI):
         super().__post_init__()
         at_least("temperature", self.temperature, 0)
         at_least("max_tokens", self.max_tokens, 1)
-        self.identity()  # A prompt that cannot be read is told before anything is computed.
+        self.identity()  # A prompt that cannot be read is reported before anything is computed.
 
     def identity(self) -> str:
         """The digest of the prompt, which is as much a setting as the path to it."""
@@ -293,22 +267,19 @@ class OpenAIGenerator(_OpenAI):
     def answer(self, query: str, passages: Sequence[Passage]) -> str:
         """The model's text; one that max_tokens cut is given as it is.
 
-        Raises   StageError when the endpoint fails (`steelyard.services.http.Patience`), or answers no text: no
+        Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`), or answers no text: no
                  choice, a refusal, a content filter, reasoning alone.
         """
         messages = build_prompt(query, passages, language=self.language, template=self._template)
         options = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        given = {name: value for name, value in options.items() if value is not None}
-        answer = self._ask(
-            lambda sdk: sdk.chat.completions.with_raw_response.create(model=self.model, messages=messages, **given)
-        )
-        return self._text(answer)
+        options = {name: value for name, value in options.items() if value is not None}
+        return self._text(self._service.request("POST", body={"model": self.model, "messages": messages, **options}))
 
     def _text(self, answer: Any) -> str:
         choices = _list_at(answer, "choices")
         if not choices:
-            found = "no choices" if choices == [] else f"{_outline(answer)}, without a list 'choices'"
-            raise self._service.error(f"answered {found}", "check base_url, and that model is a chat model")
+            fact = "no choices" if choices == [] else f"{_outline(answer)}, without a list 'choices'"
+            raise self._service.error(f"answered {fact}", "check base_url, and that model is a chat model")
         choice = choices[0] if isinstance(choices[0], Mapping) else {}
         message = choice["message"] if isinstance(choice.get("message"), Mapping) else {}
         reason, content = choice.get("finish_reason"), message.get("content")
@@ -318,14 +289,14 @@ class OpenAIGenerator(_OpenAI):
             refusal = self._service.redacted(message["refusal"])[:200]
             raise self._service.error(f"refused: {refusal}", "look at the question and the prompt")
         if not isinstance(content, str) or not content.strip():
-            found = f"answered no text (content {_outline(content)}, finish_reason {_outline(reason)})"
-            raise self._service.error(found, "raise max_tokens: a model that reasons first may have used them up")
+            fact = f"answered no text (content {_outline(content)}, finish_reason {_outline(reason)})"
+            raise self._service.error(fact, "raise max_tokens: a model that reasons first may have used them up")
         return content
 
 
 def _list_at(answer: Any, key: str) -> list[Any] | None:
-    found = answer.get(key) if isinstance(answer, Mapping) else None
-    return found if isinstance(found, list) else None
+    value = answer.get(key) if isinstance(answer, Mapping) else None
+    return value if isinstance(value, list) else None
 
 
 def _shape_of(answer: Any) -> Shape | None:

@@ -6,23 +6,19 @@ import copy
 import hashlib
 import inspect
 import math
-import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from steelyard.base.errors import InputError, StageError, describe_exception
 from steelyard.rag.registry import import_object
-from steelyard.services.http import Patience, Service, checked_url, secret_from
-
-if TYPE_CHECKING:
-    import asyncio  # Slow to import, and few targets are async.
+from steelyard.services.addresses import checked_url
+from steelyard.services.client import Patience, Service
+from steelyard.services.loops import BackgroundLoop
+from steelyard.services.secrecy import secret_from
 
 _RESULT_NAMES = ("retrieved", "results", "documents", "contexts")
 
@@ -105,13 +101,13 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
     if not callable(function):
         raise InputError(f"target {name!r} is {type(function).__name__}, not a function; expected query -> results")
     takes_k = _takes_k(function)
-    loop = _Loop()
+    loop = BackgroundLoop("steelyard-target")  # Its own, so that clients of the function's own are kept.
 
     def ask(query: str, k: int) -> Answer:
         try:
             found = function(query, k=k) if takes_k else function(query)
             if inspect.isawaitable(found):
-                found = loop.run(found)
+                found = loop.run(_awaited(found))
             found = _listed(found)  # A generator of the user's may fail here.
         except StageError:
             raise
@@ -159,7 +155,7 @@ def http_target(
     answer_field    the generated answer, which may be missing
     id_field, ...   within a result, which may also be a bare id; an id or a text must be there
     texts           whether bare strings are texts rather than ids
-    timeout_s, ...  see `steelyard.services.http.Patience`
+    timeout_s, ...  see `steelyard.services.client.Patience`
     Raises          InputError for options out of range or a variable that is not set; the target raises StageError
                     where the endpoint fails, the list of results is missing (naming the keys that are there), or a
                     result cannot be understood.
@@ -202,45 +198,8 @@ def _takes_k(function: Callable[..., Any]) -> bool:
         return False
 
 
-class _Loop:
-    """An event loop in a thread of its own, so that async functions work inside a notebook, and keep their clients."""
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        started: Future[asyncio.AbstractEventLoop] = Future()
-        thread = threading.Thread(target=_serve, args=(started,), name="steelyard-target", daemon=True)
-        thread.start()
-        loop = started.result()
-        weakref.finalize(self, _stop, loop, thread)
-        return loop
-
-    def run(self, awaitable: Any) -> Any:
-        """What it gives, or the exception that it raises."""
-        import asyncio
-
-        async def whole() -> Any:
-            return await awaitable
-
-        future = asyncio.run_coroutine_threadsafe(whole(), self._loop)
-        try:
-            return future.result()
-        finally:
-            future.cancel()  # Ctrl-C leaves nothing running.
-
-
-def _serve(started: Future[asyncio.AbstractEventLoop]) -> None:
-    import asyncio
-
-    with asyncio.Runner() as runner:
-        loop = runner.get_loop()
-        started.set_result(loop)
-        loop.run_forever()
-
-
-def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    loop.call_soon_threadsafe(loop.stop)
-    if thread is not threading.current_thread():
-        thread.join()
+async def _awaited(awaitable: Any) -> Any:
+    return await awaitable
 
 
 def _answer_of(found: Any, *, texts: bool) -> Answer:
