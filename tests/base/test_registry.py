@@ -63,4 +63,6 @@ def test_the_nearest_names() -> None:
     assert nearest("recal", ["recall", "r_precision", "rbp"], n=2) == "did you mean recall?"
     assert nearest("zzz", []) == "there are none"
     assert nearest("zzz", map(str, range(12))).endswith("8, 9, ... (12 in all)")
-    assert nearest("MAPP", {"MAP": "map", "mean_ap": "map"}) == "did you mean map?"
+    assert (
+        nearest("MEAN_AP", ["mean_ap", "mean_rr"], n=2, of=lambda spelling: spelling[-2:]) == "did you mean ap or rr?"
+    )

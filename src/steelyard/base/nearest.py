@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 _LISTED = 10
 _CUTOFF = 0.5
 
 
-def nearest(name: str, names: Iterable[str] | Mapping[str, str], *, n: int = 1, otherwise: str | None = None) -> str:
+def nearest(
+    name: str, names: Iterable[str], *, n: int = 1, otherwise: str | None = None, of: Callable[[str], str] = str
+) -> str:
     """A question with the nearest names, or a list of all of them where none is near.
 
-    names       what exists; a mapping from spellings to names compares the spellings and shows the names
     n           most names in the question
     otherwise   the words in place of the list, for instance where to look names up
+    of          the name to show for a spelling
 
     >>> nearest("fack", ["faq", "enterprise"]), nearest("x", ["faq", "enterprise"])
     ('did you mean faq?', 'there are faq, enterprise')
-    >>> nearest("P", {"p": "precision", "r": "recall"}), nearest("x", [], otherwise="see the list")
+    >>> nearest("P", ["p", "r"], of={"p": "precision"}.__getitem__), nearest("x", [], otherwise="see the list")
     ('did you mean precision?', 'see the list')
     """
-    shown = dict(names) if isinstance(names, Mapping) else {spelling: spelling for spelling in names}
-    spellings = {spelling.lower(): target for spelling, target in shown.items()}
+    listed = list(names)
+    spellings = {spelling.lower(): spelling for spelling in listed}
     matches = difflib.get_close_matches(name.lower(), spellings, n=n, cutoff=_CUTOFF)
     if matches:
-        return f"did you mean {' or '.join(dict.fromkeys(spellings[match] for match in matches))}?"
+        return f"did you mean {' or '.join(dict.fromkeys(of(spellings[match]) for match in matches))}?"
     if otherwise is not None:
         return otherwise
-    listed = list(dict.fromkeys(shown.values()))
     more = f", ... ({len(listed)} in all)" if len(listed) > _LISTED else ""
-    return f"there are {', '.join(listed[:_LISTED]) or 'none'}{more}"
+    return f"there are {', '.join(map(of, listed[:_LISTED])) or 'none'}{more}"
