@@ -12,12 +12,15 @@ import steelyard as sy
 from steelyard.comparison.comparison import TESTS, Compared
 from steelyard.experiment.scores import Scores
 from steelyard.stats.agreement import rank_biased_overlap, tau_ap
+from steelyard.stats.corrections import correct
 from steelyard.stats.effects import relative_change, standardised
 from steelyard.stats.equivalence import non_inferiority, tost
+from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
+from steelyard.stats.pairs import sign_flip_pairs
 from steelyard.stats.power import min_detectable_difference, questions_needed
-from steelyard.stats.several import correct, groups, sign_flip_pairs, tukey
+from steelyard.stats.tukey import tukey
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
 
@@ -121,7 +124,7 @@ def test_tukey_and_groups_are_those_of_the_statistics() -> None:
         rows = by_name(found, measure)
         assert [rows["bcde"[i - 1]].p for i in range(1, 5)] == [want[0, i] for i in range(1, 5)]
         assert rows["c"].adjusted == rows["c"].p
-        listed = groups(values[:, j].mean(axis=1), pairs)
+        listed = indistinguishable(values[:, j].mean(axis=1), pairs)
         assert found.groups[measure] == [["abcde"[i] for i in group] for group in listed]
         assert len(listed) > 1
     d = values[1, 1] - values[0, 1]

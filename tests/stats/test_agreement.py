@@ -174,7 +174,7 @@ def test_deep_lists_need_less_of_the_unseen() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="'a' is in a ranking twice"):
         rank_biased_overlap("aba", "ab")
     with pytest.raises(InputError, match="empty"):
         rank_biased_overlap([], "ab")

@@ -10,7 +10,8 @@ import pytest
 from steelyard.stats import flipping
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import sign_flip
-from steelyard.stats.several import sign_flip_pairs, tukey
+from steelyard.stats.pairs import sign_flip_pairs
+from steelyard.stats.tukey import tukey
 
 ALL_BITS = """
 import hashlib
@@ -18,7 +19,8 @@ import numpy as np
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import paired_t, sign_flip, sign_test, wilcoxon
 from steelyard.stats.power import min_detectable_effect
-from steelyard.stats.several import sign_flip_pairs, t_pairs, tukey
+from steelyard.stats.pairs import sign_flip_pairs, t_pairs
+from steelyard.stats.tukey import tukey
 
 bits = hashlib.sha256()
 for s, n in ((3, 16), (12, 43), (4, 700), (2, 5001)):

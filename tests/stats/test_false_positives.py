@@ -8,7 +8,8 @@ import pytest
 
 from steelyard.stats.equivalence import non_inferiority, tost
 from steelyard.stats.paired import paired_t, sign_flip, wilcoxon
-from steelyard.stats.several import sign_flip_pairs, t_pairs, tukey
+from steelyard.stats.pairs import sign_flip_pairs, t_pairs
+from steelyard.stats.tukey import tukey
 
 pytestmark = pytest.mark.slow
 

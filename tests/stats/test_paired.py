@@ -14,10 +14,10 @@ from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.stats.flipping import EXACT_QUERIES
-from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
+from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
 
 Floats = npt.NDArray[np.float64]
-Tested = Callable[[npt.ArrayLike], Outcome]
+Tested = Callable[[npt.ArrayLike], PairedTest]
 
 quick = settings(max_examples=60, deadline=None)
 ALL: list[Tested] = [paired_t, lambda d: sign_flip(d, seed=0, n_resamples=500), wilcoxon, sign_test]

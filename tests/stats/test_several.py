@@ -14,20 +14,12 @@ from scipy import stats as scipy_stats
 
 import steelyard as sy
 from steelyard.base.errors import InputError
+from steelyard.stats.corrections import CORRECTIONS, correct
+from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.paired import paired_t, sign_flip
+from steelyard.stats.pairs import Pairs, all_pairs, baseline_pairs, corrected, sign_flip_pairs, t_pairs
 from steelyard.stats.samples import differences
-from steelyard.stats.several import (
-    CORRECTIONS,
-    Pairs,
-    all_pairs,
-    baseline_pairs,
-    correct,
-    corrected,
-    groups,
-    sign_flip_pairs,
-    t_pairs,
-    tukey,
-)
+from steelyard.stats.tukey import tukey
 from tests.shared_data import shared
 
 Floats = npt.NDArray[np.float64]
@@ -217,17 +209,17 @@ def told_apart(*pairs: tuple[int, int]) -> Pairs:
 
 
 def test_groups_by_hand() -> None:
-    assert groups([0.3, 0.5, 0.4, 0.1], told_apart()) == [[1, 2, 0, 3]]
-    assert groups([0.3, 0.5, 0.4, 0.1], told_apart((1, 3))) == [[1, 2, 0], [2, 0, 3]]
-    assert groups([0.1, 0.6, 0.4, 0.1], told_apart((0, 1), (0, 2), (1, 3), (2, 3))) == [[1, 2], [0, 3]]
-    assert groups([4, 3, 2, 1], told_apart(*map(tuple, all_pairs(4).tolist()))) == [[0], [1], [2], [3]]
-    assert groups([4, 3, 2, 1], told_apart((0, 1)), alpha=0.001) == [[0, 1, 2, 3]]
+    assert indistinguishable([0.3, 0.5, 0.4, 0.1], told_apart()) == [[1, 2, 0, 3]]
+    assert indistinguishable([0.3, 0.5, 0.4, 0.1], told_apart((1, 3))) == [[1, 2, 0], [2, 0, 3]]
+    assert indistinguishable([0.1, 0.6, 0.4, 0.1], told_apart((0, 1), (0, 2), (1, 3), (2, 3))) == [[1, 2], [0, 3]]
+    assert indistinguishable([4, 3, 2, 1], told_apart(*map(tuple, all_pairs(4).tolist()))) == [[0], [1], [2], [3]]
+    assert indistinguishable([4, 3, 2, 1], told_apart((0, 1)), alpha=0.001) == [[0, 1, 2, 3]]
 
 
 def test_groups_need_every_pair() -> None:
     scores = draws(4, 9)
     with pytest.raises(InputError, match="need all 6 pairs; got 3"):
-        groups(scores.mean(axis=1), t_pairs(scores, pairs=baseline_pairs(4, 0)))
+        indistinguishable(scores.mean(axis=1), t_pairs(scores, pairs=baseline_pairs(4, 0)))
 
 
 def test_bad_input() -> None:
@@ -259,7 +251,7 @@ def test_all_666_pairs_of_37_real_systems() -> None:
     # The adjusted p of sign flips cannot fall below 666 / 100001, yet it finds more: its spread is each pair's own.
     assert 150 < (family.adjusted < 0.05).sum() < (alone.adjusted < 0.05).sum() < (alone.p < 0.05).sum()
     ranked = np.argsort(-scores.mean(axis=1))
-    made = groups(scores.mean(axis=1), family)
+    made = indistinguishable(scores.mean(axis=1), family)
     assert made[0][0] == ranked[0]
     assert {i for group in made for i in group} == set(range(37))
     pair = 100

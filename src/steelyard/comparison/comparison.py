@@ -15,18 +15,20 @@ from steelyard.base.nearest import nearest
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
+from steelyard.stats.corrections import CORRECTIONS, correct
 from steelyard.stats.effects import RelativeChange, WinTieLoss, relative_change, standardised, win_tie_loss
 from steelyard.stats.equivalence import Equivalence, NonInferiority, non_inferiority, tost
+from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.guarded import MANY_QUERIES, guarded_tukey
 from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.paired import Outcome, paired_t, sign_flip, sign_test, wilcoxon
+from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
+from steelyard.stats.pairs import Pairs, placed
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.samples import differences, mean_error, t_quantile
-from steelyard.stats.several import CORRECTIONS, Pairs, correct, groups, placed
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
 Reason = Literal["few questions", "no spread"]
-TESTS: dict[str, Callable[[Floats, int], Outcome]] = {
+TESTS: dict[str, Callable[[Floats, int], PairedTest]] = {
     "t": lambda d, seed: paired_t(d),
     "randomization": lambda d, seed: sign_flip(d, seed=seed),
     "wilcoxon": lambda d, seed: wilcoxon(d),
@@ -305,9 +307,9 @@ def _corrected(p: Floats, method: str) -> Floats:
     return correct(p.ravel(), method=method, family="").adjusted.reshape(p.shape)
 
 
-def _tests(values: Floats, plan: _Plan, pairs: Pairs | None) -> list[Outcome | None]:
+def _tests(values: Floats, plan: _Plan, pairs: Pairs | None) -> list[PairedTest | None]:
     """The test of each system against the baseline; None for the baseline itself."""
-    made: list[Outcome | None] = []
+    made: list[PairedTest | None] = []
     for i in range(len(values)):
         if i == plan.reference:
             made.append(None)
@@ -317,7 +319,7 @@ def _tests(values: Floats, plan: _Plan, pairs: Pairs | None) -> list[Outcome | N
             low, high = min(i, plan.reference), max(i, plan.reference)
             at = int(np.flatnonzero((pairs.first == low) & (pairs.second == high))[0])
             found = float(pairs.difference[at]), float(pairs.p[at])
-            made.append(Outcome("tukey", *found, pairs.n, reason=pairs.reason))
+            made.append(PairedTest("tukey", *found, pairs.n, reason=pairs.reason))
     return made
 
 
@@ -345,7 +347,7 @@ def _held(
 
 
 def _compared(
-    plan: _Plan, j: int, of_all: Floats, i: int, test: Outcome | None, adjusted: float,
+    plan: _Plan, j: int, of_all: Floats, i: int, test: PairedTest | None, adjusted: float,
     held: tuple[bool | None, bool | None], n_comparisons: int, critical: float | None,
 ) -> Compared:  # fmt: skip
     """One row; the baseline's where there is no test."""
@@ -382,7 +384,7 @@ def _compared(
     )  # fmt: skip
 
 
-def _reason(test: Outcome, n: int) -> Reason | None:
+def _reason(test: PairedTest, n: int) -> Reason | None:
     if test.reason is None:
         return None
     return "few questions" if n < 2 else "no spread"
@@ -445,7 +447,9 @@ def _ordered(rows: list[Compared]) -> list[Compared]:
 
 def _groups(plan: _Plan, values: Sequence[Floats], pairs: Sequence[Pairs | None]) -> dict[str, list[list[str]]]:
     return {
-        str(measure): [[plan.names[i] for i in group] for group in groups(each.mean(axis=1), found, alpha=plan.alpha)]
+        str(measure): [
+            [plan.names[i] for i in group] for group in indistinguishable(each.mean(axis=1), found, alpha=plan.alpha)
+        ]
         for measure, each, found in zip(plan.measures, values, pairs, strict=True)
         if found is not None and found.reason is None
     }

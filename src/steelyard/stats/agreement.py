@@ -90,12 +90,12 @@ def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], *, p
 
     one, other   ids, best first, of any lengths; ties have to be settled before
     p            how far down one looks, in (0, 1): the mean depth is 1 / (1 - p)
-    Raises       InputError for an empty ranking, an id that stands twice in one, p outside (0, 1)
+    Raises       InputError for an empty ranking, an id that is in one twice, p outside (0, 1)
     Source       Webber, Moffat & Zobel, A Similarity Measure for Indefinite Rankings, TOIS 2010: extrapolation by
                  their equation 32; the bounds hold also where one ranking is longer.
 
-    >>> found = rank_biased_overlap("abc", "acb", p=0.5)
-    >>> round(found.extrapolated, 4), round(found.low, 4), round(found.high, 4)
+    >>> overlap = rank_biased_overlap("abc", "acb", p=0.5)
+    >>> round(overlap.extrapolated, 4), round(overlap.low, 4), round(overlap.high, 4)
     (0.875, 0.8294, 0.875)
     """
     if not 0 < p < 1:
@@ -125,13 +125,13 @@ def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], *, p
 def _overlaps(short: list[Hashable], long: list[Hashable]) -> Floats:
     """(n,) how many ids the rankings share among their first 1, 2, … n; the short one ends before."""
     met: set[Hashable] = set()
-    both, found = 0, []
+    both, shared = 0, list[float]()
     for place, item in enumerate(long):
         for new in [item, *short[place : place + 1]]:
             both += new in met
             met.add(new)
-        found.append(float(both))
-    return np.array(found)
+        shared.append(float(both))
+    return np.array(shared)
 
 
 def _ids(ranking: Sequence[Hashable]) -> list[Hashable]:
@@ -140,7 +140,7 @@ def _ids(ranking: Sequence[Hashable]) -> list[Hashable]:
         raise InputError("a ranking is empty; expected at least one id")
     twice = [item for item, count in Counter(ids).items() if count > 1]
     if twice:
-        raise InputError(f"{twice[0]!r} stands twice in a ranking; expected each id once")
+        raise InputError(f"{twice[0]!r} is in a ranking twice; expected each id once")
     return ids
 
 

@@ -31,18 +31,18 @@ def standardised(d: npt.ArrayLike) -> Standardised:
     Raises   InputError for NaN
     Source   Cohen 1988; Hedges 1981.
 
-    >>> found = standardised([0.1, 0.3, 0.2, 0.4])
-    >>> round(found.d_z, 4), round(found.hedges_g, 4)
+    >>> effect = standardised([0.1, 0.3, 0.2, 0.4])
+    >>> round(effect.d_z, 4), round(effect.hedges_g, 4)
     (1.9365, 1.4084)
     """
-    found = mean_error(finite(d, n_axes=1, what="differences"))
-    if found.reason:
+    average = mean_error(finite(d, n_axes=1, what="differences"))
+    if average.reason:
         return Standardised(math.nan, math.nan)
-    if found.flat:
-        d_z = math.copysign(math.inf, found.mean) if found.mean else 0.0
+    if average.flat:
+        d_z = math.copysign(math.inf, average.mean) if average.mean else 0.0
     else:
-        d_z = found.mean / (found.error * math.sqrt(found.n))
-    return Standardised(d_z, d_z * (1 - 3 / (4 * found.df - 1)))
+        d_z = average.mean / (average.error * math.sqrt(average.n))
+    return Standardised(d_z, d_z * (1 - 3 / (4 * average.df - 1)))
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def win_tie_loss(d: npt.ArrayLike) -> WinTieLoss:
     d        (n,) differences, from `samples.differences` so that rounding is a tie
     Raises   InputError for NaN
 
-    >>> found = win_tie_loss([0.1, 0.0, -0.2, 0.3])
-    >>> found, found.superiority
+    >>> counts = win_tie_loss([0.1, 0.0, -0.2, 0.3])
+    >>> counts, counts.superiority
     (WinTieLoss(n_wins=2, n_ties=1, n_losses=1), 0.625)
     """
     values = finite(d, n_axes=1, what="differences")
@@ -101,30 +101,30 @@ def relative_change(
     Raises            InputError for NaN, unequal lengths
     Source            Fieller, Some Problems in Interval Estimation, JRSS B 1954.
 
-    >>> found = relative_change([0.4, 0.5, 0.6, 0.5], [0.5, 0.5, 0.7, 0.6])
-    >>> round(found.change, 3), round(found.low, 3), round(found.high, 3)
+    >>> change = relative_change([0.4, 0.5, 0.6, 0.5], [0.5, 0.5, 0.7, 0.6])
+    >>> round(change.change, 3), round(change.low, 3), round(change.high, 3)
     (0.15, -0.009, 0.331)
     """
     d = differences(baseline, other)
     share(level, "level")
     a = finite(baseline, n_axes=1, what="the baseline's values")
-    found, base = mean_error(d, clusters=clusters), mean_error(a, clusters=clusters)
-    if not found.n or not base.mean:
-        why = "no queries" if not found.n else "the baseline's mean is 0"
+    rise, base = mean_error(d, clusters=clusters), mean_error(a, clusters=clusters)
+    if not rise.n or not base.mean:
+        why = "no queries" if not rise.n else "the baseline's mean is 0"
         return RelativeChange(math.nan, math.nan, math.nan, level, why)
-    change = found.mean / base.mean
-    if found.reason:
-        return RelativeChange(change, math.nan, math.nan, level, found.reason)
-    t = t_quantile((1 + level) / 2, found.df)
+    change = rise.mean / base.mean
+    if rise.reason:
+        return RelativeChange(change, math.nan, math.nan, level, rise.reason)
+    t = t_quantile((1 + level) / 2, rise.df)
     if abs(base.mean) <= t * base.error:
         return RelativeChange(
             change, math.nan, math.nan, level, "the baseline's mean cannot be told from 0, so no ratio to it is bounded"
         )
     # The ends are the r at which the t statistic of d - r a is t: a quadratic a r**2 - 2 b r + c = 0.
-    away = cluster_sums(np.stack([a - base.mean, d - found.mean]), clusters)
-    covariance = math.fsum(away[0] * away[1]) * (found.df + 1) / found.df / found.n**2
+    away = cluster_sums(np.stack([a - base.mean, d - rise.mean]), clusters)
+    covariance = math.fsum(away[0] * away[1]) * (rise.df + 1) / rise.df / rise.n**2
     square = base.mean**2 - t**2 * base.error**2
-    cross = base.mean * found.mean - t**2 * covariance
-    last = found.mean**2 - t**2 * found.error**2
+    cross = base.mean * rise.mean - t**2 * covariance
+    last = rise.mean**2 - t**2 * rise.error**2
     half = math.sqrt(max(0.0, cross**2 - square * last))
     return RelativeChange(change, (cross - half) / square, (cross + half) / square, level)

@@ -66,20 +66,20 @@ def non_inferiority(
     Raises    InputError for NaN, a margin that is not above 0, alpha outside (0, 1)
     Source    Walker & Nowacki, Understanding Equivalence and Noninferiority Testing, JGIM 2011.
 
-    >>> found = non_inferiority([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02)
-    >>> found.not_worse, round(found.low, 4), round(found.p, 4)
+    >>> test = non_inferiority([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02)
+    >>> test.not_worse, round(test.low, 4), round(test.p, 4)
     (True, -0.0144, 0.0183)
     """
-    found = _measured(d, margin, alpha, clusters)
-    if found.reason:
-        return NonInferiority(found.mean, math.nan, math.nan, margin, alpha, found.n, False, found.reason)
-    if found.flat:
+    average = _average(d, margin, alpha, clusters)
+    if average.reason:
+        return NonInferiority(average.mean, math.nan, math.nan, margin, alpha, average.n, False, average.reason)
+    if average.flat:
         return NonInferiority(
-            found.mean, found.mean, math.nan, margin, alpha, found.n, found.mean > -margin, NO_SPREAD
+            average.mean, average.mean, math.nan, margin, alpha, average.n, average.mean > -margin, NO_SPREAD
         )  # fmt: skip
-    low = found.mean - t_quantile(1 - alpha, found.df) * found.error
-    p = t_sf((found.mean + margin) / found.error, found.df)
-    return NonInferiority(found.mean, low, p, margin, alpha, found.n, low > -margin)
+    low = average.mean - t_quantile(1 - alpha, average.df) * average.error
+    p = t_sf((average.mean + margin) / average.error, average.df)
+    return NonInferiority(average.mean, low, p, margin, alpha, average.n, low > -margin)
 
 
 def tost(d: npt.ArrayLike, *, margin: float, alpha: float = 0.05, clusters: Clusters | None = None) -> Equivalence:
@@ -90,34 +90,35 @@ def tost(d: npt.ArrayLike, *, margin: float, alpha: float = 0.05, clusters: Clus
     Raises    InputError for NaN, a margin that is not above 0, alpha outside (0, 0.5)
     Source    Schuirmann 1987; Lakens, Equivalence Tests, SPPS 2017.
 
-    >>> found = tost([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02)
-    >>> found.equivalent, round(found.p, 4)
+    >>> test = tost([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02)
+    >>> test.equivalent, round(test.p, 4)
     (True, 0.0183)
     """
-    found = _measured(d, margin, alpha, clusters)
+    average = _average(d, margin, alpha, clusters)
     if alpha >= 0.5:
         raise InputError(f"alpha is {alpha}, expected below 0.5: the interval's level is 1 - 2 alpha")
     nothing = math.nan
-    if found.reason:
+    if average.reason:
         return Equivalence(
-            found.mean, nothing, nothing, nothing, nothing, nothing, margin, alpha, found.n, False, found.reason
+            average.mean, nothing, nothing, nothing, nothing, nothing, margin, alpha, average.n, False, average.reason
         )  # fmt: skip
-    if found.flat:
-        within = abs(found.mean) < margin
+    if average.flat:
+        within = abs(average.mean) < margin
         return Equivalence(
-            found.mean, found.mean, found.mean, nothing, nothing, nothing, margin, alpha, found.n, within, NO_SPREAD
+            average.mean, average.mean, average.mean, nothing, nothing, nothing, margin, alpha, average.n, within,
+            NO_SPREAD,
         )  # fmt: skip
-    half = t_quantile(1 - alpha, found.df) * found.error
-    low, high = found.mean - half, found.mean + half
-    p_low = t_sf((found.mean + margin) / found.error, found.df)
-    p_high = t_sf((margin - found.mean) / found.error, found.df)
+    half = t_quantile(1 - alpha, average.df) * average.error
+    low, high = average.mean - half, average.mean + half
+    p_low = t_sf((average.mean + margin) / average.error, average.df)
+    p_high = t_sf((margin - average.mean) / average.error, average.df)
     return Equivalence(
-        found.mean, low, high, p_low, p_high, max(p_low, p_high), margin, alpha, found.n,
+        average.mean, low, high, p_low, p_high, max(p_low, p_high), margin, alpha, average.n,
         -margin < low and high < margin,
     )  # fmt: skip
 
 
-def _measured(d: npt.ArrayLike, margin: float, alpha: float, clusters: Clusters | None) -> MeanError:
+def _average(d: npt.ArrayLike, margin: float, alpha: float, clusters: Clusters | None) -> MeanError:
     if not (margin > 0 and math.isfinite(margin)):
         raise InputError(f"the margin is {margin}, expected a number above 0: the smallest loss that matters")
     share(alpha, "alpha")

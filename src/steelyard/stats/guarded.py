@@ -8,11 +8,12 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.stats.paired import paired_t, sign_flip
+from steelyard.stats.pairs import Pairs, sign_flip_pairs
 from steelyard.stats.samples import differences
-from steelyard.stats.several import Pairs, sign_flip_pairs, tukey, tukey_limit
+from steelyard.stats.tukey import tukey, tukey_limit
 
 MANY_QUERIES = 1_000
-"""From so many queries on, randomisation and bootstrap tell no more than their normal limits."""
+"""From so many queries on, randomisation and bootstrap add nothing to their normal limits."""
 FEW_DIFFERENCES = 50
 """Below so many, a t test of differences that are mostly 0 is not trusted."""
 
@@ -32,19 +33,19 @@ def guarded_tukey(values: Floats, *, seed: int, alpha: float = 0.05) -> Pairs:
         # Of very many queries those on which all are alike, which change no shuffle, are spared; two stay for a test.
         differ |= len(differ) < MANY_QUERIES
         differ[:2] = True
-        found = tukey(values[:, differ], seed=seed, alpha=alpha)
+        pairs = tukey(values[:, differ], seed=seed, alpha=alpha)
         own = sign_flip_pairs(values[:, differ], seed=seed, correction="none").p
-        everywhere = [values[b] - values[a] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
-        found = replace(
-            found, n=values.shape[1], difference=np.array([d.mean() for d in everywhere]),
-            critical=found.critical * differ.sum() / values.shape[1],
+        everywhere = [values[b] - values[a] for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)]
+        pairs = replace(
+            pairs, n=values.shape[1], difference=np.array([d.mean() for d in everywhere]),
+            critical=pairs.critical * differ.sum() / values.shape[1],
         )  # fmt: skip
     else:
-        found = tukey_limit(values, alpha=alpha)
-        pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
-        own = np.array([_own_p(differences(values[a], values[b]), seed) for a, b in pairs])
-    p = np.maximum(found.p, own)
-    return replace(found, p=p, adjusted=p)
+        pairs = tukey_limit(values, alpha=alpha)
+        places = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+        own = np.array([_own_p(differences(values[a], values[b]), seed) for a, b in places])
+    p = np.maximum(pairs.p, own)
+    return replace(pairs, p=p, adjusted=p)
 
 
 def _own_p(d: Floats, seed: int) -> float:

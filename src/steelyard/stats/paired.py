@@ -1,6 +1,6 @@
 """Is B better than A: tests on the differences of two systems, query by query.
 
-Each takes d (n,), B less A, from `samples.differences`, and gives an Outcome; all are two-sided.  The paired t test
+Each takes d (n,), B less A, from `samples.differences`, and gives a PairedTest; all are two-sided.  The paired t test
 is the primary one and sign-flip randomisation its companion; Wilcoxon and sign test other hypotheses and serve as
 a check of robustness.
 """
@@ -37,8 +37,8 @@ _TWO_SIDED = 2.0
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a test found, and how.
+class PairedTest:
+    """p of a test of paired values, and how it was computed.
 
     test          "t", "randomization", "wilcoxon" or "sign"
     statistic     t; mean difference; sum of the positive differences' ranks; number of positive differences
@@ -58,7 +58,7 @@ class Outcome:
     reason: str | None = None
 
 
-def paired_t(d: npt.ArrayLike, *, clusters: Clusters | None = None) -> Outcome:
+def paired_t(d: npt.ArrayLike, *, clusters: Clusters | None = None) -> PairedTest:
     """Student's paired t test, with a cluster-robust error where queries carry a cluster.
 
     d         (n,) differences;   clusters   (n,) or None
@@ -67,25 +67,25 @@ def paired_t(d: npt.ArrayLike, *, clusters: Clusters | None = None) -> Outcome:
     Raises    InputError for NaN.
     Source    Student 1908; Sakai, Statistical Reform in Information Retrieval?, SIGIR Forum 2014.
 
-    >>> found = paired_t([0.1, 0.3, 0.2, 0.4])
-    >>> round(found.statistic, 3), round(found.p, 4)
+    >>> test = paired_t([0.1, 0.3, 0.2, 0.4])
+    >>> round(test.statistic, 3), round(test.p, 4)
     (3.873, 0.0305)
     """
     values = finite(d, n_axes=1, what="differences")
-    found = mean_error(values, clusters=clusters)
-    if found.reason:
-        return Outcome("t", math.nan, math.nan, found.n, reason=found.reason)
+    average = mean_error(values, clusters=clusters)
+    if average.reason:
+        return PairedTest("t", math.nan, math.nan, average.n, reason=average.reason)
     if not values.any():
-        return Outcome("t", 0.0, 1.0, found.n)
-    if found.flat:
-        return Outcome("t", math.copysign(math.inf, found.mean), math.nan, found.n, reason=NO_SPREAD)
-    t = found.mean / found.error
-    return Outcome("t", t, min(1.0, _TWO_SIDED * t_sf(abs(t), found.df)), found.n)
+        return PairedTest("t", 0.0, 1.0, average.n)
+    if average.flat:
+        return PairedTest("t", math.copysign(math.inf, average.mean), math.nan, average.n, reason=NO_SPREAD)
+    t = average.mean / average.error
+    return PairedTest("t", t, min(1.0, _TWO_SIDED * t_sf(abs(t), average.df)), average.n)
 
 
 def sign_flip(
     d: npt.ArrayLike, *, seed: int, n_resamples: int = N_RESAMPLES, clusters: Clusters | None = None
-) -> Outcome:
+) -> PairedTest:
     """Randomisation test: if the systems were alike, every difference could as well have the other sign.
 
     With b of B random sign patterns whose |mean| reaches the observed one, p = (1 + b) / (1 + B).  For up to
@@ -102,15 +102,15 @@ def sign_flip(
     """
     values = finite(d, n_axes=1, what="differences")
     whole(n_resamples, "n_resamples")
-    found = mean_error(values, clusters=clusters)
-    if found.reason:
-        return Outcome("randomization", found.mean, math.nan, found.n, reason=found.reason)
+    average = mean_error(values, clusters=clusters)
+    if average.reason:
+        return PairedTest("randomization", average.mean, math.nan, average.n, reason=average.reason)
     grid = on_grid(cluster_sums(np.stack([np.zeros_like(values), values]), clusters))
     exact = grid.steps.shape[1] <= EXACT_QUERIES
     drawn = None if exact else n_resamples
     count = count_extreme(grid, np.array([0]), np.array([1]), n_resamples=drawn, seed=seed)
     p = float(share_reached(count, drawn, grid.steps.shape[1])[0])
-    return Outcome("randomization", found.mean, p, found.n, exact, drawn, None if exact else seed)
+    return PairedTest("randomization", average.mean, p, average.n, exact, drawn, None if exact else seed)
 
 
 def share_reached(counts: Ints, n_resamples: int | None, n: int) -> Floats:
@@ -118,7 +118,7 @@ def share_reached(counts: Ints, n_resamples: int | None, n: int) -> Floats:
     return counts / 2.0**n if n_resamples is None else (1 + counts) / (1 + n_resamples)
 
 
-def wilcoxon(d: npt.ArrayLike) -> Outcome:
+def wilcoxon(d: npt.ArrayLike) -> PairedTest:
     """Wilcoxon's signed rank test; zeros are ranked and then left out, as Pratt proposed; ties share their mean rank.
 
     Up to EXACT_RANKS differences other than zero the distribution is counted out, ties and zeros included; from there
@@ -128,14 +128,14 @@ def wilcoxon(d: npt.ArrayLike) -> Outcome:
     Raises    InputError for NaN
     Source    Wilcoxon 1945; Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed Rank Procedures, JASA 1959.
 
-    >>> found = wilcoxon([0.0, 0.1, -0.2, 0.3, 0.4])
-    >>> found.statistic, found.p
+    >>> test = wilcoxon([0.0, 0.1, -0.2, 0.3, 0.4])
+    >>> test.statistic, test.p
     (11.0, 0.375)
     """
     values = finite(d, n_axes=1, what="differences")
     reason = too_few(len(values), len(values) - 1)
     if reason:
-        return Outcome("wilcoxon", math.nan, math.nan, len(values), reason=reason)
+        return PairedTest("wilcoxon", math.nan, math.nan, len(values), reason=reason)
     doubled = _doubled_ranks(np.abs(values))
     ranks, positive = doubled[values != 0], int(doubled[values > 0].sum())
     total = int(ranks.sum())
@@ -149,7 +149,7 @@ def wilcoxon(d: npt.ArrayLike) -> Outcome:
     else:
         z = off / math.sqrt(math.fsum(ranks.astype(np.float64) ** 2))
         p = math.erfc(z / math.sqrt(2))
-    return Outcome("wilcoxon", positive / 2, min(1.0, max(p, SMALLEST_P)), len(values), exact)
+    return PairedTest("wilcoxon", positive / 2, min(1.0, max(p, SMALLEST_P)), len(values), exact)
 
 
 def _doubled_ranks(sizes: Floats) -> Ints:
@@ -174,7 +174,7 @@ def _rank_sum_chances(doubled: Ints) -> Floats:
     return chances
 
 
-def sign_test(d: npt.ArrayLike) -> Outcome:
+def sign_test(d: npt.ArrayLike) -> PairedTest:
     """Exact binomial test that B wins as often as it loses; ties are left out.
 
     Returns   p = 1 where all differences are zero; no test (NaN) for fewer than two queries
@@ -187,10 +187,10 @@ def sign_test(d: npt.ArrayLike) -> Outcome:
     values = finite(d, n_axes=1, what="differences")
     reason = too_few(len(values), len(values) - 1)
     if reason:
-        return Outcome("sign", math.nan, math.nan, len(values), reason=reason)
+        return PairedTest("sign", math.nan, math.nan, len(values), reason=reason)
     n_wins, n_losses = int((values > 0).sum()), int((values < 0).sum())
     if n_wins == n_losses:
-        return Outcome("sign", float(n_wins), 1.0, len(values), exact=True)
+        return PairedTest("sign", float(n_wins), 1.0, len(values), exact=True)
     special = require("scipy.special", extra="stats", what="the sign test")
     tail = float(special.bdtr(min(n_wins, n_losses), n_wins + n_losses, 0.5))
-    return Outcome("sign", float(n_wins), min(1.0, max(_TWO_SIDED * tail, SMALLEST_P)), len(values), exact=True)
+    return PairedTest("sign", float(n_wins), min(1.0, max(_TWO_SIDED * tail, SMALLEST_P)), len(values), exact=True)

@@ -36,8 +36,8 @@ def percentile_interval(values: npt.ArrayLike, p: float, *, level: float = 0.95)
     Raises   InputError for NaN or infinite values, p or level outside (0, 1)
     Source   Conover, Practical Nonparametric Statistics, 1999, section 3.2: ranks from binomial quantiles.
 
-    >>> found = percentile_interval(range(1, 101), 0.5)
-    >>> found.value, found.low, found.high
+    >>> interval = percentile_interval(range(1, 101), 0.5)
+    >>> interval.value, interval.low, interval.high
     (50.5, 40.0, 61.0)
     """
     ordered = np.sort(finite(values, n_axes=1, what="values"))

@@ -36,10 +36,10 @@ def power(effect: float, n: int, *, alpha: float = 0.05, n_sides: int = 2, n_com
     >>> round(power(0.5, 34), 4)
     0.8078
     """
-    each = _alpha_each(alpha, n_sides, n_comparisons)
+    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
     if not math.isfinite(effect):
         raise InputError(f"the effect is {effect}, expected a finite number of standard deviations")
-    return _rejected(abs(effect) * math.sqrt(n), n - 1, each, n_sides) if n >= 2 else math.nan
+    return _rejected(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides) if n >= 2 else math.nan
 
 
 def min_detectable_effect(
@@ -52,9 +52,9 @@ def min_detectable_effect(
     >>> round(min_detectable_effect(43), 3)
     0.437
     """
-    each = _alpha_each(alpha, n_sides, n_comparisons)
-    _check_power(power, each)
-    return _detectable(n - 1, power, each, n_sides) / math.sqrt(n) if n >= 2 else math.nan
+    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
+    _check_power(power, alpha_per_test)
+    return _detectable(n - 1, power, alpha_per_test, n_sides) / math.sqrt(n) if n >= 2 else math.nan
 
 
 def min_detectable_difference(
@@ -75,10 +75,10 @@ def min_detectable_difference(
     >>> round(min_detectable_difference([0.1, -0.1, 0.2, 0.0, -0.2]), 3)
     0.266
     """
-    found = mean_error(finite(d, n_axes=1, what="differences"), clusters=clusters)
-    each = _alpha_each(alpha, n_sides, n_comparisons)
-    _check_power(power, each)
-    return math.nan if found.reason else _detectable(found.df, power, each, n_sides) * found.error
+    average = mean_error(finite(d, n_axes=1, what="differences"), clusters=clusters)
+    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
+    _check_power(power, alpha_per_test)
+    return math.nan if average.reason else _detectable(average.df, power, alpha_per_test, n_sides) * average.error
 
 
 def questions_needed(
@@ -92,20 +92,35 @@ def questions_needed(
     >>> [questions_needed(effect) for effect in (0.2, 0.3, 0.5)]
     [199, 90, 34]
     """
-    each = _alpha_each(alpha, n_sides, n_comparisons)
-    _check_power(power, each)
-    size = abs(effect)
-    if not (size > 0 and math.isfinite(size)):
+    if not (effect and math.isfinite(effect)):
         raise InputError(f"the effect is {effect}, expected a finite number of standard deviations other than 0")
+    n = fewest_questions(effect, power=power, alpha=alpha, n_sides=n_sides, n_comparisons=n_comparisons)
+    if n is None:
+        raise InputError(f"an effect of {effect} needs more than {_MOST_QUERIES} questions; wish for a larger one")
+    return n
+
+
+def fewest_questions(
+    effect: float, *, power: float = 0.8, alpha: float = 0.05, n_sides: int = 2, n_comparisons: int = 1
+) -> int | None:
+    """The same as `questions_needed`, and None where the effect needs more than 10**9 questions.
+
+    Raises    InputError as `min_detectable_effect` does
+
+    >>> fewest_questions(0.3), fewest_questions(1e-9)
+    (90, None)
+    """
+    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
+    _check_power(power, alpha_per_test)
 
     def enough(n: int) -> bool:
-        return _rejected(size * math.sqrt(n), n - 1, each, n_sides) >= power
+        return _rejected(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides) >= power
 
     upper = 2
     while not enough(upper):
         upper *= 2
         if upper > _MOST_QUERIES:
-            raise InputError(f"an effect of {effect} needs more than {_MOST_QUERIES} questions; wish for a larger one")
+            return None
     return _first(enough, max(2, upper // 2), upper)
 
 
@@ -160,7 +175,7 @@ def _detectable(df: int, power: float, alpha: float, n_sides: int) -> float:
     return high
 
 
-def _alpha_each(alpha: float, n_sides: int, n_comparisons: int) -> float:
+def _alpha_per_test(alpha: float, n_sides: int, n_comparisons: int) -> float:
     share(alpha, "alpha")
     if n_sides not in (1, 2):
         raise InputError(f"n_sides is {n_sides}, expected 1 or 2")

@@ -126,8 +126,8 @@ def mean_error(values: Floats, *, clusters: Clusters | None = None) -> MeanError
                df is g - 1.  With one query a cluster that is the same as none.
     Source     Liang & Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 1986.
 
-    >>> found = mean_error(np.array([0.0, 1.0, 2.0]))
-    >>> found.mean, round(found.error, 6), found.df
+    >>> average = mean_error(np.array([0.0, 1.0, 2.0]))
+    >>> average.mean, round(average.error, 6), average.df
     (1.0, 0.57735, 2)
     """
     n = len(values)
