@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.demo import DATA
-from tests.cli.command import complaint, printed, steelyard
+from tests.cli.command import complaint, printed, process, steelyard
 from tests.shared_data import shared
 
 pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
@@ -159,7 +160,8 @@ def test_nan_scores_are_refused(demo: Path, tmp_path: Path) -> None:
 def test_without_scipy_the_extra_is_named(demo: Path, tmp_path: Path) -> None:
     (tmp_path / "scipy").mkdir()
     (tmp_path / "scipy" / "__init__.py").write_text("raise ModuleNotFoundError('No module named scipy', name='scipy')")
-    said = complaint(*DEMO, cwd=demo, environment={"PYTHONPATH": str(tmp_path)})
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    said = complaint(*DEMO, run=process, cwd=demo, environment={"PYTHONPATH": path})
     assert "stats" in said
 
 
@@ -213,7 +215,6 @@ def test_run_folders_are_runs(tmp_path: Path) -> None:
     for name in ("good", "bad"):
         done = steelyard(
             "run", "--target", f"own:{name}", "--questions", "asked.jsonl", "-o", name, "-m", "mrr", cwd=tmp_path,
-            environment={"PYTHONPATH": str(tmp_path)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr.decode()
     options = ("-m", "evidence_recall@5", "--test", "randomization", "-f", "json")

@@ -112,7 +112,8 @@ import time
 
 class Slow:
     def scores(self, query, texts):
-        open("asked", "a").write(query + "\\n")
+        with open("asked", "a") as file:
+            file.write(query + "\\n")
         if query == "Who fears the whale?" and not os.path.exists("quick"):
             time.sleep(60)
         return [1.0] * len(texts)

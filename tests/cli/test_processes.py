@@ -1,0 +1,67 @@
+"""A handful of commands as processes of their own: what comes out is what the runner of the other tests gives."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from steelyard.cli.demo import DATA
+from tests.cli.command import process, steelyard
+
+RUN = gzip.compress((DATA / "hybrid.jsonl").read_bytes())
+NARROW = {"PYTHONIOENCODING": "ascii"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "status"),
+    [
+        ((), {}, 2),
+        (("--help",), {"columns": 60, "environment": NARROW}, 0),
+        (("measures", "ndcg"), {"columns": 50}, 0),
+        (("evaluate", "questions.jsonl", "-", "-m", "map"), {"stdin": RUN}, 0),
+        (("evaluate", "questions.jsonl", "hybrid.jsonl", "--lang", "zh"), {"environment": NARROW}, 0),
+        (("evaluate", "questions.jsonl", "none.run"), {}, 2),
+        (("evaluate", "questions.jsonl"), {}, 2),
+        (("evaluate", "questions.jsonl", "hybrid.jsonl", "--no-such-option"), {"columns": 100}, 2),
+        (("chat", "bm25.toml"), {"stdin": b"\xff\xfe whale\nexit\n"}, 0),
+        (("run", "--target", "own:search", "--questions", "questions.jsonl", "-m", "mrr", "--overwrite"), {}, 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_process_and_the_runner_agree(arguments: tuple, options: dict, status: int, tmp_path: Path) -> None:
+    folder = shutil.copytree(DATA, tmp_path / "demo")
+    (folder / "own.py").write_text("def search(query):\n    return [{'id': query, 'text': query}]\n")
+    before = list(sys.path), sys.excepthook, Path.cwd(), dict(os.environ)
+    here, there = (run(*arguments, cwd=folder, **options) for run in (steelyard, process))
+    assert (list(sys.path), sys.excepthook, Path.cwd(), dict(os.environ)) == before
+    assert "own" not in sys.modules
+    assert here.returncode == there.returncode == status
+    if "run" not in arguments:  # It prints how long the questions took.
+        assert (here.stdout, here.stderr) == (there.stdout, there.stderr)
+
+
+def test_the_entry_point() -> None:
+    script = Path(sys.executable).with_name("steelyard")
+    done = subprocess.run([script, "--version"], capture_output=True, check=True)
+    assert (done.stdout.decode(), done.stderr) == (f"steelyard {sy.__version__}\n", b"")
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'steelyard', 'measures'])"
+    pipe = subprocess.run(["bash", "-c", f'"{sys.executable}" -c "{code}" | head -1'], capture_output=True, check=False)
+    assert pipe.stderr == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_device_is_told_in_a_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "steelyard", "measures"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode() == "steelyard: standard output cannot be written (No space left on device)\n"
