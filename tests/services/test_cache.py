@@ -2,7 +2,6 @@ import multiprocessing
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError, OutputError
@@ -17,51 +16,37 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_is_kept_comes_back_in_another_process(path: Path) -> None:
-    spans = {KEYS[0]: np.array([[0, 4], [3, 9]]), KEYS[1]: np.empty((0, 2), np.int64)}
-    vectors = {KEYS[2]: (np.array([0.1, -1e-30], np.float32), 1.5)}
     cache = Cache(path)
-    cache.keep_spans("c", spans)
-    cache.keep_vectors("e", "query", vectors)
-    cache.keep_state("e", b"\0state")
+    cache.put("answers", {KEYS[0]: (b"\0yes", 1.5), KEYS[2]: (b"", None)})
     cache.close()
     again = Cache(path)
-    got = again.spans("c", [*KEYS, KEYS[0]])
-    assert set(got) == set(spans)
-    assert all(np.array_equal(got[key], spans[key]) and got[key].shape == spans[key].shape for key in spans)
-    assert got[KEYS[0]].dtype == np.int64
-    vector, ms = again.vectors("e", "query", KEYS)[KEYS[2]]
-    assert vector.dtype == np.float32
-    assert vector.tobytes() == vectors[KEYS[2]][0].tobytes()
-    assert ms == 1.5
-    assert again.state("e") == b"\0state"
+    assert again.get("answers", [*KEYS, KEYS[0]], bytes) == {KEYS[0]: (b"\0yes", 1.5), KEYS[2]: (b"", 0.0)}
+    assert again.get("answers", KEYS, bytes.decode)[KEYS[0]] == ("\0yes", 1.5)
     again.close()
 
 
-def test_keys_are_kept_apart(path: Path) -> None:
+def test_kinds_are_kept_apart_and_the_last_value_counts(path: Path) -> None:
     cache = Cache(path)
-    cache.keep_vectors("e", "query", {KEYS[0]: (np.ones(2, np.float32), 1.0)})
-    assert cache.vectors("e", "document", KEYS) == {}
-    assert cache.vectors("f", "query", KEYS) == {}
-    assert cache.spans("e", KEYS) == {}
-    assert cache.state("e") is None
+    cache.put("a", {KEYS[0]: (b"1", 1.0)})
+    cache.put("a", {KEYS[0]: (b"2", 2.0)})
+    assert cache.get("b", KEYS, bytes) == {}
+    assert cache.get("a", KEYS, bytes) == {KEYS[0]: (b"2", 2.0)}
     cache.close()
 
 
-def test_more_texts_than_one_look_up_takes(path: Path) -> None:
+def test_more_keys_than_one_look_up_takes(path: Path) -> None:
     keys = [text_key(str(i)) for i in range(2_345)]
     cache = Cache(path)
-    cache.keep_vectors("e", "document", {key: (np.full(3, i, np.float32), 0.0) for i, key in enumerate(keys)})
-    got = cache.vectors("e", "document", keys)
-    assert [got[key][0][0] for key in keys] == list(range(2_345))
+    cache.put("a", {key: (str(i).encode(), 0.0) for i, key in enumerate(keys)})
+    values = cache.get("a", keys, int)
+    assert [values[key][0] for key in keys] == list(range(2_345))
     cache.close()
 
 
 def test_nothing_is_remembered_without_a_cache() -> None:
     none = NoCache()
-    none.keep_spans("c", {KEYS[0]: np.array([[0, 1]])})
-    none.keep_vectors("e", "query", {KEYS[0]: (np.ones(1, np.float32), 0.0)})
-    none.keep_state("e", b"")
-    assert (none.spans("c", KEYS), none.vectors("e", "query", KEYS), none.state("e")) == ({}, {}, None)
+    none.put("a", {KEYS[0]: (b"1", 1.0)})
+    assert none.get("a", KEYS, bytes) == {}
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -79,7 +64,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
         Cache(foreign)
 
 
-def test_a_cache_of_another_version_is_refused(path: Path) -> None:
+def test_a_cache_of_a_later_version_is_refused(path: Path) -> None:
     Cache(path).close()
     with sqlite3.connect(path) as file:
         file.execute("PRAGMA user_version = 9")
@@ -88,9 +73,24 @@ def test_a_cache_of_another_version_is_refused(path: Path) -> None:
         Cache(path)
 
 
-def test_damage_is_told(path: Path) -> None:
+def test_a_cache_of_an_earlier_version_is_begun_anew(path: Path) -> None:
     cache = Cache(path)
-    cache.keep_vectors("e", "query", {text_key(str(i)): (np.ones(500, np.float32), 0.0) for i in range(200)})
+    cache.put("a", {KEYS[0]: (b"1", 1.0)})
+    cache.close()
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE spans (chunker TEXT)")
+        file.execute("PRAGMA user_version = 1")
+    file.close()
+    again = Cache(path)
+    assert again.get("a", KEYS, bytes) == {}
+    again.put("a", {KEYS[0]: (b"2", 1.0)})
+    assert again.get("a", KEYS, bytes) == {KEYS[0]: (b"2", 1.0)}
+    again.close()
+
+
+def test_damage_is_reported(path: Path) -> None:
+    cache = Cache(path)
+    cache.put("a", {text_key(str(i)): (b"1" * 2000, 0.0) for i in range(200)})
     cache.close()
     data = bytearray(path.read_bytes())
     data[8192:] = b"\xa5" * (len(data) - 8192)
@@ -98,17 +98,16 @@ def test_damage_is_told(path: Path) -> None:
     with pytest.raises(InputError, match=r"cache\.sqlite: is no cache or a damaged one"):  # noqa: PT012
         damaged = Cache(path)
         try:
-            damaged.vectors("e", "query", [text_key(str(i)) for i in range(200)])
+            damaged.get("a", [text_key(str(i)) for i in range(200)], bytes)
         finally:
             damaged.close()
 
 
-def test_a_vector_cut_short_is_told(path: Path) -> None:
+def test_a_value_that_cannot_be_decoded_is_damage(path: Path) -> None:
     cache = Cache(path)
-    cache.keep_vectors("e", "query", {KEYS[0]: (np.ones(2, np.float32), 0.0)})
-    cache._file.execute("UPDATE vectors SET vector = x'0102'")
+    cache.put("a", {KEYS[0]: (b"one", 0.0)})
     with pytest.raises(InputError, match="is damaged"):
-        cache.vectors("e", "query", KEYS)
+        cache.get("a", KEYS, int)
     cache.close()
 
 
@@ -123,7 +122,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 def _fill(path: Path, first: int) -> None:
     cache = Cache(path)
     for i in range(first, first + 40):
-        cache.keep_vectors("e", "document", {text_key(str(i)): (np.full(8, i, np.float32), 0.0)})
+        cache.put("a", {text_key(str(i)): (b"1" * 32, 0.0)})
     cache.close()
 
 
@@ -137,5 +136,5 @@ def test_processes_share_a_file(path: Path) -> None:
     assert [process.exitcode for process in processes] == [0, 0, 0]
     cache = Cache(path)
     keys = [text_key(str(i)) for i in [*range(60), *range(1000, 1040)]]
-    assert len(cache.vectors("e", "document", keys)) == 100
+    assert len(cache.get("a", keys, bytes)) == 100
     cache.close()

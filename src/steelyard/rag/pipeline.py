@@ -25,6 +25,7 @@ from steelyard.rag.preparing import BATCH, Given, checked_query, chunked, embedd
 from steelyard.rag.registry import Role
 from steelyard.rag.reranking import checked_scores
 from steelyard.rag.running import run
+from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import (
     Embedder,
     Fuser,
@@ -128,7 +129,7 @@ class Pipeline:
         self._prepared = False
         self._embedder_key = ""
         self._width = 0
-        self._open: Store | None = None
+        self._open: StageCache | None = None
         self._query_vectors: dict[str, tuple[Vectors, float]] = {}
         self._new_queries: dict[bytes, tuple[Vectors, float]] = {}
         self._json: dict[int, tuple[bytes, bytes]] = {}
@@ -347,13 +348,13 @@ class Pipeline:
             self.notes.append(note)
 
     @contextmanager
-    def _open_cache(self) -> Iterator[Store]:
-        if isinstance(self._cache, Cache | NoCache):
-            yield self._cache
+    def _open_cache(self) -> Iterator[StageCache]:
+        if self._cache is None or isinstance(self._cache, Cache | NoCache):
+            yield StageCache(self._cache)
             return
-        store = NoCache() if self._cache is None else Cache(self._cache)
+        store = Cache(self._cache)
         try:
-            yield store
+            yield StageCache(store)
         finally:
             store.close()
 
@@ -415,8 +416,8 @@ class Pipeline:
         if len(self._new_queries) >= BATCH:
             self._keep_queries(self._open)
 
-    def _keep_queries(self, cache: Store) -> None:
-        cache.keep_vectors(self._embedder_key, "query", self._new_queries)
+    def _keep_queries(self, cache: StageCache) -> None:
+        cache.put_vectors(self._embedder_key, "query", self._new_queries)
         self._new_queries = {}
 
     def _ordered(self, positions: Ints, scores: Floats) -> Ranking:

@@ -18,9 +18,10 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
 from steelyard.rag.loading import load
+from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import Embedder, FittedEmbedder
 from steelyard.rag.system import Progress
-from steelyard.services.cache import NoCache, Store, text_key
+from steelyard.services.cache import text_key
 
 Given = str | Path | Sequence[Document] | Mapping[str, str]
 Note = Callable[[str], None]
@@ -71,14 +72,15 @@ def loaded(given: Given, encoding: str, note: Note, tell: Progress) -> Sequence[
 
 
 def chunked(
-    documents: Sequence[Document], chunker: object, described: Description, cache: Store, note: Note, tell: Progress
+    documents: Sequence[Document], chunker: object, described: Description, cache: StageCache, note: Note,
+    tell: Progress,
 ) -> Chunks:  # fmt: skip
     """All chunks; those of texts that were cut before come from the cache.
 
     Raises   InputError for spans that are no spans of their text, and where no document gives a chunk.
     """
     key, cut = digest(described.digest, __version__), as_chunker(chunker)
-    store = cache if described.complete else NoCache()
+    store = cache if described.complete else StageCache()
     names = [text_key(document.text) for document in documents]
     known = store.spans(key, names)
     new: dict[bytes, Ints] = {}
@@ -89,7 +91,7 @@ def chunked(
             if name not in known:
                 known[name] = new[name] = _checked_spans(cut.spans(document.text), document)
     finally:
-        store.keep_spans(key, new)
+        store.put_spans(key, new)
     tell("chunk", len(documents), len(documents))
     flat = np.concatenate([np.empty((0, 2), np.int64), *(known[name] for name in names)])
     if not len(flat):
@@ -105,7 +107,7 @@ def chunked(
 
 
 def embedded(
-    texts: Sequence[str], embedder: Embedder, described: Description, cache: Store, tell: Progress
+    texts: Sequence[str], embedder: Embedder, described: Description, cache: StageCache, tell: Progress
 ) -> tuple[Vectors, str]:  # fmt: skip
     """(n, d) vectors of all chunks, and the key under which the cache has them.
 
@@ -114,7 +116,7 @@ def embedded(
              gave before is in the cache.
     """
     names = [text_key(text) for text in texts]
-    store, key = cache if described.complete else NoCache(), described.digest
+    store, key = cache if described.complete else StageCache(), described.digest
     if isinstance(embedder, FittedEmbedder):
         key = digest(key, texts_digest(names), __version__)
         _fit(embedder, texts, store, key, tell)
@@ -131,7 +133,7 @@ def embedded(
         vectors = _checked_vectors(embedder.documents([text for _, text in batch]), len(batch))
         ms = (perf_counter() - start) * 1000 / len(batch)
         new = {name: vector for (name, _), vector in zip(batch, vectors, strict=True)}
-        store.keep_vectors(key, "document", {name: (vector, ms) for name, vector in new.items()})
+        store.put_vectors(key, "document", {name: (vector, ms) for name, vector in new.items()})
         known |= new
         tell("embed", len(known), total)
     widths = sorted({len(vector) for vector in known.values()})
@@ -157,7 +159,7 @@ def checked_query(given: Any, width: int) -> Vectors:
     return vector
 
 
-def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: Store, key: str, tell: Progress) -> None:
+def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: StageCache, key: str, tell: Progress) -> None:
     """Have an embedder learn from the corpus, or remember what it learnt."""
     tell("fit", 0, 1)
     state = store.state(key)
@@ -168,7 +170,7 @@ def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: Store, key: str,
             state = None
     if state is None:
         embedder.fit(texts)
-        store.keep_state(key, embedder.state())
+        store.put_state(key, embedder.state())
     tell("fit", 1, 1)
 
 

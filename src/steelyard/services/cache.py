@@ -1,30 +1,25 @@
-"""What chunkers and embedders made, kept by content in one SQLite file that several processes may share."""
+"""What was computed or answered once, kept by content in one SQLite file that several processes may share."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TypeVar
 
-import numpy as np
-
-from steelyard.base.arrays import Ints, Vectors
 from steelyard.base.errors import InputError, OutputError
 
-TextKind = Literal["document", "query"]
-_APPLICATION = 0x53544C59  # "STLY"; SQLite keeps it in the file's head, so that a foreign file is known as one.
-_VERSION = 1
-_TABLES = (
-    "CREATE TABLE spans (chunker TEXT, text BLOB, spans BLOB, PRIMARY KEY (chunker, text))",
-    "CREATE TABLE vectors (embedder TEXT, kind TEXT, text BLOB, vector BLOB, ms REAL, "
-    "PRIMARY KEY (embedder, kind, text))",
-    "CREATE TABLE states (embedder TEXT PRIMARY KEY, state BLOB)",
-)
-_TEXTS_PER_LOOKUP = 500
+Entry = tuple[bytes, float | None]
+"""A value, and the milliseconds that it took; None where it was not timed."""
+T = TypeVar("T")
+
+_APPLICATION = 0x53544C59  # "STLY"; SQLite keeps it in the file's head, so that a foreign file is recognised.
+_VERSION = 2
+_TABLE = "CREATE TABLE entries (kind TEXT, key BLOB, value BLOB, ms REAL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+_KEYS_PER_LOOKUP = 500
 _WAIT_SECONDS = 60.0
 
 
@@ -34,39 +29,25 @@ def text_key(text: str) -> bytes:
 
 
 class NoCache:
-    """A cache that remembers nothing; what each method is for, `Cache` tells."""
+    """A cache that remembers nothing; `Cache` documents the methods."""
 
-    def spans(self, chunker: str, texts: Sequence[bytes]) -> dict[bytes, Ints]:
-        """None."""
+    def get(self, kind: str, keys: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[bytes, tuple[T, float]]:
+        """Nothing."""
         return {}
 
-    def keep_spans(self, chunker: str, spans: Mapping[bytes, Ints]) -> None:
+    def put(self, kind: str, entries: Mapping[bytes, Entry]) -> None:
         """Forget them."""
-
-    def vectors(self, embedder: str, kind: TextKind, texts: Sequence[bytes]) -> dict[bytes, tuple[Vectors, float]]:
-        """None."""
-        return {}
-
-    def keep_vectors(self, embedder: str, kind: TextKind, vectors: Mapping[bytes, tuple[Vectors, float]]) -> None:
-        """Forget them."""
-
-    def state(self, embedder: str) -> bytes | None:
-        """None."""
-        return None
-
-    def keep_state(self, embedder: str, state: bytes) -> None:
-        """Forget it."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 class Cache:
-    """A cache in a file, made where it is absent.
+    """A cache in a file, made where it is absent: one table of kind, key, value and milliseconds.
 
-    Whatever is kept is written at once, each call in one transaction; processes that share the file wait for each
-    other.  Nothing in it is ever wrong, only unused: keys are digests of content and settings, so it may be deleted
-    at any time.
+    What is put is written at once, each call in one transaction; processes that share the file wait for each other.
+    Nothing in it is ever wrong, only unused: kinds and keys are digests of content and settings, so it may be deleted
+    at any time, and a file of an earlier version is begun anew.
 
     path     the SQLite file
     Raises   InputError for a file that is something else, damaged, or of a later version; OutputError where it cannot
@@ -88,20 +69,57 @@ class Cache:
             self._file.close()
             raise
 
+    def get(self, kind: str, keys: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[bytes, tuple[T, float]]:
+        """Values of those keys that there are, decoded, and the milliseconds that each took (0 where it was not timed).
+
+        decode   from bytes to the value; a ValueError of it means that the file is damaged
+        Raises   InputError for a damaged file.
+        """
+        values: dict[bytes, tuple[T, float]] = {}
+        remaining = iter(dict.fromkeys(keys))
+        while batch := list(islice(remaining, _KEYS_PER_LOOKUP)):
+            marks = ", ".join("?" * len(batch))
+            select = f"SELECT key, value, ms FROM entries WHERE kind = ? AND key IN ({marks})"
+            with self._errors():
+                rows = self._file.execute(select, (kind, *batch)).fetchall()
+            try:
+                values |= {key: (decode(value), ms or 0.0) for key, value, ms in rows}
+            except ValueError as error:
+                raise InputError(f"{self.path}: is damaged ({error}); delete it, or choose another path") from error
+        return values
+
+    def put(self, kind: str, entries: Mapping[bytes, Entry]) -> None:
+        """Keep entries; one that is there already is replaced.
+
+        Raises   OutputError where they cannot be written.
+        """
+        rows = ((kind, key, value, ms) for key, (value, ms) in entries.items())
+        with self._errors(), self._transaction():
+            self._file.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def _prepare(self) -> None:
-        with self._told(), self._transaction():
+        with self._errors(), self._transaction():
             application, version = self._pragma("application_id"), self._pragma("user_version")
-            if application == 0 and not self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                for table in _TABLES:
-                    self._file.execute(table)
+            tables = [name for (name,) in self._file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            if application not in (0, _APPLICATION) or (application == 0 and tables):
+                raise InputError(
+                    f"{self.path}: is an SQLite file, but no cache of Steelyard's; choose another path for it"
+                )
+            if version > _VERSION:
+                raise InputError(
+                    f"{self.path}: is a cache of version {version}, this Steelyard has {_VERSION}; delete it"
+                )
+            if version < _VERSION:
+                for name in tables:
+                    self._file.execute(f'DROP TABLE "{name}"')
+                self._file.execute(_TABLE)
                 self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
                 self._file.execute(f"PRAGMA user_version = {_VERSION}")
-                application, version = _APPLICATION, _VERSION
-        if application != _APPLICATION:
-            raise InputError(f"{self.path}: is an SQLite file, but no cache of Steelyard's; choose another path for it")
-        if version != _VERSION:
-            raise InputError(f"{self.path}: is a cache of version {version}, this Steelyard has {_VERSION}; delete it")
-        with self._told():
+        with self._errors():
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
 
@@ -109,7 +127,7 @@ class Cache:
         return int(self._file.execute(f"PRAGMA {name}").fetchone()[0])
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         """Errors of SQLite as ours."""
         try:
             yield
@@ -132,62 +150,6 @@ class Cache:
             raise
         self._file.commit()
 
-    def spans(self, chunker: str, texts: Sequence[bytes]) -> dict[bytes, Ints]:
-        """(n, 2) offsets of the chunks of those texts that are known."""
-        rows = self._rows("SELECT text, spans FROM spans WHERE chunker = ?", (chunker,), texts)
-        with self._told_of_sizes():
-            return {text: np.frombuffer(spans, "<i8").astype(np.int64).reshape(-1, 2) for text, spans in rows}
-
-    def keep_spans(self, chunker: str, spans: Mapping[bytes, Ints]) -> None:
-        """Remember chunks."""
-        rows = ((chunker, text, np.asarray(of_text, "<i8").tobytes()) for text, of_text in spans.items())
-        self._insert("INSERT OR REPLACE INTO spans VALUES (?, ?, ?)", rows)
-
-    def vectors(self, embedder: str, kind: TextKind, texts: Sequence[bytes]) -> dict[bytes, tuple[Vectors, float]]:
-        """(d,) vectors of those texts that are known, and the milliseconds that each took."""
-        select = "SELECT text, vector, ms FROM vectors WHERE embedder = ? AND kind = ?"
-        rows = self._rows(select, (embedder, kind), texts)
-        with self._told_of_sizes():
-            return {text: (np.frombuffer(vector, "<f4").astype(np.float32), ms) for text, vector, ms in rows}
-
-    def keep_vectors(self, embedder: str, kind: TextKind, vectors: Mapping[bytes, tuple[Vectors, float]]) -> None:
-        """Remember vectors."""
-        rows = ((embedder, kind, text, np.asarray(v, "<f4").tobytes(), ms) for text, (v, ms) in vectors.items())
-        self._insert("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", rows)
-
-    def state(self, embedder: str) -> bytes | None:
-        """What the embedder learnt from its corpus."""
-        with self._told():
-            row = self._file.execute("SELECT state FROM states WHERE embedder = ?", (embedder,)).fetchone()
-        return None if row is None else bytes(row[0])
-
-    def keep_state(self, embedder: str, state: bytes) -> None:
-        """Remember what it learnt."""
-        self._insert("INSERT OR REPLACE INTO states VALUES (?, ?)", [(embedder, state)])
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def _rows(self, select: str, keys: tuple[str, ...], texts: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        wanted = iter(dict.fromkeys(texts))
-        while some := list(islice(wanted, _TEXTS_PER_LOOKUP)):
-            marks = ", ".join("?" * len(some))
-            with self._told():
-                yield from self._file.execute(f"{select} AND text IN ({marks})", (*keys, *some))
-
-    def _insert(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        with self._told(), self._transaction():
-            self._file.executemany(statement, rows)
-
-    @contextmanager
-    def _told_of_sizes(self) -> Iterator[None]:
-        """A blob whose length is impossible."""
-        try:
-            yield
-        except ValueError as error:
-            raise InputError(f"{self.path}: is damaged ({error}); delete it, or choose another path") from error
-
 
 Store = Cache | NoCache
-"""What the pipeline asks.  Texts are named by `text_key`, stages by their fingerprints."""
+"""What callers of services and stages take."""
