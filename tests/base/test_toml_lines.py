@@ -28,6 +28,7 @@ from steelyard.base.toml_lines import key_lines, line_of
         ('[m."recall@5"]\nlevels = { ok = 1 }', ("m", "recall@5", "levels", "ok"), 2),
         ("[measures.a]\nx = 1", ("measures",), 1),
         ("k = 1", (), None),
+        ('[m."mrr@k"]\nlevels.ok = 1', ("m", "mrr@k", "nothing"), 1),
     ],
 )
 def test_lines_of_keys(text: str, keys: tuple[str | int, ...], line: int | None) -> None:

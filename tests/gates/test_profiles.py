@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.gates.profiles import Profile, line_of, profiles
+from steelyard.gates.profiles import Profile, profiles
 from steelyard.measures import registry
 
 RATINGS = ("fair", "good", "excellent")
@@ -48,7 +48,7 @@ def test_shipped_profiles_hold_what_practice_asks_for(name: str) -> None:
     assert all(tuple(each.levels) == levels for each in profile.standards.values())
     assert tuple(map(str, profile.recommend)) == recommend
     lower = {key for key, each in profile.standards.items() if each.better == "lower"}
-    assert lower == {key for key, each in profile.standards.items() if each.given}
+    assert lower == {key for key, each in profile.standards.items() if each.handed_in}
     assert lower == ({"latency_ms_p95", "cost_usd_per_million_tokens"} if name == "reranker" else set())
 
 
@@ -150,8 +150,8 @@ def test_what_is_asked_for_and_not_measured() -> None:
 
 BAD = {
     "broken": ('levels = ["ok"\n[measures', r"line 2: is not TOML"),
-    "unknown key": ('recommend = ["map"]\nlevles = ["ok"]', r"line 2: there is no key 'levles'; did you mean levels\?"),
-    "unknown key of a measure": (OWN.replace("better =", "beter =", 1), r"line 8: there is no key 'beter' in measures"),
+    "unknown key": ('recommend = ["map"]\nlevles = ["ok"]', r"line 2: there is no setting 'levles'; did you"),
+    "unknown key of a measure": (OWN.replace("better =", "beter =", 1), r"line 8: .* has no setting 'beter'; did you"),
     "unknown level": (OWN.replace("ok = 0.5", "okk = 0.5"), r"line 9: there is no level 'okk'; did you mean ok\?"),
     "unknown measure": (OWN.replace("recall@5", "recal@5"), r"line 7: no measure is called 'recal'; did you mean"),
     "unknown measure at any k": (OWN.replace("mrr@k", "mrrr@k"), r"line 12: no measure is called 'mrrr'"),
@@ -161,28 +161,30 @@ BAD = {
     "equal": (OWN.replace("fine = 0.9", "fine = 0.5"), r"line 9: levels are out of order"),
     "order where lower is better": (
         OWN.replace("levels.ok = 16", "levels.ok = 16\nlevels.fine = 20"), r"line 19: .*expected below ok"),
-    "a text as level": (OWN.replace("ok = 0.5", "ok = '0.5'"), r"line 9: level ok must be a number, not '0.5'"),
-    "true as level": (OWN.replace("ok = 0.5", "ok = true"), r"line 9: level ok must be a number"),
-    "nan as level": (OWN.replace("ok = 0.5", "ok = nan"), r"line 9: level ok must be a number"),
-    "no levels": (OWN.replace("levels = { fine = 0.8 }", ""), r"line 12: levels must be a table"),
+    "a text as level": (OWN.replace("ok = 0.5", "ok = '0.5'"), r"line 9: \S+\.ok must be a number, not '0.5'"),
+    "true as level": (OWN.replace("ok = 0.5", "ok = true"), r"line 9: .*\.levels\.ok must be a number, not True"),
+    "nan as level": (OWN.replace("ok = 0.5", "ok = nan"), r"line 9: .*\.levels\.ok must be a number, not nan"),
+    "no levels": (OWN.replace("levels = { fine = 0.8 }", ""), r"line 12: .*\.levels is missing; expected a table"),
     "levels without names": (OWN.replace('levels = ["ok", "fine"]', ""), r"line 9: there are no names of levels"),
-    "direction": (OWN.replace('"lower"', '"less"'), r"line 17: better must be 'higher' or 'lower', not 'less'"),
-    "given": (OWN.replace("given = true", "given = 1"), r"line 16: given must be true or false"),
+    "direction": (OWN.replace('"lower"', '"less"'), r"line 17: \S+\.better must be 'higher' or 'lower', not 'less'"),
+    "given": (OWN.replace("given = true", "given = 1"), r"line 16: measures\.memory_gb\.given must be true or false"),
     "name of a number": (OWN.replace("memory_gb", '"memory gb"'), r"line 15: 'memory gb' cannot be handed in"),
-    "language": (OWN.replace('"one text for both"', '{ de = "x" }'), r"line 10: there is no key 'de'"),
-    "advice": (OWN.replace('"one text for both"', "3"), r"line 10: advice must be a text"),
+    "language": (OWN.replace('"one text for both"', '{ de = "x" }'), r"line 10: \[.*\.advice\] has no setting 'de'"),
+    "advice": (OWN.replace('"one text for both"', "3"), r"line 10: .*\.advice must be a text, or { en = "),
     "below is a level": (OWN.replace('below = "no"', 'below = "ok"'), r"line 3: below is called 'ok'"),
     "below": (OWN.replace('below = "no"', "below = 3"), r"line 3: below must be a name"),
     "name": (OWN.replace('name = "mine"', "name = 3"), r"line 2: name must be a text"),
     "levels twice": (OWN.replace('"fine"]', '"ok"]'), r"line 4: levels holds a name twice"),
     "levels no list": (OWN.replace('["ok", "fine"]', '"ok"'), r"line 4: levels must be a list"),
-    "the same measure twice": (OWN + '[measures."R_5"]\nlevels.ok = 0.1\n', r"line 19: R_5 is recall@5, which stands"),
+    "the same measure twice": (OWN + '[measures."R_5"]\nlevels.ok = 0.1\n', r"line 19: R_5 is recall@5, which has"),
     "measures no table": ('recommend = ["map"]\nmeasures = 3', r"line 2: measures must be a table"),
-    "measure no table": ('measures.map = 3', r"line 1: map must be a table"),
-    "relative": (OWN + '[relative]\nmeasure = "map"\nleast = 0\n', r"line 21: least must be a share above 0"),
+    "measure no table": ('measures.map = 3', r"line 1: measures\.map must be a table"),
+    "relative": (OWN + '[relative]\nmeasure = "map"\nleast = 0\n', r"line 21: relative\.least must be a share above 0"),
     "relative measure": (OWN + '[relative]\nmeasure = "mapp"\nleast = 0.1\n', r"line 20: no measure is called 'mapp'"),
-    "relative key": (OWN + '[relative]\nmeasure = "map"\nmost = 0.1\n', r"line 21: there is no key 'most'"),
+    "relative key": (OWN + '[relative]\nmeasure = "map"\nmost = 0.1\n', r"line 21: \[relative\] has no setting 'most'"),
     "relative no table": ('relative = 3\n' + OWN, r"line 1: relative must be a table"),
+    "empty levels": (OWN.replace("levels = { fine = 0.8 }", "levels = {}"), r"line 13: levels is empty"),
+    "half a text": (OWN.replace('"one text for both"', '{ en = 3 }'), r"line 10: .*\.advice\.en must be a text, not 3"),
     "empty": ("", r"names no measure"),
 }  # fmt: skip
 
@@ -201,7 +203,7 @@ def test_unknown_profiles_are_told_with_the_nearest(tmp_path: Path) -> None:
         Profile.read("prodution")
     with pytest.raises(InputError, match="there are academic, document-qa"):
         Profile.read("zzz")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         Profile.read(tmp_path / "none.toml")
     with pytest.raises(InputError, match="cannot be read"):
         Profile.read(tmp_path)
@@ -215,18 +217,6 @@ def test_a_shipped_name_counts_before_a_file_of_that_name(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     assert Profile.read("faq").name == "faq"
     assert Profile.read("./faq").name == "mine"
-
-
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
-        (("name",), 2), (("levels",), 4), (("measures", "recall@5"), 7), (("measures", "recall@5", "levels"), 9),
-        (("measures", "recall@5", "levels", "fine"), 9), (("measures", "memory_gb", "levels", "ok"), 18),
-        (("measures", "mrr@k", "nothing"), 12), (("nothing",), None), (("ok",), None),
-    ],
-)  # fmt: skip
-def test_lines_of_keys(path: tuple[str, ...], line: int | None) -> None:
-    assert line_of(OWN, path) == line
 
 
 @settings(max_examples=60, deadline=None)

@@ -23,7 +23,7 @@ def test_cases(case: dict[str, Any]) -> None:
     told, want = case["input"], case["want"]
     value, low, high = (math.nan if told[key] is None else float(told[key]) for key in ("value", "low", "high"))
     profile = Profile.read(told["profile"])
-    if profile.is_given(told["measure"]):
+    if profile.is_handed_in(told["measure"]):
         rated = _held(profile, told["measure"], (value, low, high), told["n"])
     else:
         rated = rate(stated({told["measure"]: (value, low, high)}, n=told["n"]), profile)

@@ -82,8 +82,8 @@ def describe(hint: Any) -> str:
     if get_origin(hint) is Annotated:
         base, *metadata = get_args(hint)
         words = next((item.text for item in metadata if isinstance(item, Words)), None)
-        limits = "".join(f" {item}" for item in metadata if isinstance(item, Limits))
-        return words or describe(base) + limits
+        limits = [str(item) for item in metadata if isinstance(item, Limits)]
+        return words or " ".join([describe(base), *filter(None, limits)])
     if is_union(hint):
         return " or ".join(describe(member) for member in get_args(hint) if member is not type(None))
     if get_origin(hint) is Literal:

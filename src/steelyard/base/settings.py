@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 _LONGEST = 60
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _POSITION = re.compile(r" *\(at (?:line (\d+), column (\d+)|(end of document))\)")
 
 
@@ -79,8 +81,16 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], Origin]:
 
     Raises   InputError for a file that cannot be read, is not UTF-8 or not TOML, with the line.
     """
+    return parse_toml(read_text(path), str(path))
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file of settings, with or without a byte order mark.
+
+    Raises   InputError for a file that cannot be read or is not UTF-8.
+    """
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        return Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; check the path") from None
     except UnicodeDecodeError as error:
@@ -89,7 +99,6 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], Origin]:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); expected a TOML file") from error
-    return parse_toml(text, str(path))
 
 
 def parse_toml(text: str, name: str) -> tuple[dict[str, Any], Origin]:
@@ -156,7 +165,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any] | None:
 def _setting_error(failure: ValidationError, hint: Any, value: Any, keys: tuple[Key, ...]) -> SettingError:
     """The one of pydantic's errors that says most: of an unknown key first, else the innermost."""
     errors = failure.errors(include_url=False)
-    paths = [_path(error["loc"], value) for error in errors]
+    paths = [_path(error["loc"], value, missing=error["type"] == "missing") for error in errors]
     best = max(range(len(errors)), key=lambda i: (errors[i]["type"] == "extra_forbidden", len(paths[i])))
     error, path = errors[best], paths[best]
     cause = error.get("ctx", {}).get("error")
@@ -183,10 +192,13 @@ def unknown_key(name: str, names: Sequence[str], *table: Key) -> SettingError:
 def dotted(keys: Sequence[Key]) -> str:
     """A path of keys as a reader writes it.
 
-    >>> dotted(("index", 1, "k1"))
-    'index[1].k1'
+    >>> dotted(("index", 1, "k1")), dotted(("measures", "mrr@k"))
+    ('index[1].k1', 'measures."mrr@k"')
     """
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+    names = (
+        f"[{key}]" if isinstance(key, int) else f".{key if _BARE.fullmatch(key) else json.dumps(key)}" for key in keys
+    )
+    return "".join(names).removeprefix(".")
 
 
 def shown(value: object) -> str:
@@ -197,7 +209,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _path(loc: Sequence[Key], value: Any) -> tuple[Key, ...]:
+def _path(loc: Sequence[Key], value: Any, *, missing: bool) -> tuple[Key, ...]:
     """The keys of an error's location; it also holds names of types, which are no keys of the value."""
     path: list[Key] = []
     for part in loc:
@@ -205,9 +217,7 @@ def _path(loc: Sequence[Key], value: Any) -> tuple[Key, ...]:
         if inside or (isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)):
             path.append(part)
             value = value[part]
-        elif isinstance(value, Mapping) and part == loc[-1]:
-            path.append(part)
-    return tuple(path)
+    return (*path, loc[-1]) if missing else tuple(path)
 
 
 def _value_at(value: Any, path: Sequence[Key]) -> Any:
@@ -238,6 +248,8 @@ def _inner_hint(hint: Any, key: Key) -> Any:
 
 
 def _names(hint: Any) -> list[str]:
+    if get_origin(hint) is Annotated or is_union(hint):
+        return [name for member in get_args(hint) for name in _names(member)]
     return list(getattr(hint, "model_fields", ()))
 
 

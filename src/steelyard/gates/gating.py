@@ -13,8 +13,9 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment.scores import LEVEL, Scores
-from steelyard.gates.profiles import Better, Profile
+from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Known, Latencies, Measured, measured, reaches
+from steelyard.gates.standard import Better
 from steelyard.measures import Measure
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority

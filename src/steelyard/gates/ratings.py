@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment.scores import LEVEL, Scores
-from steelyard.gates.profiles import Better, Profile, Standard
+from steelyard.gates.profiles import Profile
+from steelyard.gates.standard import Better, Standard
 from steelyard.stats.percentiles import percentile_interval
 from steelyard.stats.samples import ROUNDING
 
@@ -110,7 +111,7 @@ def measured(
         for name, standard in profile.unmeasured(scores.measures).items():
             yield Measured(system, name, standard, math.nan, math.nan, math.nan, 0)
         for name, standard in profile.standards.items():
-            if standard.given:
+            if standard.handed_in:
                 yield _given(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
 
 
@@ -136,7 +137,7 @@ def _given(system: str, name: str, standard: Standard, numbers: Known, latencies
 
 
 def _checked(profile: Profile, known: Known) -> Known:
-    given = [name for name, standard in profile.standards.items() if standard.given]
+    given = [name for name, standard in profile.standards.items() if standard.handed_in]
     for name, number in known.items():
         if name not in given:
             what = nearest(name, given) if given else "it asks for no number"

@@ -150,7 +150,7 @@ def reason_text(check: Check, gate: Gate, lang: Words) -> str:
 
 
 def _is_given(check: Check, gate: Gate) -> bool:
-    return check.kind == "level" and gate.profile is not None and gate.profile.is_given(check.name)
+    return check.kind == "level" and gate.profile is not None and gate.profile.is_handed_in(check.name)
 
 
 def _level(level: str, lang: Words) -> str:

@@ -17,7 +17,7 @@ def rating_sheets(ratings: Sequence[Rating], profile: Profile, lang: Words) -> l
     made = []
     for system in dict.fromkeys(rating.system for rating in ratings):
         own = [rating for rating in ratings if rating.system == system]
-        rows = [[r.measure, rating_text(r, lang), value_text(r.value, profile.is_given(r.key)),
+        rows = [[r.measure, rating_text(r, lang), value_text(r.value, profile.is_handed_in(r.key)),
                  interval_text(r.low, r.high, r.n)] for r in own]  # fmt: skip
         made.append(Sheet([system, *header], rows))
     if made:

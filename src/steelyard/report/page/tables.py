@@ -113,7 +113,7 @@ def _rated(rating: Rating | None, profile: Profile, lang: Words) -> Cell:
         return Cell("–")
     if rating.level is None:
         return Cell(rating_text(rating, lang))
-    value = value_text(rating.value, profile.is_given(rating.key))
+    value = value_text(rating.value, profile.is_handed_in(rating.key))
     ends = interval_text(rating.low, rating.high, rating.n)
     pill = "top" if rating.is_top else "low" if rating.level not in rating.levels else "plain"
     return Cell(rating_text(rating, lang), value if ends == "–" else f"{value}  [{ends}]", pill=pill)
