@@ -28,11 +28,33 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_table(demo: Path) -> None:
     text = printed(*DEMO, cwd=demo, columns=200)
     assert re.search(
+        r"^hybrid +0\.7911 +\+0\.1912 +\+31\.9% +\+0\.093 to \+0\.290 +<0\.001 +\+0\.61 +25/9/6 +better$", text, re.M
+    )
+    assert re.search(r"^keyword +0\.5999( +–){6} +baseline$", text, re.M)
+    assert "Missing questions count 0: 1 missing from keyword." in text
+    assert "Baseline: keyword. Paired t tests, two-sided, level 0.05; correction: Holm, over 1 comparison " in text
+
+
+def test_missing_questions_are_left_out_where_asked(demo: Path) -> None:
+    text = printed(*DEMO, "--missing", "skip", cwd=demo, columns=200)
+    assert re.search(
         r"^hybrid +0\.7910 +\+0\.1757 +\+28\.6% +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
     )
     assert re.search(r"^keyword +0\.6153( +–){6} +baseline$", text, re.M)
-    assert "1 question that some system lacks is left out; 39 are compared." in text
-    assert "Baseline: keyword. Paired t tests, two-sided, level 0.05; correction: Holm, over 1 comparison " in text
+    assert "1 question is left out, 39 are compared: keyword lacks 1." in text
+    assert "count 0" not in text
+
+
+def test_missing_questions_count_the_same_in_every_way_to_compare(demo: Path) -> None:
+    """The command line once left them out, where `sy.compare` of `sy.evaluate` and a report had them count 0."""
+    (row, _) = json.loads(printed(*DEMO, "-f", "json", cwd=demo))["measures"]["ndcg@10"]["systems"]
+    truth, runs = demo / "questions.jsonl", [demo / "keyword.jsonl", demo / "hybrid.jsonl"]
+    report = sy.Report.of(sy.weigh(truth, runs), "ndcg@10")
+    assert report.comparison is not None
+    for comparison in (sy.compare(sy.evaluate(truth, runs, "ndcg@10")), report.comparison):
+        (hybrid, _) = comparison.rows["ndcg@10"]
+        assert (hybrid.mean, hybrid.difference, hybrid.p) == (row["mean"], row["difference"], row["p"])
+        assert (dict(comparison.missing), comparison.left_out) == ({"keyword": 1}, {"ndcg@10": 0})
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -43,7 +65,7 @@ def test_tables_fit_the_terminal(columns: int, demo: Path) -> None:
 
 def test_options_reach_the_comparison(demo: Path) -> None:
     options = ("-m", "ndcg@10,map", "--baseline", "hybrid", "--test", "randomization", "--correction", "bonferroni",
-               "--margin", "0.02", "--alpha", "0.01", "--seed", "3", "-f", "json")  # fmt: skip
+               "--margin", "0.02", "--alpha", "0.01", "--seed", "3", "--missing", "skip", "-f", "json")  # fmt: skip
     made = json.loads(printed(*DEMO, *options, cwd=demo))
     found = sy.compare(
         sy.evaluate(
@@ -89,10 +111,10 @@ def test_csv_markdown_and_latex(demo: Path) -> None:
     assert markdown.startswith(
         "| ndcg@10 | mean | difference | change | 95% interval | p | effect | won/tied/lost | verdict |"
     )
-    assert "| hybrid | **0.7910** | +0.1757 |" in markdown
+    assert "| hybrid | **0.7911** | +0.1912 |" in markdown
     latex = printed(*DEMO, "-f", "latex", cwd=demo)
     assert r"\begin{tabular}{lrrrrrrr}" in latex
-    assert r"hybrid & \textbf{0.7910$^{\dagger}$} & +0.1757 &" in latex
+    assert r"hybrid & \textbf{0.7911$^{\dagger}$} & +0.1912 &" in latex
 
 
 def test_trec_is_refused(demo: Path) -> None:
@@ -120,7 +142,7 @@ def test_standard_input_once(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--strict",), "1 of 40 questions lack a value for some system, first 'zh-20'"),
+        (("--strict",), "1 of 40 questions lack a value (keyword: 1), first 'zh-20'"),
         (("--baseline", "bm25"), "no system is called 'bm25'; there are keyword, hybrid"),
         (("--test", "anova"), "no test is called 'anova'; there are t, randomization, wilcoxon, sign and tukey"),
         (("--correction", "fdr"), "there are holm, bonferroni, bh, none"),
@@ -146,7 +168,7 @@ def test_strict_passes_complete_runs(demo: Path, tmp_path: Path) -> None:
     shutil.copy(demo / "hybrid.jsonl", tmp_path / "again.jsonl")
     text = printed("compare", "questions.jsonl", "hybrid.jsonl", tmp_path / "again.jsonl", "--strict", cwd=demo)
     assert "equal on all 40 questions" in " ".join(text.split())
-    assert "left out" not in text
+    assert "issing" not in text
 
 
 def test_nan_scores_are_refused(demo: Path, tmp_path: Path) -> None:
@@ -186,7 +208,7 @@ def test_questions_with_evidence_are_a_truth(tmp_path: Path) -> None:
     (tmp_path / "early.jsonl").write_text("\n".join(outputs(0, 5)))
     made = json.loads(
         printed("compare", "asked.jsonl", "late.jsonl", "early.jsonl", "-m", "mrr", "--test", "randomization",
-                "-f", "json", cwd=tmp_path)
+                "--missing", "skip", "-f", "json", cwd=tmp_path)
     )  # fmt: skip
     of_mrr = made["measures"]["mrr"]
     assert (of_mrr["questions"], of_mrr["left_out"]) == (5, 1)
@@ -256,11 +278,11 @@ def test_leaderboard_of_37_real_runs() -> None:
 
 def test_movers_of_two_runs(demo: Path) -> None:
     text = printed(*DEMO, cwd=demo)
-    assert "From keyword to hybrid, ranks 1 to 10: mean overlap 0.75" in text
+    assert "From keyword to hybrid, ranks 1 to 10: mean overlap 0.73" in text
     assert text.count("Gained: ") == text.count("Lost: ") == 1
-    assert "Gained: en-09  ndcg@10 0.0000 → 0.6309 (+0.6309)\nIs there a car park at the East Pier branch?" in text
+    assert "Gained: zh-20  ndcg@10 0.0000 → 0.7967 (+0.7967)\n个人资料泄露了，多久会通知我？" in text
     flat = " ".join(text.split())
-    assert "judged@10 is 12 % to 17 %; the bounds of hybrid (0.791–0.973) and keyword (0.615–0.976) overlap" in flat
+    assert "judged@10 is 12 % to 17 %; the bounds of hybrid (0.791–0.971) and keyword (0.600–0.952) overlap" in flat
     assert max(map(len, text.splitlines())) <= 80
     assert "Gained" not in printed(*DEMO, "--movers", "0", cwd=demo)
 
@@ -279,7 +301,7 @@ def test_movers_in_other_formats(demo: Path) -> None:
     assert plain["changes"] == []
     (found,) = asked["changes"]
     assert [len(found[which]) for which in ("gained", "lost")] == [2, 2]
-    assert found["gained"][0]["query"] == "Is there a car park at the East Pier branch?"
+    assert found["gained"][1]["query"] == "Is there a car park at the East Pier branch?"
     assert "| rank | keyword | hybrid | what changed |" in printed(*DEMO, "-f", "markdown", "--movers", "1", cwd=demo)
     said = complaint(*DEMO, "-f", "csv", "--movers", "1", cwd=demo)
     assert "--movers: rankings are not written as csv; choose table, markdown or json" in said
@@ -316,7 +338,7 @@ def test_chinese(demo: Path) -> None:
 
     text = printed(*DEMO, "--lang", "zh", "--segment", "language", "--margin", "0.02", cwd=demo)
     assert max(map(cell_len, text.splitlines())) <= 80
-    assert "有 1 个问题并非所有系统都有结果，未计入；比较了 39 个。" in text.replace("\n", "")
+    assert "缺失的问题按 0 计：keyword 缺 1 个。" in text.replace("\n", "")
     assert re.search(r"^hybrid +更好$", text, re.M)
     assert printed(*DEMO, cwd=demo, environment={"LC_ALL": "zh_CN.UTF-8"}).startswith("ndcg@10     均值")
     data = [printed(*DEMO, "-f", "json", *more, cwd=demo) for more in ((), ("--lang", "zh"))]

@@ -10,7 +10,7 @@ import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
 from steelyard.cli.gate import latencies_at, numbers, run, scores_at
 from steelyard.data.run_folder import write_json, write_manifest
-from steelyard.experiment.evaluation import DEFAULT_MEASURES
+from steelyard.experiment import defaults
 from steelyard.experiment.scores_json import as_json, read_scores
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
@@ -112,7 +112,7 @@ def test_a_baseline_is_a_system_a_file_or_a_folder(scores: Path, folder: Path, t
 
 
 def test_what_a_run_folder_is_weighed_by(folder: Path, tmp_path: Path) -> None:
-    assert [str(m) for m in scores_at(folder).measures] == [str(sy.parse(m)) for m in DEFAULT_MEASURES]
+    assert [str(m) for m in scores_at(folder).measures] == [str(sy.parse(m)) for m in defaults.MEASURES]
     config = {"questions": str(tmp_path / "questions.jsonl"), "weigh": {"measures": ["map"], "min_gain": 2.0}}
     write_json(folder / "config.json", config)
     found = scores_at(folder)

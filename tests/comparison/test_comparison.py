@@ -334,7 +334,7 @@ def test_what_evaluate_skips_is_left_out() -> None:
 def test_strict_refuses_holes() -> None:
     holed = drawn(2, 12)[:, 0]
     holed[1, [3, 5]] = np.nan
-    with pytest.raises(sy.InputError, match="map: 2 of 12 questions lack a value for some system, first 'q3'"):
+    with pytest.raises(sy.InputError, match=r"map: 2 of 12 questions lack a value \(b: 2\), first 'q3'"):
         sy.compare(scores_of(holed), strict=True)
     assert sy.compare(scores_of(drawn(2)), strict=True).left_out == {"map": 0}
 

@@ -149,8 +149,8 @@ def test_margin_is_explained_where_there_is_one() -> None:
 @pytest.mark.parametrize(
     ("holes", "note"),
     [
-        ([3], "1 question that some system lacks is left out; 29 are compared."),
-        ([3, 4], "2 questions that some system lacks are left out; 28 are compared."),
+        ([3], "1 question is left out, 29 are compared: b lacks 1."),
+        ([3, 4], "2 questions are left out, 28 are compared: b lacks 2."),
     ],
 )
 def test_what_is_left_out_is_counted(holes: list[int], note: str) -> None:

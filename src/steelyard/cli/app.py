@@ -145,7 +145,8 @@ def compare(
     correction: Annotated[str | None, typer.Option(help="holm (default), bonferroni, bh or none.")] = None,
     margin: Annotated[float | None, typer.Option(help="Largest loss that does not matter, e.g. 0.01.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of the tests; intervals cover the rest.")] = 0.05,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse systems that lack questions others have.")] = False,
+    missing: Annotated[Policy, typer.Option(help="A judged query that is absent from a run.")] = Policy.zero,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse systems that lack questions.")] = False,
     format: Annotated[Format | None, typer.Option("--format", "-f", help="How to write the result.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of randomisation and bootstrap.")] = 0,
@@ -172,6 +173,7 @@ def compare(
         truth, runs, measure or [], baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         strict=strict, format=format.value if format else None, output=output, seed=seed, min_gain=min_gain, rule=rule,
         fold=fold, corpus=corpus, segment=segment, movers=movers, queries=queries, lang=lang.value if lang else None,
+        missing=missing.value,
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from steelyard.comparison.sensitivity import sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
 from steelyard.data.run_folder import is_run_folder, read_run_folder
 from steelyard.data.segments import length_bounds, segments
+from steelyard.experiment import defaults
+from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
@@ -26,7 +28,6 @@ from steelyard.report.comparing import Beside, as_csv, as_json, sheets
 from steelyard.report.formats import SHEET_FORMATS, format_of
 from steelyard.report.words import Words, read_words
 
-MEASURES = ("ndcg@10",)
 _FORMATS = (*SHEET_FORMATS, "json", "csv")
 _WIDE = 120
 """Columns from which on a table has room for the relative change."""
@@ -36,7 +37,7 @@ def run(
     truth: str, runs: list[str], measures: list[str], *, baseline: str | None, test: str | None,
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
     seed: int, min_gain: float | None, rule: str, fold: str | None, corpus: str | None, segment: str | None = None,
-    movers: int | None = None, queries: str | None = None, lang: str | None = None,
+    movers: int | None = None, queries: str | None = None, lang: str | None = None, missing: Policy = defaults.MISSING,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     given = [truth, *runs, *([queries] if queries else [])]
@@ -52,7 +53,7 @@ def run(
         truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None,
         corpus=None if corpus is None else corpus_of(corpus), queries=queries,
     )  # fmt: skip
-    scores = weighing.scores(measures or MEASURES, min_gain=min_gain, missing="skip", seed=seed)
+    scores = weighing.scores(measures or defaults.COMPARED_MEASURES, min_gain=min_gain, missing=missing, seed=seed)
     parts = None if segment is None else segments(weighing.questions, scores.query_ids, segment)
     found = compare(
         scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, strict=strict,

@@ -11,8 +11,9 @@ from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
 from steelyard.data.run_folder import is_run_folder
 from steelyard.data.truth import OnDuplicate
-from steelyard.experiment.evaluation import DEFAULT_MEASURES, evaluate
-from steelyard.experiment.weighing import Policy
+from steelyard.experiment import defaults
+from steelyard.experiment.defaults import Policy
+from steelyard.experiment.evaluation import evaluate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import rate
 from steelyard.io.source import Source
@@ -35,7 +36,7 @@ def run(
     if format not in FORMATS:
         raise InputError(f"scores cannot be written as {format}; choose {', '.join(FORMATS)}")
     rated = None if profile is None else Profile.read(profile)
-    chosen = measures or (rated.measures if rated else ()) or DEFAULT_MEASURES
+    chosen = measures or (rated.measures if rated else ()) or defaults.MEASURES
     scores = evaluate(
         truth, runs, chosen, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
         on_duplicate=on_duplicate, seed=seed, rule=rule, steps=fold.split(",") if fold is not None else None,

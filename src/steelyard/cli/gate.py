@@ -14,7 +14,8 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.cli.terminal import terminal_width
 from steelyard.data.run_folder import CONFIG, is_run_folder, read_run_folder
-from steelyard.experiment.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.experiment import defaults
+from steelyard.experiment.evaluation import evaluate
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import read_scores
 from steelyard.gates.gating import gate
@@ -78,7 +79,7 @@ def scores_at(
     if truth is None and not os.path.exists(asked):
         raise InputError(f"{path}: its questions, {asked}, are gone; name them with --truth FILE (truth=...)")
     return evaluate(
-        asked, [folder.path], measures or weigh.get("measures") or DEFAULT_MEASURES, rule=weigh.get("rule") or "any",
+        asked, [folder.path], measures or weigh.get("measures") or defaults.MEASURES, rule=weigh.get("rule") or "any",
         min_gain=weigh.get("min_gain"), steps=weigh.get("fold"),
     )  # fmt: skip
 

@@ -14,7 +14,8 @@ from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
-from steelyard.experiment.evaluation import DEFAULT_MEASURES, evaluate
+from steelyard.experiment import defaults
+from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
@@ -39,7 +40,7 @@ def run(
     if chosen.questions is None:
         raise InputError("which questions? Give --questions FILE, or `questions` in the configuration")
     # A misspelt measure is told now, not after the run.
-    specs = parse_all(measures or chosen.weigh.measures or DEFAULT_MEASURES)
+    specs = parse_all(measures or chosen.weigh.measures or defaults.MEASURES)
     system: System = TargetSystem.read(chosen) if chosen.target else Pipeline.read(chosen)
     asked, how = Questions.read(chosen.questions), chosen.weigh.options()
     begun: dict[str, int] = {}

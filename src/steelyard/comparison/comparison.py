@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
@@ -104,6 +105,8 @@ class Comparison:
     groups        by measure: sets of systems that the test cannot tell apart, best first; none where systems were only
                   compared with the baseline
     n             by measure: questions that all systems have;   left_out   those of the others
+    lacking       by measure: system -> questions without a value of it, of the systems that have any such
+    missing       system -> questions that are absent from its run and count 0, of the systems that have any such
     family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
     agreement     of each further measure with the first one, where there are three systems or more
     segments      by name: the same comparison among the questions of one segment; one correction covers all segments,
@@ -126,6 +129,8 @@ class Comparison:
     n_comparisons: int = 1
     agreement: Sequence[Agreement] = ()
     segments: Mapping[str, Comparison] = field(default_factory=dict)
+    lacking: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
 
 
 def compare(
@@ -135,16 +140,16 @@ def compare(
     test: str | None = None,
     correction: str | None = None,
     margin: float | None = None,
-    alpha: float = 0.05,
+    alpha: float = defaults.ALPHA,
     strict: bool = False,
-    seed: int = 0,
+    seed: int = defaults.SEED,
     segments: Mapping[str, Bools] | None = None,
     segment_correction: str = "bh",
 ) -> Comparison:
     """Compare systems with a baseline, or all of them with one another.
 
-    scores       of `evaluate`, two systems at least; a question that a system lacks is left out for all of them where
-                 it was skipped (missing="skip")
+    scores       of `evaluate`, two systems at least; a question that is missing from a run counts 0, or is left out
+                 for all systems where it was skipped (missing="skip")
     baseline     a system's name; the first one by default
     test         "t", "randomization", "wilcoxon", "sign" with the baseline; "tukey" of all pairs.  t by default, tukey
                  from four systems on where no baseline is named
@@ -153,7 +158,7 @@ def compare(
     margin       largest difference that does not matter, in the measure's unit: "not worse" and "equivalent" are then
                  tested, with the correction that the tests of difference have (Holm beside Tukey)
     alpha        of tests; intervals of differences cover 1 - alpha
-    strict       refuse systems that were scored on different questions
+    strict       refuse systems that lack questions
     segments     name -> (q,) which questions belong to it, as `segments` makes them: each is compared by itself, with
                  the baseline and by the same test (t where that is Tukey)
     segment_correction  over all comparisons of all segments; as correction, "bh" by default, as one looks at segments
@@ -184,6 +189,9 @@ def compare(
     return replace(
         made, groups=_groups(plan, values, pairs), recipe=dict(scores.recipe), agreement=_agreement(plan, values),
         segments=_segments(plan, scores, common, segments or {}, segment_correction),
+        lacking={str(measure): _counts(names, np.isnan(scores.values[:, j]))
+                 for j, measure in enumerate(scores.measures)},
+        missing=_counts(names, scores.missing & ~np.isnan(scores.values).all(axis=1)),
     )  # fmt: skip
 
 
@@ -238,11 +246,19 @@ def _check_common(scores: Scores, common: Sequence[Bools], *, strict: bool) -> N
     for measure, kept in zip(scores.measures, common, strict=True):
         if not kept.any():
             raise InputError(f"{measure}: no question has a value for every system; are these systems of one truth?")
-        if strict and not kept.all():
+        lacks = scores.missing | np.isnan(scores.values[:, list(scores.measures).index(measure)])
+        if strict and lacks.any():
+            listed = ", ".join(f"{name}: {n}" for name, n in _counts(scores.systems, lacks).items())
             raise InputError(
-                f"{measure}: {int((~kept).sum())} of {len(kept)} questions lack a value for some system, first "
-                f"{scores.query_ids[int(np.flatnonzero(~kept)[0])]!r}; without --strict the common ones are compared"
+                f"{measure}: {int(lacks.any(axis=0).sum())} of {len(kept)} questions lack a value ({listed}), first "
+                f"{scores.query_ids[int(np.flatnonzero(lacks.any(axis=0))[0])]!r}; without --strict they count 0, or "
+                "are left out (--missing skip)"
             )
+
+
+def _counts(systems: Sequence[str], lacks: Bools) -> dict[str, int]:
+    """Questions of each system that (s, q) `lacks` marks, of the systems that have any."""
+    return {system: int(n) for system, n in zip(systems, lacks.sum(axis=1), strict=True) if n}
 
 
 def _family(plan: _Plan, n_segments: int | None = None) -> tuple[str, int]:

@@ -15,11 +15,11 @@ from steelyard.diagnosis.curves import KS, Curves, curves
 from steelyard.diagnosis.facts import facts_of, tags_of
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
+from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import parse
 
-DEFAULT_K = 5
 MEASURES = ("ndcg", "mrr", "recall", "hit_rate")
 
 
@@ -58,9 +58,9 @@ def diagnose(
     scores: Scores | None = None,
     comparison: Comparison | None = None,
     baseline: str | None = None,
-    min_gain: float = 1.0,
+    min_gain: float = defaults.MIN_GAIN,
     reranked: Mapping[str, bool] | None = None,
-    seed: int = 0,
+    seed: int = defaults.SEED,
 ) -> Diagnosis:
     """Find where each system loses the gold, what could be reached, and what to try.
 
@@ -78,7 +78,7 @@ def diagnose(
     (['q'], [])
     """
     if k is None:
-        k = (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or DEFAULT_K
+        k = (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or defaults.K
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise InputError(f"k is a whole number from 1, not {k!r}")
     systems, known_rerankers = weighing.systems, reranked or {}

@@ -15,29 +15,30 @@ from steelyard.data.questions import Questions, has_evidence, is_dataset, read_q
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import is_run_folder, read_run_folder
 from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.experiment import defaults
+from steelyard.experiment.defaults import Policy
 from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighing import Policy, Weighed, Weighing
+from steelyard.experiment.weighing import Weighed, Weighing
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.measures import Measure
 from steelyard.text.folding import DEFAULT_STEPS
 
-DEFAULT_MEASURES = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
 S = TypeVar("S", Run | StreamedRun, Outputs)
 
 
 def evaluate(
     truth: object,
     runs: object,
-    measures: Iterable[str | Measure] | str | Measure = DEFAULT_MEASURES,
+    measures: Iterable[str | Measure] | str | Measure = defaults.MEASURES,
     *,
     min_gain: float | None = None,
-    missing: Policy = "zero",
-    no_relevant: Policy = "zero",
-    on_duplicate: OnDuplicate = "error",
-    rule: str = "any",
+    missing: Policy = defaults.MISSING,
+    no_relevant: Policy = defaults.NO_RELEVANT,
+    on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
+    rule: str = defaults.RULE,
     steps: Sequence[str] | None = None,
     corpus: object = None,
-    seed: int = 0,
+    seed: int = defaults.SEED,
 ) -> Scores:
     """Weigh one or several runs against a truth.
 
@@ -69,8 +70,8 @@ def weigh(
     truth: object,
     runs: object,
     *,
-    on_duplicate: OnDuplicate = "error",
-    rule: str = "any",
+    on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
+    rule: str = defaults.RULE,
     steps: Sequence[str] | None = None,
     corpus: object = None,
     queries: object = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,11 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Question, Questions
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.truth import Truth
+from steelyard.experiment import defaults
+from steelyard.experiment.defaults import Policy
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.graded import gains_of
-
-Policy = Literal["zero", "skip"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +98,9 @@ class Weighing:
         measures: Iterable[str | Measure] | str | Measure,
         *,
         min_gain: float | None = None,
-        missing: Policy = "zero",
-        no_relevant: Policy = "zero",
-        seed: int = 0,
+        missing: Policy = defaults.MISSING,
+        no_relevant: Policy = defaults.NO_RELEVANT,
+        seed: int = defaults.SEED,
     ) -> Scores:
         """Values of measures; options as of `evaluate`.
 

@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.experiment import defaults
 from steelyard.experiment.scores import LEVEL, Scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Known, Latencies, Measured, measured, reaches
@@ -29,7 +30,6 @@ Reason = Literal[
     "no_ratio", "within", "exceeded",
 ]  # fmt: skip
 
-MIN_QUESTIONS = 10
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
 
@@ -137,14 +137,14 @@ def gate(
     baseline: Scores | str | None = None,
     margin: float | None = None,
     system: str | None = None,
-    min_questions: int = MIN_QUESTIONS,
+    min_questions: int = defaults.MIN_QUESTIONS,
     max_failed: float | None = None,
     max_missing: float | None = None,
     max_unjudged: float | None = None,
     max_unmapped: float | None = None,
     known: Known | None = None,
     latency_ms: Latencies | None = None,
-    alpha: float = 0.05,
+    alpha: float = defaults.ALPHA,
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
 

@@ -65,7 +65,7 @@ def sheets(
             made.notes += _bounds(beside.sensitivity, position, lang) if beside.labelled else []
             made.notes += _ties(beside.sensitivity, position, lang)
         if position == 0:
-            made.notes += list(_how(comparison, lang))
+            made.notes += [*_missing(comparison, lang), *_how(comparison, lang)]
             made.notes += [lang("compare.marks")] if marks else []
             made.notes += settings_notes(beside.settings, lang) if beside.settings is not None else []
         yield made
@@ -167,7 +167,14 @@ def _letter(position: int) -> str:
 
 def _left_out(comparison: Comparison, measure: str, lang: Words) -> Iterator[str]:
     if left_out := comparison.left_out[measure]:
-        yield lang("compare.left_out", n=left_out, compared=comparison.n[measure])
+        lacking = [lang("compare.lacking", system=s, n=n) for s, n in comparison.lacking.get(measure, {}).items()]
+        yield lang("compare.left_out", n=left_out, compared=comparison.n[measure], listed=lang.listed(lacking))
+
+
+def _missing(comparison: Comparison, lang: Words) -> Iterator[str]:
+    if comparison.missing:
+        listed = [lang("compare.missing_of", system=system, n=n) for system, n in comparison.missing.items()]
+        yield lang("compare.missing", listed=lang.listed(listed))
 
 
 def _needed(rows: Sequence[Compared], lang: Words) -> Iterator[str]:
@@ -378,6 +385,7 @@ def as_json(comparison: Comparison, *, beside: Beside | None = None) -> str:
         "alpha": comparison.alpha,
         "margin": comparison.margin,
         "seed": comparison.seed,
+        "missing": dict(comparison.missing),
         "measures": _measures(comparison),
         "agreement": [
             {"first": each.first, "other": each.other, "kendall": _finite(each.kendall), "tau_ap": _finite(each.tau_ap),
@@ -399,6 +407,7 @@ def _measures(comparison: Comparison) -> dict[str, Any]:
         measure: {
             "questions": comparison.n[measure],
             "left_out": comparison.left_out[measure],
+            "lacking": dict(comparison.lacking.get(measure, {})),
             "systems": [_row(row, comparison, words) for row in rows],
             "groups": comparison.groups.get(measure),
         }

@@ -11,13 +11,13 @@ import numpy as np
 from steelyard.comparison.comparison import Comparison, compare
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
+from steelyard.experiment import defaults
+from steelyard.experiment.defaults import Policy
 from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighing import Policy, Weighing
+from steelyard.experiment.weighing import Weighing
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import Measure
-
-MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +48,17 @@ class Report:
         test: str | None = None,
         correction: str | None = None,
         margin: float | None = None,
-        alpha: float = 0.05,
-        profile: Profile | str = "ratings",
+        alpha: float = defaults.ALPHA,
+        profile: Profile | str = defaults.PROFILE,
         k: int | None = None,
         reranked: Mapping[str, bool] | None = None,
         min_gain: float | None = None,
-        missing: Policy = "zero",
-        seed: int = 0,
+        missing: Policy = defaults.MISSING,
+        seed: int = defaults.SEED,
     ) -> Report:
         """Compute everything.
 
-        measures   the first is the primary one; by default those that the profile recommends, else MEASURES
+        measures   the first is the primary one; by default those that the profile recommends, else REPORT_MEASURES
         baseline, test, correction, margin, alpha   as of `compare`
         k, reranked   as of `diagnose`
         min_gain, missing, seed   as of `evaluate`
@@ -67,7 +67,7 @@ class Report:
         profile = Profile.read(profile) if isinstance(profile, str) else profile
         chosen = [measures] if isinstance(measures, str | Measure) else list(measures)
         scores = weighing.scores(
-            chosen or profile.measures or MEASURES, min_gain=min_gain, missing=missing, seed=seed
+            chosen or profile.measures or defaults.REPORT_MEASURES, min_gain=min_gain, missing=missing, seed=seed
         )  # fmt: skip
         compared = None
         if len(scores.systems) > 1:
@@ -83,7 +83,7 @@ class Report:
             rate(scores, profile),
             diagnose(
                 weighing, k=k, scores=scores, comparison=compared, reranked=reranked,
-                min_gain=1.0 if min_gain is None else min_gain, seed=seed,
+                min_gain=defaults.MIN_GAIN if min_gain is None else min_gain, seed=seed,
             ),
         )  # fmt: skip
 

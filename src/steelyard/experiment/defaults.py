@@ -1,0 +1,53 @@
+"""Defaults of all that weighs, compares, diagnoses, reports or gates, in Python and on the command line.
+
+The command line reads them for its help, so nothing is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from steelyard.data.truth import OnDuplicate
+
+Policy = Literal["zero", "skip"]
+"""What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""
+
+MEASURES = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
+"""Of `evaluate`, and of a run folder whose configuration names none."""
+
+COMPARED_MEASURES = ("ndcg@10",)
+"""Of `compare`."""
+
+REPORT_MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5")
+"""Of a report whose profile recommends none."""
+
+MISSING: Policy = "zero"
+"""A query of the truth that is absent from a run."""
+
+NO_RELEVANT: Policy = "zero"
+"""A query without relevant documents."""
+
+ON_DUPLICATE: OnDuplicate = "error"
+"""A document twice in one query."""
+
+K = 5
+"""Results that count as found in a diagnosis, unless the first measure has a cut-off of its own."""
+
+MIN_GAIN = 1.0
+"""Smallest gain that counts as relevant."""
+
+RULE = "any"
+"""When a chunk holds a gold span: it overlaps it."""
+
+SEED = 0
+"""Of randomisation and bootstrap."""
+
+ALPHA = 0.05
+"""Level of tests; intervals of differences cover the rest."""
+
+MIN_QUESTIONS = 10
+"""Fewer are too few for a gate to judge by."""
+
+PROFILE = "ratings"
+"""Levels that a report rates by."""
