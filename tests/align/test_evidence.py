@@ -36,16 +36,19 @@ def weigh(case: Case, measures: Any, lines: Any = None, **options: Any) -> Any:
 # Where characters cannot be counted ----------------------------------------------------------------------------------
 
 
-def test_which_measures_count_what() -> None:
-    counts = {d.name: d.counts for d in sy.definitions() if d.counts != "documents"}
-    assert counts == {"evidence_recall": "pieces", **dict.fromkeys(CHARACTERS, "characters")}
+def test_what_measures_read_besides_rankings() -> None:
+    inputs = {d.name: set(d.inputs) - {"rankings"} for d in sy.definitions() if d.inputs != ("rankings",)}
+    assert inputs == {
+        "evidence_recall": {"pieces"}, **{name: {"characters"} for name in CHARACTERS},
+        **{name: {"labels"} for name in NEED_JUDGED},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("measure", CHARACTERS)
 def test_characters_need_evidence(measure: str) -> None:
-    with pytest.raises(MeasureError, match=f"{measure}@5 needs gold evidence, and a run that tells more than ids"):
+    with pytest.raises(MeasureError, match=f"{measure}@5 needs gold evidence, and a run that has more than ids"):
         sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}, f"{measure}@5")
-    with pytest.raises(MeasureError, match=f"{measure} needs the characters of the gold"):
+    with pytest.raises(MeasureError, match=f"{measure} needs gold evidence, and a run that has more than ids"):
         sy.score(measure, ["a"], {"a"})
     with pytest.raises(MeasureError, match=f"{measure} needs gold evidence"):
         sy.evaluate([{"qid": "q", "gold_evidence": ["a"], "evidence": []}], {"q": ["a"]}, measure)
@@ -209,7 +212,7 @@ def test_all_measures_keep_their_range(case: Case, known: bool) -> None:
     scores = sy.evaluate(questions, {"s": Outputs(lines)}, specs, rule=case.rule, corpus=case.chunks if known else None)
     for spec, row in zip(scores.measures, scores.values[0], strict=True):
         low, high = spec.definition.range
-        unplaced = spec.definition.counts == "characters"
+        unplaced = "characters" in spec.definition.inputs
         assert all(low <= v <= high * (1 + 1e-12) or (unplaced and math.isnan(v)) for v in row), f"{spec}: {row}"
 
 

@@ -3,6 +3,7 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -227,7 +228,8 @@ def test_measures_lists_all_and_tells_one() -> None:
     text = printed("measures")
     assert all(definition.name in text for definition in sy.definitions())
     about = printed("measures", "P_5")
-    assert "aliases:      P, set_P, SetP" in about
+    assert re.search(r"^aliases: +P, set_P, SetP$", about, re.M)
+    assert re.search(r"^min_gain=1: +a number of at least 0; the smallest gain", about, re.M)
     assert "source:" in about
 
 

@@ -1,5 +1,7 @@
 """Measures as text: spellings, round trips, errors, and measures of one's own."""
 
+import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,8 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.measures import Alignment, Measure, definition, make, parse_all, registry
+from steelyard.measures import (
+    Alignment,
+    Definition,
+    Measure,
+    Number,
+    Word,
+    definition,
+    make,
+    parse_all,
+    registry,
+)
 from steelyard.measures.alignment import Floats
+from steelyard.measures.parameters import GAIN
+from steelyard.measures.reference import about
 from tests.measures.random_collections import builtin, specs
 
 TREC_EVAL = {
@@ -359,6 +373,82 @@ def test_a_measure_is_one_decorated_function() -> None:
     found = sy.evaluate({"q": {"a": 1, "b": 2}, "p": {"z": 1}}, run, ["last", "last@3", "last(pool=judged)"])
     assert found.values[0].tolist() == [[0, 4], [0, 2], [0, 2]]
     assert found.no_relevant.tolist() == [[[False, False]] * 3]
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_the_range_of_a_parameter_belongs_to_its_measure_not_to_its_name() -> None:
+    @sy.measure(range=(0, np.inf))
+    def powered(a: Alignment, *, p: float = 2.0, multiple: float = -1.0, gain: str = "cubic") -> Floats:
+        return np.full(a.n_queries, p * multiple)
+
+    run = {"q": ["a"]}
+    assert sy.evaluate({"q": {"a": 1}}, run, "powered(p=3)").values.tolist() == [[[-3.0]]]
+    assert sy.evaluate({"q": {"a": 1}}, run, "powered(p=3,multiple=-2)").values.tolist() == [[[-6.0]]]
+    assert str(sy.parse("powered(gain=other)")) == "powered(gain=other)"
+    with pytest.raises(sy.MeasureError, match="rbp: p must be a number between 0 and 1, both excluded, not 3"):
+        sy.parse("rbp(p=3)")
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_measure_declares_what_its_parameters_take() -> None:
+    @sy.measure(parameters={"depth": Number(at_least=1, whole=True, about="how deep"), "gain": GAIN["gain"],
+                            "mode": Word(words=("fast", "slow"), spellings={"quick": "fast"})})  # fmt: skip
+    def declared(a: Alignment, *, depth: int = 5, gain: str = "linear", mode: str = "slow") -> Floats:
+        return np.full(a.n_queries, float(depth))
+
+    assert str(sy.parse("declared(depth=7,mode=Quick,gain={2:5})")) == "declared(depth=7,gain={2:5},mode=fast)"
+    assert about(definition("declared")).count("depth=5:") == 1
+    assert "a whole number from 1; how deep" in about(definition("declared"))
+    for text, message in {
+        "declared(depth=1.5)": "declared: depth must be a whole number from 1, not 1.5",
+        "declared(depth=0)": "declared: depth must be a whole number from 1, not 0",
+        "declared(mode=medium)": "declared: mode must be fast or slow, not medium",
+        "declared(depth=deep)": "declared: depth must be a whole number from 1, not deep",
+    }.items():
+        with pytest.raises(sy.MeasureError, match=re.escape(message)):
+            sy.parse(text)
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_declaration_must_fit_its_function() -> None:
+    def kernel(a: Alignment, *, weight: float = 2.0) -> Floats:
+        return np.zeros(a.n_queries)
+
+    def bare(a: Alignment, *, weight: float) -> Floats:
+        return np.zeros(a.n_queries)
+
+    with pytest.raises(sy.MeasureError, match="kernel declares 'wieght', but its function has no such"):
+        sy.measure(parameters={"wieght": Number()})(kernel)
+    with pytest.raises(sy.MeasureError, match="the default of weight must be a number below 1, not 2"):
+        sy.measure(parameters={"weight": Number(below=1)})(kernel)
+    with pytest.raises(sy.MeasureError, match="bare: parameter 'weight' has no default; give it one"):
+        sy.measure()(bare)
+    assert registry.resolve("kernel") is None
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted"),
+    [
+        (Number(), "a number"),
+        (Number(at_least=0), "a number of at least 0"),
+        (Number(above=0, at_most=1e6), "a number above 0, at most 1000000"),
+        (Number(below=2.5), "a number below 2.5"),
+        (Number(at_least=-1, at_most=1), "a number between -1 and 1"),
+        (Number(at_least=1, at_most=9, whole=True), "a whole number between 1 and 9"),
+    ],
+)
+def test_the_words_for_a_range(number: Number, wanted: str) -> None:
+    assert number.wanted == wanted
+    assert number.problem(1.0) == ""
+    assert number.problem(math.inf) == f"must be {wanted}, not inf"
+
+
+@pytest.mark.parametrize("definition", builtin(), ids=lambda definition: definition.name)
+def test_every_parameter_says_what_it_is(definition: Definition) -> None:
+    for parameter in definition.parameters.values():
+        assert parameter.about
+        assert parameter.default is not None
+        assert parameter.problem(parameter.default) == ""
 
 
 @pytest.mark.usefixtures("_own_registry")

@@ -65,7 +65,7 @@ def troubled(
     skipped[:, n : 2 * n] = policy == "skip"
     values[np.broadcast_to(skipped[:, None], values.shape)] = np.nan
     for j, measure in enumerate(measures):
-        if measure.definition.counts == "characters":
+        if "characters" in measure.definition.inputs:
             values[:, j, 4 * n : 5 * n] = np.nan
     flags = {name: np.zeros((systems, q), bool) for name in ("missing", "failed", "unwinnable")}
     for i, flag in enumerate(flags.values()):

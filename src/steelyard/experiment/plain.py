@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.measures import Alignment, Measure, make, parse
-from steelyard.measures.registry import ParameterValue
+from steelyard.measures.parameters import ParameterValue
 
 Ids: TypeAlias = Sequence[Any]
 Relevant: TypeAlias = Collection[Any] | Mapping[Any, float]

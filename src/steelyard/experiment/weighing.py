@@ -23,7 +23,6 @@ from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Alignment, Measure, make, parse_all
-from steelyard.measures.graded import gains_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +110,10 @@ class Weighing:
         if not isinstance(seed, int) or seed < 0:
             raise InputError(f"seed must be a whole number from 0, not {seed!r}")
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
-        self._check_characters(specs)
+        self._check_inputs(specs)
         values = np.array([[spec(a) for spec in specs] for a in self.alignments], dtype=float)
         absent = np.array([a.missing for a in self.alignments])
-        irrelevant = np.array([[_no_relevant(spec, a) for spec in specs] for a in self.alignments])
+        irrelevant = np.array([[spec.undefined(a) for spec in specs] for a in self.alignments])
         if missing == "skip":
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
@@ -147,15 +146,12 @@ class Weighing:
             },
         )
 
-    def _check_characters(self, specs: Sequence[Measure]) -> None:
-        """Refuse measures of characters for a system that tells of none, by its name."""
-        spec = next((spec for spec in specs if spec.definition.counts == "characters"), None)
-        for each in self.weighed if spec else ():
-            if each.alignment.evidence is None:
-                raise MeasureError(
-                    f"{each.name}: {spec} needs gold evidence, and a run that tells more than ids; weigh questions "
-                    "with `evidence` against outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
-                )
+    def _check_inputs(self, specs: Sequence[Measure]) -> None:
+        """Refuse measures of what a system does not have, by its name."""
+        for weighed in self.weighed:
+            for spec in specs:
+                if lack := spec.lack(weighed.alignment):
+                    raise MeasureError(f"{weighed.name}: {spec} {lack}")
 
     def _among(self, chosen: Collection[str]) -> Bools:
         n = len(self.query_ids)
@@ -197,19 +193,3 @@ class Weighing:
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
-
-
-def _no_relevant(spec: Measure, a: Alignment) -> Bools:
-    """(q,) queries for which the measure is undefined."""
-    if not spec.definition.relevant:
-        return np.zeros(a.n_queries, bool)
-    if spec.definition.counts != "documents":
-        a = a.pieces
-    least = spec.param("min_gain") if "min_gain" in spec.definition.parameters else None
-    if isinstance(least, float):
-        good = a.ideal_gain >= least
-    else:
-        gain = spec.param("gain") if "gain" in spec.definition.parameters else "linear"
-        good = gains_of(a.ideal_gain, gain) > 0
-    found = np.concatenate(([0], np.cumsum(good)))
-    return np.asarray(found[a.ideal_starts[1:]] == found[a.ideal_starts[:-1]])

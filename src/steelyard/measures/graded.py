@@ -7,11 +7,11 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.measures import ties as tied
-from steelyard.measures.alignment import Alignment, ordinals, owners, ratio, segment_sums
-from steelyard.measures.registry import ParameterValue, measure
+from steelyard.measures.alignment import Alignment, offsets, ordinals, owners, ratio, segment_sums
+from steelyard.measures.parameters import GAIN, TIES, GainMap, Number, ParameterValue, Word
+from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top
 
-GainMap = tuple[tuple[float, float], ...]
 _JARVELIN = "Järvelin & Kekäläinen, TOIS 2002"
 _LARGEST_EXPONENT = 1000
 _BURGES = "Burges et al., ICML 2005"
@@ -45,9 +45,8 @@ def ideal_gains(a: Alignment, gain: str | GainMap) -> tuple[Ints, Floats]:
     if isinstance(gain, tuple):
         order = np.lexsort((-gains, query))
         gains, query = gains[order], query[order]
-    kept = gains > 0
-    starts = np.concatenate(([0], np.cumsum(np.bincount(query[kept], minlength=a.n_queries))))
-    return starts, gains[kept]
+    positive = gains > 0
+    return offsets(query[positive], a.n_queries), gains[positive]
 
 
 def ideal_dcg(a: Alignment, k: int | None, gain: str | GainMap) -> Floats:
@@ -58,7 +57,7 @@ def ideal_dcg(a: Alignment, k: int | None, gain: str | GainMap) -> Floats:
     return segment_sums(owners(starts), discounted(inside, rank), a.n_queries)
 
 
-@measure(range=(0, np.inf), source=_JARVELIN, variants={"dcg_burges": {"gain": "exp"}})
+@measure(range=(0, np.inf), source=_JARVELIN, variants={"dcg_burges": {"gain": "exp"}}, parameters=GAIN)
 def dcg(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -> Floats:
     """Gains of the first k documents, each divided by log2(rank + 1), added up."""
     gains = np.where(in_top(a, k), gains_of(a.hit_gain, gain), 0.0)
@@ -69,6 +68,7 @@ def dcg(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -
     source=f"{_JARVELIN}; gain=exp: {_BURGES}; trec_eval ndcg, ndcg_cut",
     aliases=("ndcg_cut",),
     variants={"ndcg_burges": {"gain": "exp"}},
+    parameters=GAIN | TIES | {"ideal": Word(words=("judged", "retrieved"), about="what the ideal ranking is made of")},
 )
 def ndcg(
     a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear", ideal: str = "judged",
@@ -83,7 +83,10 @@ def ndcg(
     return ratio(got, ideal_dcg(best, k, gain))
 
 
-@measure(source="Chapelle et al., CIKM 2009; gdeval")
+@measure(
+    source="Chapelle et al., CIKM 2009; gdeval",
+    parameters={"max_gain": Number(above=0, at_most=_LARGEST_EXPONENT, about="the highest label there is")},
+)
 def err(a: Alignment, *, k: int | None = None, max_gain: float = 4.0) -> Floats:
     """Expected reciprocal rank of where a reader stops, who stops at a label g with (2^g - 1) / 2^max_gain."""
     highest = max(a.ideal_gain.max(initial=0.0), a.hit_gain.max(initial=0.0))
@@ -95,7 +98,7 @@ def err(a: Alignment, *, k: int | None = None, max_gain: float = 4.0) -> Floats:
     stop = (np.exp2(np.maximum(a.hit_gain, 0.0)) - 1.0) / np.exp2(max_gain)
     useful = in_top(a, k) & (stop > 0)
     query, rank, stop = a.hit_query[useful], a.hit_rank[useful], stop[useful]
-    starts = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=a.n_queries))))
+    starts = offsets(query, a.n_queries)
     value, reading = np.zeros(a.n_queries), np.ones(a.n_queries)
     place = ordinals(starts)
     # One step per useful document of the longest list; each step serves all queries at once.
@@ -123,7 +126,7 @@ def _at_depth(running: Floats, starts: Ints, query: Ints, depth: Ints) -> Floats
     return np.where(count > 0, padded[starts[query] + count - 1], 0.0)
 
 
-@measure(source="trec_eval ndcg_rel")
+@measure(source="trec_eval ndcg_rel", parameters=GAIN)
 def ndcg_rel(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
     """ndcg averaged over the ranks of the relevant documents; those not retrieved count with the end of the list."""
     starts, gains = ideal_gains(a, gain)
@@ -132,13 +135,13 @@ def ndcg_rel(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
     reached = _running(discounted(got, a.hit_rank), a.starts)
     good = got > 0
     here = ratio(reached[good], _at_depth(ideal, starts, a.hit_query[good], a.hit_rank[good]))
-    found = segment_sums(a.hit_query[good], here, a.n_queries)
-    n_good, n_found = np.diff(starts), np.bincount(a.hit_query[good], minlength=a.n_queries)
+    total = segment_sums(a.hit_query[good], here, a.n_queries)
+    n_good, n_retrieved = np.diff(starts), np.bincount(a.hit_query[good], minlength=a.n_queries)
     at_end = ratio(dcg(a, gain=gain), ideal_dcg(a, None, gain))
-    return ratio(found + (n_good - n_found) * at_end, n_good)
+    return ratio(total + (n_good - n_retrieved) * at_end, n_good)
 
 
-@measure("rndcg", source="trec_eval Rndcg")
+@measure("rndcg", source="trec_eval Rndcg", parameters=GAIN)
 def ndcg_at_levels(a: Alignment, *, gain: str | GainMap = "linear", min_gain: float = 1.0) -> Floats:
     """ndcg averaged over the ranks where the ideal ranking drops to a lower gain, and at the end of the list."""
     starts, gains = ideal_gains(a, gain)
@@ -165,7 +168,7 @@ def _dcg_at(a: Alignment, gain: str | GainMap, query: Ints, depth: Ints) -> Floa
     return np.where(hits_so_far > a.starts[query], running[hits_so_far], 0.0)
 
 
-@measure(source="trec_eval G")
+@measure(source="trec_eval G", parameters=GAIN)
 def g(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
     """Normalised gain: each gain is divided by log2(2 + what an ideal list would have gained more by then)."""
     starts, gains = ideal_gains(a, gain)

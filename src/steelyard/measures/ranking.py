@@ -7,12 +7,15 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats
 from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ratio
-from steelyard.measures.registry import measure
-from steelyard.measures.sets import in_top, n_relevant_judged, refuse_evidence
+from steelyard.measures.parameters import TIES, Number
+from steelyard.measures.registry import Input, measure
+from steelyard.measures.sets import in_top, n_relevant_judged
 
 # Keeps the estimate defined where nothing was judged above a document; Yilmaz & Aslam, CIKM 2006, as in trec_eval.
 _INFAP_EPSILON = 0.00001
 _ELEVEN_LEVELS = [i / 10 for i in range(11)]
+_LABELLED: tuple[Input, ...] = ("rankings", "labels")
+PERSISTENCE = Number(above=0, below=1, about="how likely the reader goes on to the next document")
 
 
 def relevant_hits(a: Alignment, k: int | None, min_gain: float) -> Bools:
@@ -20,7 +23,8 @@ def relevant_hits(a: Alignment, k: int | None, min_gain: float) -> Bools:
     return in_top(a, k) & (a.hit_gain >= min_gain)
 
 
-@measure(aliases=("RR", "recip_rank", "reciprocal_rank"), source="Kantor & Voorhees 2000; trec_eval recip_rank")
+@measure(aliases=("RR", "recip_rank", "reciprocal_rank"), source="Kantor & Voorhees 2000; trec_eval recip_rank",
+         parameters=TIES)  # fmt: skip
 def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Reciprocal of the rank of the first relevant document; 0 where none stands among the first k."""
     if ties == "average":
@@ -31,8 +35,9 @@ def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str 
 
 
 @measure(
-    "map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut"
-)
+    "map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut",
+    parameters=TIES,
+)  # fmt: skip
 def average_precision(
     a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical"
 ) -> Floats:  # fmt: skip
@@ -51,7 +56,8 @@ def gm_map(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     return average_precision(a, min_gain=min_gain)
 
 
-@measure(aliases=("Rprec", "Rprec_mult"), source="Buckley & Voorhees 2005; trec_eval Rprec, Rprec_mult")
+@measure(aliases=("Rprec", "Rprec_mult"), source="Buckley & Voorhees 2005; trec_eval Rprec, Rprec_mult",
+         parameters={"multiple": Number(above=0, about="how many times R is the rank")})  # fmt: skip
 def r_precision(a: Alignment, *, multiple: float = 1.0, min_gain: float = 1.0) -> Floats:
     """Precision at rank R, the number of relevant documents (or a multiple of R; add 0.9, round down)."""
     cutoff = np.floor(multiple * n_relevant_judged(a, min_gain) + 0.9)
@@ -63,10 +69,9 @@ def _nonrelevant_above(a: Alignment, min_gain: float) -> Floats:
     return a.so_far((a.hit_gain >= 0) & (a.hit_gain < min_gain)).astype(float)
 
 
-@measure(source="Buckley & Voorhees, SIGIR 2004; trec_eval bpref")
+@measure(source="Buckley & Voorhees, SIGIR 2004; trec_eval bpref", inputs=_LABELLED)
 def bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """Share of judged non-relevant documents that each relevant one outranks; unlabelled ones do not count."""
-    refuse_evidence(a, "bpref")
     relevant = a.hit_gain >= min_gain
     r = n_relevant_judged(a, min_gain)
     nonrelevant = a.per_ideal((a.ideal_gain >= 0) & (a.ideal_gain < min_gain))
@@ -75,16 +80,15 @@ def bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     return ratio(a.per_query(np.where(relevant, 1.0 - lost, 0.0)), r)
 
 
-@measure(source="trec_eval gm_bpref", aggregate="geometric")
+@measure(source="trec_eval gm_bpref", aggregate="geometric", inputs=_LABELLED)
 def gm_bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """bpref, combined over queries by the geometric mean with a floor of 0.00001."""
     return bpref(a, min_gain=min_gain)
 
 
-@measure(source="Yilmaz & Aslam, CIKM 2006; trec_eval infAP")
+@measure(source="Yilmaz & Aslam, CIKM 2006; trec_eval infAP", inputs=_LABELLED)
 def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """Average precision inferred from a sampled pool: a negative label means pooled but not judged."""
-    refuse_evidence(a, "infap")
     relevant = a.hit_gain >= min_gain
     above = a.hit_rank - 1.0
     relevant_above = a.so_far(relevant) - relevant.astype(float)
@@ -95,30 +99,32 @@ def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     return ratio(a.per_query(np.where(relevant, expected, 0.0)), n_relevant_judged(a, min_gain))
 
 
-@measure(source="Moffat & Zobel, TOIS 2008")
+@measure(source="Moffat & Zobel, TOIS 2008", parameters={"p": PERSISTENCE})
 def rbp(a: Alignment, *, k: int | None = None, p: float = 0.8, min_gain: float = 1.0) -> Floats:
     """Rank-biased precision: what a reader finds who goes on to the next document with probability p."""
     return (1 - p) * a.per_query(relevant_hits(a, k, min_gain) * p ** (a.hit_rank - 1.0))
 
 
-@measure(source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False, direction="lower")
+@measure(
+    source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False, direction="lower", inputs=_LABELLED,
+    parameters={"p": PERSISTENCE},
+)  # fmt: skip
 def rbp_residual(a: Alignment, *, p: float = 0.8) -> Floats:
     """How much rbp could still grow if every document without a label (or beyond the list) were relevant."""
-    refuse_evidence(a, "rbp_residual")
-    known = (1 - p) * a.per_query((a.hit_gain >= 0) * p ** (a.hit_rank - 1.0))
-    return np.where(a.missing, 0.0, 1.0 - known)
+    labelled = (1 - p) * a.per_query((a.hit_gain >= 0) * p ** (a.hit_rank - 1.0))
+    return np.where(a.missing, 0.0, 1.0 - labelled)
 
 
 @measure(aliases=("iprec_at_recall",), source="Salton & McGill 1983; trec_eval 10 iprec_at_recall")
 def iprec(a: Alignment, *, recall: float, min_gain: float = 1.0) -> Floats:
     """Interpolated precision: the best at any rank whose recall reaches the level, rounded to whole documents."""
     relevant = a.hit_gain >= min_gain
-    found = a.so_far(relevant)
+    n_relevant = a.so_far(relevant)
     # Half a document rounds up, as in trec_eval 10; version 9 added 0.9 and truncated.
     wanted = np.maximum(np.floor(recall * n_relevant_judged(a, min_gain) + 0.5), 1.0)
-    enough = relevant & (found >= wanted[a.hit_query])
+    enough = relevant & (n_relevant >= wanted[a.hit_query])
     best = np.zeros(a.n_queries)
-    np.maximum.at(best, a.hit_query[enough], found[enough] / a.hit_rank[enough])
+    np.maximum.at(best, a.hit_query[enough], n_relevant[enough] / a.hit_rank[enough])
     return best
 
 

@@ -8,18 +8,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import MeasureError, UnknownMeasureError
+from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, declared
 
 Kernel = Callable[..., Floats]
 Aggregate = Literal["mean", "geometric", "total"]
 Direction = Literal["higher", "lower"]
-ParameterValue = float | str | tuple[tuple[float, float], ...]
+Input = Literal["rankings", "labels", "pieces", "characters"]
 
-# Views of the alignment that every measure accepts: which documents are in the list, and which are in the denominators.
-COMMON_PARAMETERS: dict[str, ParameterValue] = {"pool": "all", "scope": "truth"}
 GEOMETRIC_FLOOR = 1e-5
 """Smallest value that enters a geometric mean, as in trec_eval."""
 
@@ -28,13 +27,14 @@ _LOWER_SUFFIXES = ("_ms", "_error", "_loss", "_usd")
 
 @dataclass(frozen=True)
 class Definition:
-    """What the registry knows of one measure; help texts and the reference are made from it.
+    """What a measure declares; its checks, errors, help and reference are made from it.
 
-    parameters   name -> default, in the order in which a spec prints them
-    cutoff       what stands behind the @: "k" (a rank), "recall" (a recall level) or None
+    inputs       what it reads: rankings, labels of documents judged one by one (gold evidence has none that are not
+                 relevant), pieces of evidence, or characters of evidence
+    parameters   by name, in the order in which a spec prints them
+    cutoff       what is written behind the @: "k" (a rank), "recall" (a recall level) or None
     aggregate    how the values of the queries become one: their mean, geometric mean or total
     relevant     whether a query without relevant documents is undefined (and counted) for this measure
-    counts       what the measure counts: documents (or chunks), pieces of evidence, or their characters
     direction    which values are better, "higher" or "lower"
     """
 
@@ -44,12 +44,12 @@ class Definition:
     range: tuple[float, float]
     source: str
     aliases: Mapping[str, Mapping[str, ParameterValue]]
-    parameters: Mapping[str, ParameterValue]
+    inputs: tuple[Input, ...]
+    parameters: Mapping[str, Parameter]
     cutoff: Literal["k", "recall"] | None
     cutoff_required: bool
     aggregate: Aggregate = "mean"
     relevant: bool = True
-    counts: Literal["documents", "pieces", "characters"] = "documents"
     direction: Direction = "higher"
     doc: str = field(default="", repr=False)
 
@@ -82,10 +82,11 @@ def measure(
     variants: Mapping[str, Mapping[str, ParameterValue]] | None = None,
     aggregate: Aggregate = "mean",
     relevant: bool = True,
-    counts: Literal["documents", "pieces", "characters"] = "documents",
+    inputs: tuple[Input, ...] = ("rankings",),
+    parameters: Mapping[str, Parameter] | None = None,
     direction: Direction | None = None,
 ) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under a name; the rest of Steelyard then knows it as its own.
+    """Register a kernel under a name; it is then a measure like any other.
 
     The kernel takes an `Alignment` and keyword-only parameters with defaults, and returns one float per query.  A
     parameter `k` makes it accept `@k`, a parameter `recall` makes it accept `@level`.  The first line of its docstring
@@ -95,37 +96,56 @@ def measure(
     range      smallest and largest possible value; infinities are allowed
     aliases    other spellings of the same measure, in any case
     variants   other spellings that stand for certain parameters, e.g. {"ndcg_burges": {"gain": "exp"}}
+    inputs     what it reads besides rankings: "labels", "pieces", "characters"; other systems are refused for it
+    parameters name -> `Number`, `Word` or `Gain`: which values a parameter takes; by default any number where its
+               default is a number, and any text where that is text
     direction  which values are better: "higher", or "lower"; by default as the name says (see `direction_of`)
-    Raises     MeasureError when the name or an alias is taken; the same function may come again, and replaces itself.
+    Raises     MeasureError when the name or an alias is taken, or a declaration does not fit the function; the same
+               function may come again, and replaces itself.
     """
     if callable(name):
         raise MeasureError("write @measure(), with brackets")
 
     def register(kernel: Kernel) -> Kernel:
+        bears = name or kernel.__name__
         signature = inspect.signature(kernel).parameters
         own = {key: p.default for key, p in signature.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
-        cutoff = next((key for key in ("k", "recall") if key in own), None)
+        cutoff: Literal["k", "recall"] | None = "k" if "k" in own else "recall" if "recall" in own else None
         doc = inspect.getdoc(kernel) or ""
         definition = Definition(
-            name=name or kernel.__name__,
+            name=bears,
             kernel=kernel,
             summary=doc.split("\n\n")[0].replace("\n", " "),
             range=range,
             source=source,
             aliases={**{alias: {} for alias in aliases}, **(variants or {})},
-            parameters={key: value for key, value in own.items() if key != cutoff} | COMMON_PARAMETERS,
-            cutoff="k" if cutoff == "k" else "recall" if cutoff == "recall" else None,
+            inputs=inputs,
+            parameters=_parameters(bears, {k: v for k, v in own.items() if k != cutoff}, parameters or {}),
+            cutoff=cutoff,
             cutoff_required=cutoff is not None and own[cutoff] is inspect.Parameter.empty,
             aggregate=aggregate,
             relevant=relevant,
-            counts=counts,
-            direction=direction or direction_of(name or kernel.__name__),
+            direction=direction or direction_of(bears),
             doc=doc,
         )
         _add(definition)
         return kernel
 
     return register
+
+
+def _parameters(
+    measure: str, defaults: Mapping[str, Any], declarations: Mapping[str, Parameter]
+) -> dict[str, Parameter]:  # fmt: skip
+    """Every parameter with its declaration, in the order of the signature, then those that every measure takes."""
+    odd = next((key for key in declarations if key not in defaults), None)
+    if odd is not None:
+        raise MeasureError(f"{measure} declares {odd!r}, but its function has no such keyword-only parameter")
+    bare = next((key for key, default in defaults.items() if default is inspect.Parameter.empty), None)
+    if bare is not None:
+        raise MeasureError(f"{measure}: parameter {bare!r} has no default; give it one")
+    own = {key: declared(key, default, declarations.get(key)) for key, default in defaults.items()}
+    return own | VIEWS
 
 
 def _add(definition: Definition) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats
-from steelyard.base.errors import MeasureError
 from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, ratio
+from steelyard.measures.parameters import TIES, Number
 from steelyard.measures.registry import measure
 
 
@@ -33,29 +33,24 @@ def depth(a: Alignment, k: int | None) -> Floats:
     return a.n_retrieved.astype(float) if k is None else np.full(a.n_queries, float(k))
 
 
-def refuse_evidence(a: Alignment, name: str) -> None:
-    """Refuse gold evidence for measures that live on single documents judged not to be relevant.
-
-    Raises   MeasureError.
-    """
-    if a.evidence is not None:
-        raise MeasureError(f"{name} needs documents that were judged not to be relevant, one by one; evidence has none")
-
-
-@measure(aliases=("P", "set_P", "SetP"), source="Cleverdon 1967; trec_eval P, set_P")
+@measure(aliases=("P", "set_P", "SetP"), source="Cleverdon 1967; trec_eval P, set_P", parameters=TIES)
 def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Share of the first k documents that are relevant; k divides even where fewer were retrieved."""
     return ratio(n_relevant_in_top(a, k, min_gain, ties), depth(a, k))
 
 
-@measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall")
+@measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall",
+         parameters=TIES)  # fmt: skip
 def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Share of the relevant documents that stand among the first k; for gold given as texts, share of these texts."""
     counted = tied.counted(a) if ties == "average" else a.counted
     return ratio(n_relevant_in_top(counted, k, min_gain, ties), n_relevant_judged(counted, min_gain))
 
 
-@measure(aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979")
+@measure(
+    aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979",
+    parameters=TIES | {"beta": Number(above=0, at_most=1e6, about="how much recall weighs, precision being 1")},
+)  # fmt: skip
 def f(
     a: Alignment, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0, ties: str = "canonical"
 ) -> Floats:  # fmt: skip
@@ -65,13 +60,13 @@ def f(
     return ratio((1 + beta**2) * p * r, beta**2 * p + r)
 
 
-@measure(source="van Rijsbergen, Information Retrieval, 1979")
+@measure(source="van Rijsbergen, Information Retrieval, 1979", parameters=TIES)
 def f1(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Harmonic mean of precision@k and recall@k."""
     return f(a, k=k, min_gain=min_gain, ties=ties)
 
 
-@measure(aliases=("success", "coverage", "hits"), source="trec_eval success")
+@measure(aliases=("success", "coverage", "hits"), source="trec_eval success", parameters=TIES)
 def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """1 where any relevant document stands among the first k, else 0."""
     if ties == "average":
@@ -90,8 +85,8 @@ def recall_cap(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> 
 @measure(source="trec_eval set_map", aliases=("SetAP",))
 def set_map(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Precision times recall of the retrieved set: average precision of a list whose order is unknown."""
-    found, counted = n_relevant_in_top(a, k, min_gain), n_relevant_in_top(a.counted, k, min_gain)
-    return ratio(found * counted, depth(a, k) * n_relevant_judged(a.counted, min_gain))
+    n_relevant, n_counted = n_relevant_in_top(a, k, min_gain), n_relevant_in_top(a.counted, k, min_gain)
+    return ratio(n_relevant * n_counted, depth(a, k) * n_relevant_judged(a.counted, min_gain))
 
 
 @measure(source="Sakai, SIGIR 2007; ir_measures Judged", relevant=False)
@@ -113,14 +108,23 @@ def unjudged(a: Alignment, *, k: int | None = None) -> Floats:
     return ratio(seen - a.per_query(in_top(a, k) & (a.hit_gain >= 0)), depth(a, k))
 
 
-@measure(range=(-np.inf, np.inf), source="trec_eval utility", relevant=False)
+@measure(
+    range=(-np.inf, np.inf), source="trec_eval utility", relevant=False,
+    parameters={
+        "tp": Number(about="what a relevant document in the list is worth"),
+        "fp": Number(about="what another document in the list is worth"),
+        "fn": Number(about="what a relevant document outside of the list is worth"),
+        "tn": Number(about="what another document outside of the list is worth"),
+        "n_docs": Number(about="how many documents there are in all"),
+    },
+)  # fmt: skip
 def utility(
     a: Alignment, *, tp: float = 1.0, fp: float = -1.0, fn: float = 0.0, tn: float = 0.0, n_docs: float = 0.0,
     min_gain: float = 1.0,
 ) -> Floats:  # fmt: skip
     """Weighted sum of the four cells: relevant retrieved, other retrieved, relevant left, other left (of n_docs)."""
-    found, r, n = n_relevant_in_top(a, None, min_gain), n_relevant_judged(a, min_gain), a.n_retrieved
-    value = tp * found + fp * (n - found) + fn * (r - found) + tn * (n_docs + found - n - r)
+    hits, r, n = n_relevant_in_top(a, None, min_gain), n_relevant_judged(a, min_gain), a.n_retrieved
+    value = tp * hits + fp * (n - hits) + fn * (r - hits) + tn * (n_docs + hits - n - r)
     return np.where(a.missing, 0.0, value)
 
 
@@ -146,8 +150,7 @@ def n_relevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float 
 
 
 @measure(aliases=("num_nonrel_judged_ret",), range=(0, np.inf), source="trec_eval num_nonrel_judged_ret",
-         aggregate="total", relevant=False, direction="lower")  # fmt: skip
+         aggregate="total", relevant=False, direction="lower", inputs=("rankings", "labels"))  # fmt: skip
 def n_nonrelevant_retrieved(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """How many retrieved documents are judged not relevant (labels from 0 up to min_gain)."""
-    refuse_evidence(a, "n_nonrelevant_retrieved")
     return a.per_query(in_top(a, k) & (a.hit_gain >= 0) & (a.hit_gain < min_gain))

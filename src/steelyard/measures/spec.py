@@ -4,40 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import MeasureError
 from steelyard.measures import registry
 from steelyard.measures.alignment import Alignment
-from steelyard.measures.registry import Definition, ParameterValue
+from steelyard.measures.graded import gains_of
+from steelyard.measures.parameters import SHARED, Parameter, ParameterValue, number, show
+from steelyard.measures.registry import Definition
 
 _CANONICAL = re.compile(r"([A-Za-z0-9_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
 _TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
 _RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 _RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
-# What other tools call our parameters, and what they call our values.
+# What other tools call our parameters.
 _PARAMETER_NAMES = {"rel": "min_gain", "dcg": "gain", "gains": "gain", "judged_only": "pool", "cutoff": "k"}
-_PARAMETER_VALUES = {"log2": "linear", "exp-log2": "exp", "true": "judged", "false": "all"}
-_CHOICES = {
-    "gain": ("linear", "exp"),
-    "ideal": ("judged", "retrieved"),
-    "pool": ("all", "judged"),
-    "scope": ("truth", "retrieved"),
-    "ties": ("canonical", "average"),
-}
-_LARGEST_K = 10**15
-_LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
-    "min_gain": (lambda value: value >= 0, "a number of at least 0"),
-    "beta": (lambda value: 0 < value <= 1e6, "a number above 0, at most a million"),
-    "p": (lambda value: 0 < value < 1, "a number between 0 and 1, both excluded"),
-    "max_gain": (lambda value: 0 < value <= 1000, "a number above 0, at most 1000"),
-    "multiple": (lambda value: value > 0, "a number above 0"),
-}
 
 
 @dataclass(frozen=True)
@@ -54,8 +40,8 @@ class Measure:
     params: tuple[tuple[str, ParameterValue], ...] = ()
 
     def __str__(self) -> str:
-        params = ",".join(f"{key}={_show(value)}" for key, value in self.params)
-        return self.name + (f"({params})" if params else "") + (f"@{_show(self.k)}" if self.k is not None else "")
+        params = ",".join(f"{key}={show(value)}" for key, value in self.params)
+        return self.name + (f"({params})" if params else "") + (f"@{show(self.k)}" if self.k is not None else "")
 
     @property
     def definition(self) -> Definition:
@@ -73,7 +59,13 @@ class Measure:
 
     def param(self, key: str) -> ParameterValue:
         """The value of a parameter, given or default."""
-        return dict(self.params).get(key, self.definition.parameters[key])
+        return self.options[key]
+
+    @property
+    def options(self) -> dict[str, ParameterValue]:
+        """The value of every parameter, given or default."""
+        defaults = {key: p.default for key, p in self.definition.parameters.items() if p.default is not None}
+        return {**defaults, **dict(self.params)}
 
     def with_default(self, **defaults: ParameterValue) -> Measure:
         """The same measure with other defaults for the parameters it takes and does not name itself."""
@@ -82,7 +74,9 @@ class Measure:
 
     def __call__(self, alignment: Alignment) -> Floats:
         """(q,) value of each query of the alignment."""
-        options: dict[str, ParameterValue | None] = {**self.definition.parameters, **dict(self.params)}
+        if lack := self.lack(alignment):
+            raise MeasureError(f"{self} {lack}")
+        options: dict[str, ParameterValue | None] = {**self.options}
         if options.pop("pool") == "judged":
             alignment = alignment.condensed()
         if options.pop("scope") == "retrieved":
@@ -94,6 +88,29 @@ class Measure:
             raise MeasureError(f"{self}: gave an array of shape {np.shape(values)}, expected ({alignment.n_queries},)")
         return values
 
+    def lack(self, alignment: Alignment) -> str:
+        """Why the measure cannot be computed from an alignment, to be read after its name; empty where it can."""
+        inputs = self.definition.inputs
+        if "characters" in inputs and alignment.evidence is None:
+            return (
+                "needs gold evidence, and a run that has more than ids; weigh questions with `evidence` against "
+                "outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
+            )
+        if "labels" in inputs and alignment.evidence is not None:
+            return "needs documents that were judged not to be relevant, one by one; evidence has none"
+        return ""
+
+    def undefined(self, alignment: Alignment) -> Bools:
+        """(q,) queries without a document, or a piece of evidence, that is relevant for the measure."""
+        if not self.definition.relevant:
+            return np.zeros(alignment.n_queries, bool)
+        if {"pieces", "characters"} & set(self.definition.inputs):
+            alignment = alignment.pieces
+        gain, least = alignment.ideal_gain, self.options.get("min_gain")
+        relevant = gain >= least if isinstance(least, float) else gains_of(gain, self.options.get("gain", "linear")) > 0
+        n_relevant = np.concatenate(([0], np.cumsum(relevant)))
+        return np.asarray(n_relevant[alignment.ideal_starts[1:]] == n_relevant[alignment.ideal_starts[:-1]])
+
 
 def make(
     name: str, k: float | None = None, params: Mapping[str, ParameterValue | Mapping[float, float]] | None = None
@@ -103,16 +120,14 @@ def make(
     Raises   MeasureError for a parameter the measure does not take, a value it cannot have, or an impossible cut-off.
     """
     definition = registry.definition(name)
-    given = {key: _as_pairs(value) for key, value in (params or {}).items()}
-    for key in given:
+    values = {key: _as_pairs(value) for key, value in (params or {}).items()}
+    for key in values:
         if key not in definition.parameters:
-            raise MeasureError(
-                f"{name} takes no parameter {key!r}; it takes {', '.join(definition.parameters) or 'none'}"
-            )
-    checked = {key: _check(name, key, value) for key, value in given.items()}
-    ordered = tuple((key, checked[key]) for key, default in definition.parameters.items()
-                    if key in checked and checked[key] != default)  # fmt: skip
-    return Measure(name, _check_cutoff(definition, k), ordered)
+            raise MeasureError(f"{name} takes no parameter {key!r}; it takes {', '.join(definition.parameters)}")
+    ordered = {key: _checked(name, key, parameter, values[key])
+               for key, parameter in definition.parameters.items() if key in values}  # fmt: skip
+    own = tuple((key, value) for key, value in ordered.items() if value != definition.parameters[key].default)
+    return Measure(name, _checked_cutoff(definition, k), own)
 
 
 def parse(text: str | Measure, **defaults: ParameterValue) -> Measure:
@@ -126,7 +141,12 @@ def parse(text: str | Measure, **defaults: ParameterValue) -> Measure:
     """
     if isinstance(text, Measure):
         return text.with_default(**defaults) if defaults else text
-    name, k, params = _parts(text.strip())
+    try:
+        name, k, params = _parts(text.strip())
+    except MeasureError:
+        raise
+    except ValueError as error:
+        raise MeasureError(f"{text.strip()!r}: {error}") from None
     taken = {key: value for key, value in defaults.items() if key in registry.definition(name).parameters}
     return make(name, k, {**taken, **params})
 
@@ -138,27 +158,24 @@ def _parts(text: str) -> tuple[str, float | None, dict[str, ParameterValue]]:
         return name, k, {**params, "min_gain": float(level[2])}
     if persistence := _RANX_PERSISTENCE.fullmatch(text):
         return "rbp", None, {"p": float(f"0.{persistence[1]}")}
-    if (found := _CANONICAL.fullmatch(text)) and (known := registry.resolve(found[1])):
-        name, implied = known
-        params = {**implied, **_arguments(found[2] or "", text)}
-        inner = params.pop("k", None)
-        if inner is not None and (found[3] is not None or not isinstance(inner, float)):
-            raise MeasureError(f"{text!r}: write the cut-off once, as a number behind the @")
-        return name, inner if isinstance(inner, float) else _cutoff(found[3], text), params
-    if (found := _TREC_EVAL.fullmatch(text)) and (known := registry.resolve(found[1])):
-        name, implied = known
-        number = _number(found[2], text)
-        if found[1].lower() == "set_f":
+    if (parts := _CANONICAL.fullmatch(text)) and (resolved := registry.resolve(parts[1])):
+        name, implied = resolved
+        arguments = _arguments(name, parts[2] or "")
+        inner = arguments.pop("k", None)
+        if inner is not None and (parts[3] is not None or not isinstance(inner, float)):
+            raise ValueError("write the cut-off once, as a number behind the @")
+        cutoff = None if parts[3] is None else number(parts[3])
+        return name, inner if isinstance(inner, float) else cutoff, {**implied, **arguments}
+    if (parts := _TREC_EVAL.fullmatch(text)) and (resolved := registry.resolve(parts[1])):
+        name, implied = resolved
+        value = number(parts[2])
+        if parts[1].lower() == "set_f":
             # trec_eval's coefficient is the square of van Rijsbergen's beta.
-            return name, None, {**implied, "beta": math.sqrt(number)}
+            return name, None, {**implied, "beta": math.sqrt(value)}
         if "multiple" in registry.definition(name).parameters:
-            return name, None, {**implied, "multiple": number}
-        return name, number, dict(implied)
-    raise registry.unknown(found[1] if (found := _CANONICAL.fullmatch(text)) else text)
-
-
-def _cutoff(digits: str | None, whole: str) -> float | None:
-    return None if digits is None else _number(digits, whole)
+            return name, None, {**implied, "multiple": value}
+        return name, value, dict(implied)
+    raise registry.unknown(parts[1] if (parts := _CANONICAL.fullmatch(text)) else text)
 
 
 def parse_all(texts: Iterable[str | Measure] | str | Measure, **defaults: ParameterValue) -> list[Measure]:
@@ -183,89 +200,38 @@ def split(text: str) -> list[str]:
     return [piece.strip() for piece in [*pieces, text[start:]] if piece.strip()]
 
 
-def _arguments(text: str, whole: str) -> dict[str, ParameterValue]:
-    found: dict[str, ParameterValue] = {}
-    for piece in split(text):
-        key, equals, value = (part.strip() for part in piece.partition("="))
+def _arguments(name: str, text: str) -> dict[str, ParameterValue]:
+    """The parameters of a measure between its brackets."""
+    declarations = {**registry.definition(name).parameters, "k": SHARED["k"]}
+    arguments: dict[str, ParameterValue] = {}
+    for argument in split(text):
+        key, equals, value = (part.strip() for part in argument.partition("="))
         if not equals or not value:
-            raise MeasureError(f"{whole!r}: {piece!r} is not parameter=value")
+            raise ValueError(f"{argument!r} is not parameter=value")
         key = _PARAMETER_NAMES.get(key, key)
-        if key in found:
-            raise MeasureError(f"{whole!r}: {key} is given twice")
-        found[key] = _gain_map(value, whole) if value.startswith("{") else _scalar(key, value)
-    return found
-
-
-def _scalar(key: str, text: str) -> ParameterValue:
-    bare = text.strip("'\"")
-    try:
-        return float(bare)
-    except ValueError:
-        folded = bare.lower()
-        return _PARAMETER_VALUES.get(folded, folded) if key in ("gain", "pool", "ties") else bare
-
-
-def _gain_map(text: str, whole: str) -> tuple[tuple[float, float], ...]:
-    pairs = [piece.partition(":") for piece in split(text.strip("{}"))]
-    return tuple(sorted((_number(level, whole), _number(gain, whole)) for level, _, gain in pairs))
-
-
-def _number(text: str, whole: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise MeasureError(f"{whole!r}: {text.strip()!r} is not a number")
-    return value
+        if key in arguments:
+            raise ValueError(f"{key} is given twice")
+        arguments[key] = declarations[key].read(value) if key in declarations else value
+    return arguments
 
 
 def _as_pairs(value: ParameterValue | Mapping[float, float]) -> ParameterValue:
     return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
-def _check(name: str, key: str, value: ParameterValue) -> ParameterValue:
-    if isinstance(value, tuple) and key == "gain":
-        return _check_map(name, value)
-    if key in _CHOICES:
-        if value not in _CHOICES[key]:
-            more = " or a map such as {1:1,2:3}" if key == "gain" else ""
-            raise MeasureError(f"{name}: {key} must be {' or '.join(_CHOICES[key])}{more}, not {_show(value)}")
-        return value
-    if isinstance(registry.definition(name).parameters[key], str):
-        return value
-    holds, wanted = _LIMITS.get(key, (lambda _: True, "a number"))
-    if isinstance(value, str | tuple) or not math.isfinite(value) or not holds(value):
-        raise MeasureError(f"{name}: {key} must be {wanted}, not {_show(value)}")
-    return float(value)
+def _checked(name: str, key: str, parameter: Parameter, value: ParameterValue) -> ParameterValue:
+    if problem := parameter.problem(value):
+        raise MeasureError(f"{name}: {key} {problem}")
+    return parameter.normal(value)
 
 
-def _check_map(name: str, pairs: tuple[tuple[float, float], ...]) -> ParameterValue:
-    levels = [level for level, _ in pairs]
-    if not pairs or len(set(levels)) < len(levels) or not all(math.isfinite(n) for pair in pairs for n in pair):
-        raise MeasureError(f"{name}: a gain map needs finite numbers, each label once, not {_show(pairs)}")
-    return tuple(sorted((float(level), float(gain)) for level, gain in pairs))
-
-
-def _check_cutoff(definition: Definition, k: float | None) -> float | None:
+def _checked_cutoff(definition: Definition, k: float | None) -> float | None:
+    name, cutoff = definition.name, definition.cutoff
     if k is None:
         if definition.cutoff_required:
-            raise MeasureError(f"{definition.name} needs a level behind the @, e.g. {definition.name}@0.1")
+            raise MeasureError(f"{name} needs a level behind the @, e.g. {name}@0.1")
         return None
-    if definition.cutoff is None:
-        raise MeasureError(f"{definition.name} takes no cut-off (got @{_show(k)})")
-    if definition.cutoff == "recall":
-        if not 0 <= k <= 1:
-            raise MeasureError(f"{definition.name}: a recall level lies between 0 and 1, not {_show(k)}")
-        return float(k)
-    if not math.isfinite(k) or not 1 <= k <= _LARGEST_K or k != int(k):
-        raise MeasureError(f"{definition.name}: k must be a whole number from 1, not {_show(k)}")
-    return int(k)
-
-
-def _show(value: ParameterValue | None) -> str:
-    if isinstance(value, tuple):
-        return "{" + ",".join(f"{_show(level)}:{_show(gain)}" for level, gain in value) + "}"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    if cutoff is None:
+        raise MeasureError(f"{name} takes no cut-off (got @{show(k)})")
+    _checked(name, cutoff, SHARED[cutoff], k)
+    return int(k) if cutoff == "k" else float(k)

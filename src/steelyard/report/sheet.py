@@ -193,7 +193,7 @@ def _gold_of(
         yield lang(f"scores.gold.unwinnable_{policy}", n=len(unwinnable), listed=listed)
     for measure, row in zip(scores.measures, values, strict=True):
         without = int(np.isnan(row).sum())
-        if without and measure.definition.counts == "characters":
+        if without and "characters" in measure.definition.inputs:
             yield lang("scores.gold.unplaced", measure=measure, n=without)
 
 

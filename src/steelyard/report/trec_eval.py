@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import MeasureError
 from steelyard.measures import Alignment, Measure, make, parse
-from steelyard.measures.registry import GEOMETRIC_FLOOR, ParameterValue
+from steelyard.measures.parameters import ParameterValue
+from steelyard.measures.registry import GEOMETRIC_FLOOR
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _LEVELS = tuple(i / 10 for i in range(11))

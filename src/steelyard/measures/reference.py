@@ -1,0 +1,79 @@
+"""What a measure declares, as text: for the reference page and for `steelyard measures`."""
+
+from __future__ import annotations
+
+from steelyard.measures.parameters import SHARED, TIES, VIEWS, Parameter, ParameterValue, show
+from steelyard.measures.registry import Definition
+
+_OVER_QUERIES = {
+    "mean": "mean",
+    "geometric": "geometric mean, with a floor of 0.00001",
+    "total": "mean; the total in `steelyard trec-eval`",
+}
+_INPUTS = {
+    "rankings": "rankings",
+    "labels": "documents judged one by one",
+    "pieces": "pieces of evidence",
+    "characters": "characters of evidence",
+}
+_EXPLAINED_ONCE = (*SHARED, *TIES, *VIEWS)
+
+
+def usage(definition: Definition) -> str:
+    """How a measure is written: name, its own parameters with defaults, cut-off.
+
+    >>> from steelyard.measures import definition
+    >>> usage(definition("ndcg")), usage(definition("iprec"))
+    ('ndcg(gain=linear, ideal=judged)[@k]', 'iprec@level')
+    """
+    own = [_setting(key, p.default) for key, p in definition.parameters.items() if key not in _EXPLAINED_ONCE]
+    cutoff = {"k": "@k" if definition.cutoff_required else "[@k]", "recall": "@level", None: ""}[definition.cutoff]
+    return definition.name + (f"({', '.join(own)})" if own else "") + cutoff
+
+
+def facts(definition: Definition) -> dict[str, str]:
+    """All that a measure declares, by name; Markdown for parameters, aliases and commands."""
+    return {
+        "range": range_of(definition),
+        "better": definition.direction,
+        **{f"`{_setting(key, p.default)}`": _explained(p) for key, p in definition.parameters.items()
+           if key not in VIEWS},
+        "over queries": _OVER_QUERIES[definition.aggregate],
+        "no relevant": "a query without relevant documents is "
+        + ("0, and counted" if definition.relevant else "measured like any other"),
+        "reads": ", ".join(_INPUTS[name] for name in definition.inputs),
+        "aliases": ", ".join(_alias(definition, alias) for alias in definition.aliases) or "none",
+        "source": definition.source or "not given",
+    }  # fmt: skip
+
+
+def about(definition: Definition) -> str:
+    """All about one measure, for a terminal."""
+    lines = {name.strip("`"): text.replace("`", "") for name, text in {**facts(definition), **view_facts()}.items()}
+    width = max(map(len, lines)) + 2
+    table = "\n".join(f"{name + ':':<{width}}{text}" for name, text in lines.items())
+    return f"{usage(definition)}\n\n{definition.doc}\n\n{table}"
+
+
+def view_facts() -> dict[str, str]:
+    """The parameters that every measure takes."""
+    return {f"`{_setting(key, p.default)}`": _explained(p) for key, p in VIEWS.items()}
+
+
+def range_of(definition: Definition) -> str:
+    """Smallest and largest value."""
+    low, high = (("−∞" if end < 0 else "∞") if abs(end) == float("inf") else f"{end:g}" for end in definition.range)
+    return f"{low} … {high}"
+
+
+def _alias(definition: Definition, alias: str) -> str:
+    settings = ", ".join(_setting(key, value) for key, value in definition.aliases[alias].items())
+    return f"`{alias}`" + (f" = `{definition.name}({settings})`" if settings else "")
+
+
+def _setting(key: str, value: ParameterValue | None) -> str:
+    return key if value is None else f"{key}={show(value)}"
+
+
+def _explained(parameter: Parameter) -> str:
+    return f"{parameter.wanted}; {parameter.about}" if parameter.about else parameter.wanted
