@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from steelyard._version import __version__
 
 if TYPE_CHECKING:
-    from steelyard.align.evidence import Corpus
     from steelyard.base.errors import (
         DuplicateError,
         InputError,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         UnknownMeasureError,
     )
     from steelyard.comparison.comparison import Comparison, compare
+    from steelyard.data.chunk_table import Corpus
     from steelyard.data.corpus import Chunks, Document, Passage
     from steelyard.data.outputs import Outputs
     from steelyard.data.questions import Questions
@@ -69,7 +69,7 @@ _HOMES = {
     "experiment.evaluation": "evaluate weigh",
     "data.outputs": "Outputs",
     "data.questions": "Questions",
-    "align.evidence": "Corpus",
+    "data.chunk_table": "Corpus",
     "measures": "Alignment Measure definitions measure parse",
     "experiment.plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall "
     "recall_cap score",

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.align.gold import Gold, resolve
+from steelyard.align.gold import Gold
+from steelyard.align.resolution import resolve
+from steelyard.data.chunk_table import ChunkTable
 from steelyard.data.corpus import Chunks, Document, Span
-from steelyard.data.outputs import ChunkTable, Outputs
+from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.text.spans import Rule
+from steelyard.text.spans import SpanRule
 from tests.shared_data import shared
 
 
@@ -64,7 +66,7 @@ def test_every_quote_is_found_exactly_where_it_was_marked() -> None:
     documents = corpora()
     gold = Gold.of(list(questions("quotes")))
     table = ChunkTable.of(Chunks.of(documents, lambda text: [(0, len(text))]))
-    found = resolve(gold, table, documents, rule=Rule.parse("contains"))
+    found = resolve(gold, table, documents, rule=SpanRule.parse("contains"))
     assert found.lost == {}
     assert (found.n_unplaced == 0).all()
     places: dict[int, set[tuple[str, int, int]]] = {}

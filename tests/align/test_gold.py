@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.align.evidence import Corpus, GoldMapping
+from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
+from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.report.formats import as_json
 from steelyard.report.sheet import sheet
 from steelyard.report.words import read_words
-from steelyard.text.spans import Rule, Spans, cover, join
+from steelyard.text.spans import SpanRule, Spans, cover, join
 
 TEXT = "Anna Pávlovna had a\r\ncough.  The cat sat. The dog ran. The cat slept. 安娜咳嗽了。"
 NOVEL = Document("novel", TEXT)
@@ -346,9 +347,9 @@ def test_a_corpus_of_another_kind_is_refused() -> None:
 
 def test_rules_print_and_parse_back() -> None:
     for text in ("any", "contains", "share>=0.5", "share>=0.25", "share>=1"):
-        assert str(Rule.parse(text)) == text
-        assert Rule.parse(str(Rule.parse(f" {text.upper()} "))) == Rule.parse(text)
-    assert str(Rule.parse("share >= .5")) == "share>=0.5"
+        assert str(SpanRule.parse(text)) == text
+        assert SpanRule.parse(str(SpanRule.parse(f" {text.upper()} "))) == SpanRule.parse(text)
+    assert str(SpanRule.parse("share >= .5")) == "share>=0.5"
 
 
 spans = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(1, 8)), max_size=8)

@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.align.rankings import Aligned, align_rankings, align_rows
+from steelyard.align.aligned import Aligned
+from steelyard.align.dicts import align_rankings
+from steelyard.align.rows import align_rows
 from steelyard.base.schema import RUN
 from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.measures.alignment import Alignment, Ties
@@ -425,7 +427,7 @@ FEW_HASHES: dict[str, Hash] = {
 @pytest.fixture(params=FEW_HASHES)
 def _few_hashes(request: pytest.FixtureRequest) -> Iterator[None]:
     made = FEW_HASHES[request.param]
-    with patch("steelyard.data.truth.hash_ids", made), patch("steelyard.align.rankings.hash_ids", made):
+    with patch("steelyard.data.truth.hash_ids", made), patch("steelyard.align.rows.hash_ids", made):
         yield
 
 

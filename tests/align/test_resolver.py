@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.align import evidence
+from steelyard.align import resolver
+from steelyard.align.resolver import Resolver
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.run_folder import OUTPUTS, write_chunks, write_manifest
@@ -44,13 +45,13 @@ def run_folder(path: Path, chunks: Chunks, rankings: list[list[str]], candidates
 @pytest.fixture
 def n_resolved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
-    resolve = evidence.resolve
+    resolve = resolver.resolve
 
     def counting(*args: Any, **options: Any) -> Any:
         calls.append(1)
         return resolve(*args, **options)
 
-    monkeypatch.setattr(evidence, "resolve", counting)
+    monkeypatch.setattr(resolver, "resolve", counting)
     return calls
 
 
@@ -110,14 +111,14 @@ def test_corpora_that_differ_are_resolved_each(tmp_path: Path, n_resolved: list[
 def test_documents_that_differ_where_no_chunk_is_cut_are_another_corpus(n_resolved: list[int]) -> None:
     """The chunk tables are equal, and the quote is in one of the documents only."""
     questions = sy.Questions([{"qid": "q", "query": "?", "evidence": [{"text": "Closed"}]}])
-    resolver = evidence.Resolver(questions)
+    gold = Resolver(questions)
     codes = []
     for tail in ("", " Closed."):
         documents = [Document("hours", DOCUMENTS[1].text + tail)]
         outputs = Outputs([{"qid": "q", "retrieved": ["hours#1"]}])
         outputs.chunks = Chunks.of(documents, lambda text: [(0, 13)])
         outputs.table = type(outputs.table).of(outputs.chunks)
-        codes.append(resolver.resolve(outputs).mapping.codes)
+        codes.append(gold.resolve(outputs).mapping.codes)
     assert len(n_resolved) == 2
     assert codes == [("not_in_corpus",), ("cut",)]
 

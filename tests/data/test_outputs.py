@@ -10,8 +10,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import DuplicateError, InputError
+from steelyard.data.chunk_table import ChunkTable, read_chunks
 from steelyard.data.corpus import Chunks, Document
-from steelyard.data.outputs import ChunkTable, Outputs, read_chunks
+from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import CONFIG, OUTPUTS, write_chunks, write_json, write_manifest
 
@@ -117,7 +118,7 @@ def test_scores_of_all_or_of_none() -> None:
 
 
 def test_a_question_twice() -> None:
-    with pytest.raises(DuplicateError, match=r"run, result 2: question '1' stands there already, in run, result 1"):
+    with pytest.raises(DuplicateError, match=r"run, result 2: question '1' is listed already, in run, result 1"):
         Outputs([{"qid": "1", "retrieved": []}, {"qid": 1, "retrieved": []}])
 
 
@@ -288,7 +289,7 @@ def test_a_run_folder_that_was_interrupted(tmp_path: Path) -> None:
 def test_a_run_folder_of_a_foreign_system_is_no_corpus(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", with_chunks=False)
     assert Outputs.read(folder).table.says_where is False
-    with pytest.raises(InputError, match="tells nothing of its chunks"):
+    with pytest.raises(InputError, match="names no chunks of its corpus"):
         read_chunks(folder)
 
 
@@ -303,7 +304,7 @@ def test_chunks_from_a_file(tmp_path: Path) -> None:
     assert scores.values[0].tolist() == [[0, 0.5], [0, 1]]
     assert scores.unwinnable.tolist() == [[True, False]]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"id": "c1", "text": "x"}]))
-    with pytest.raises(DuplicateError, match=r"line 3: chunk 'c1' stands there already, in .*line 1"):
+    with pytest.raises(DuplicateError, match=r"line 3: chunk 'c1' is listed already, in .*line 1"):
         read_chunks(path)
     path.write_text("")
     with pytest.raises(InputError, match="holds no chunk"):

@@ -191,7 +191,7 @@ def test_a_judged_query_without_a_text_is_not_dropped_silently(tmp_path: Path) -
 
 def test_a_beir_folder_with_a_question_twice(tmp_path: Path) -> None:
     folder = beir(tmp_path / "tiny", "q1\td1\t1\n", {"_id": "q1", "text": "first"}, {"_id": "q1", "text": "again"})
-    with pytest.raises(DuplicateError, match=r"line 2: question 'q1' stands there already, in .*line 1"):
+    with pytest.raises(DuplicateError, match=r"line 2: question 'q1' is listed already, in .*line 1"):
         Questions.read(folder)
 
 

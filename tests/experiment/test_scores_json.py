@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.align.evidence import GoldMapping
+from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json, read_scores

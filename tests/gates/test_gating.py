@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.align.evidence import GoldMapping
+from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.gates.gating import EXIT_CODES, Check, Gate, gate

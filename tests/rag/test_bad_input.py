@@ -73,7 +73,7 @@ def test_k_beyond_the_corpus_is_said_once(folder: Path) -> None:
     [
         ({"query": " \t "}, "questions.jsonl, line 4: question 'q9' has an empty `query`"),
         ({"query": None}, "line 4"),
-        ({"qid": "q2"}, "line 4: question 'q2' stands there already, in"),
+        ({"qid": "q2"}, "line 4: question 'q2' is listed already, in"),
         ({"evidence": [{"doc": "sea.txt", "start": 9, "end": 4}]}, "line 4"),
     ],
 )

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.data.corpus import Document
-from steelyard.rag.loading import Loaded, aliases, load
+from steelyard.data.corpus import Document, other_names
+from steelyard.rag.loading import Loaded, load
 from steelyard.rag.loading.html import visible_text
 from steelyard.rag.loading.pdf import PAGE_END
 from tests.shared_data import shared
@@ -180,10 +180,11 @@ def test_the_same_id_twice_names_both_sources(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_aliases_are_the_other_names_that_fit_one_document(tmp_path: Path) -> None:
+def test_other_names_fit_one_document(tmp_path: Path) -> None:
     write(tmp_path, {"g/m.txt.gz": gzip.compress(b"1"), "n.md": "2", "n.txt": "3", "h/q.md": "4", "i/q.md": "5"})
     write(tmp_path, {"lines.jsonl": '{"id": "lines", "text": "6"}'})
-    assert aliases(load(tmp_path)) == {
+    names = other_names(load(tmp_path))
+    assert {name: doc_id for name, doc_id in names.items() if not name.startswith(str(tmp_path))} == {
         "g/m.txt": "g/m",
         "g/m.txt.gz": "g/m",
         "h/q.md": "h/q",
@@ -192,10 +193,12 @@ def test_aliases_are_the_other_names_that_fit_one_document(tmp_path: Path) -> No
         "m.txt": "g/m",
         "m.txt.gz": "g/m",
     }
-    assert aliases([Document("a", "x")]) == {}
-    # A document's own id is nobody's alias.
+    assert names[str(tmp_path / "g/m.txt.gz")] == names[str(tmp_path / "g/m")] == "g/m"
+    assert str(tmp_path / "lines.jsonl") not in names
+    assert other_names([Document("a", "x")]) == {}
+    # A document's own id is no other document's name, and a line of a file does not have the file's name.
     pair = [Document("g/m", "", source="d/g/m.md"), Document("m", "", source="x.jsonl, line 1")]
-    assert aliases(pair) == {"g/m.md": "g/m", "m.md": "g/m"}
+    assert other_names(pair) == dict.fromkeys(["d/g/m", "d/g/m.md", "g/m.md", "m.md"], "g/m")
 
 
 # Text
@@ -387,7 +390,7 @@ def test_pages_of_a_pdf_begin_where_it_says(tmp_path: Path) -> None:
     assert document.text == first + PAGE_END + PAGE_END + "Third page"
     assert document.pages == (0, len(first) + 2, len(first) + 4)
     assert document.text[document.pages[2] :] == "Third page"
-    assert aliases([document]) == {"manual.pdf": "manual"}
+    assert other_names([document]).keys() >= {"manual.pdf", str(tmp_path / "manual.pdf")}
 
 
 def test_characters_of_every_plane_are_read_from_a_pdf(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.align.evidence import GoldMapping
+from steelyard.align.resolver import GoldMapping
 from steelyard.experiment.scores import STATUSES, Scores
 from steelyard.report import formats
 from steelyard.report.sheet import per_query_sheet, sheet

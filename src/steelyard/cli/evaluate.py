@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from steelyard.align.evidence import read_corpus
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
+from steelyard.data.chunk_table import read_corpus
 from steelyard.data.run_folder import is_run_folder
 from steelyard.data.truth import OnDuplicate
 from steelyard.experiment import defaults

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.align.evidence import check_gold
+from steelyard.align.resolver import check_gold
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
 from steelyard.data.questions import Questions

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError
-from steelyard.data.outputs import ChunkTable
+from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.stats.agreement import rank_biased_overlap

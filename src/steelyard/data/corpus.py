@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from pathlib import PurePath, PurePosixPath
 
 import numpy as np
 
 from steelyard.base.arrays import Ints
+from steelyard.io.source import strip_compression
 from steelyard.text.spans import Span
+
+_SUFFIX = re.compile(r"\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +63,9 @@ class Chunks:
     @classmethod
     def of(cls, documents: Sequence[Document], spans: Callable[[str], Iterable[Span]]) -> Chunks:
         """Chunks of every document, by a function from text to spans."""
-        each = [list(spans(document.text)) for document in documents]
-        flat = np.array([span for spans_of_one in each for span in spans_of_one], np.int64).reshape(-1, 2)
-        owner = np.repeat(np.arange(len(documents)), [len(spans_of_one) for spans_of_one in each])
+        spans_of = [list(spans(document.text)) for document in documents]
+        flat = np.array(list(chain.from_iterable(spans_of)), np.int64).reshape(-1, 2)
+        owner = np.repeat(np.arange(len(documents)), [len(spans_of_one) for spans_of_one in spans_of])
         return cls(documents, owner, flat[:, 0], flat[:, 1])
 
     def __len__(self) -> int:
@@ -85,3 +91,41 @@ class Chunks:
         document = self.documents[self.owner[i]]
         start, end = int(self.start[i]), int(self.end[i])
         return Passage(self.ids[i], document.doc_id, start, end, document.text[start:end], score)
+
+
+def other_names(documents: Iterable[Document]) -> dict[str, str]:
+    """Names that a document may go by besides its id, to doc_id.
+
+    These are the path of its file, the id with the suffix of the file, and what is left of these and of the id without
+    .gz or .zst, without suffix and without folders.  A name that fits two documents, or is the id of one, is left out.
+    A document that is a line of a file has the names of its id alone.
+
+    >>> other_names([Document("manual", "…", source="docs/manual.pdf")])
+    {'docs/manual': 'manual', 'docs/manual.pdf': 'manual', 'manual.pdf': 'manual'}
+    """
+    documents = list(documents)
+    ids = {document.doc_id for document in documents}
+    owners: dict[str, set[str]] = {}
+    for document in documents:
+        for name in _names(document):
+            owners.setdefault(name, set()).add(document.doc_id)
+    return {name: min(fits) for name, fits in sorted(owners.items()) if len(fits) == 1 and name and name not in ids}
+
+
+def _names(document: Document) -> Iterator[str]:
+    doc_id, source = document.doc_id, PurePath(document.source).as_posix()
+    suffix = _suffix(source)
+    paths = [doc_id]
+    if suffix:
+        paths += [source, doc_id if doc_id.endswith(suffix) else doc_id + suffix]
+    for path in paths:
+        for name in (path, strip_compression(path)[0], path.removesuffix(_suffix(path))):
+            yield name
+            yield PurePosixPath(name).name
+
+
+def _suffix(path: str) -> str:
+    """The suffix of a file's name, with that of its compression; empty where it has none."""
+    bare, _ = strip_compression(path)
+    suffix = PurePosixPath(bare).suffix
+    return suffix + path[len(bare) :] if _SUFFIX.fullmatch(suffix) else ""

@@ -126,7 +126,7 @@ class Questions(Sequence[Question]):
         for question in questions:
             if question.query_id in first:
                 raise DuplicateError(
-                    f"{question.where}: question {question.query_id!r} stands there already, in "
+                    f"{question.where}: question {question.query_id!r} is listed already, in "
                     f"{first[question.query_id].where}; rename or remove one"
                 )
             first[question.query_id] = question

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from steelyard.align.evidence import ResolvedGold
-from steelyard.align.gold import Resolution
+from steelyard.align.resolution import Resolution
+from steelyard.align.resolver import ResolvedGold
 from steelyard.base.arrays import Bools, Ints
 from steelyard.diagnosis.lists import Lists
 from steelyard.experiment.weighing import Weighed

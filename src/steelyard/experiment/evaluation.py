@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from steelyard.align.evidence import Corpus, Resolver, align_evidence, read_corpus
+from steelyard.align.evidence import align_evidence
 from steelyard.align.rankings import align
+from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
+from steelyard.data.chunk_table import ChunkTable, Corpus, read_corpus
 from steelyard.data.corpus import Chunks, Document
-from steelyard.data.outputs import ChunkTable, Outputs
+from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions, has_evidence, is_dataset, read_queries
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import is_run_folder, read_run_folder

@@ -19,7 +19,7 @@ from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.intervals import Intervals, mean_intervals
 
 if TYPE_CHECKING:
-    from steelyard.align.evidence import GoldMapping
+    from steelyard.align.resolver import GoldMapping
 
 LEVEL = 0.95
 STATUSES = ("ok", "failed", "missing", "unwinnable", "no_relevant", "unplaced")

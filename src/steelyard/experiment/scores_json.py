@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.align.evidence import GoldMapping
+from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.experiment.scores import Scores

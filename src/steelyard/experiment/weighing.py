@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from steelyard._version import __version__
-from steelyard.align.evidence import GoldMapping, ResolvedGold
-from steelyard.align.rankings import Aligned
+from steelyard.align.aligned import Aligned
+from steelyard.align.resolver import GoldMapping, ResolvedGold
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.outputs import Outputs

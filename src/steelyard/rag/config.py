@@ -41,7 +41,7 @@ from typing import Any, Literal, TypeVar
 from steelyard.base.errors import InputError
 from steelyard.services.secrecy import without_secrets
 from steelyard.text.folding import in_order
-from steelyard.text.spans import Rule
+from steelyard.text.spans import SpanRule
 
 OneStage = Literal["chunk", "embed", "fuse", "rerank", "generate"]
 _STAGES = ("chunk", "embed", "index", "fuse", "rerank", "generate")
@@ -454,7 +454,7 @@ class _Reader:
         rule = self._typed(table, ("weigh", "rule"), str, "a text", "") or None
         fold = table.get("fold")
         try:
-            rule = None if rule is None else str(Rule.parse(rule))
+            rule = None if rule is None else str(SpanRule.parse(rule))
             steps = None if fold is None else in_order(fold)
         except InputError as error:
             raise InputError(f"{self._at('weigh')}{error}") from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.align.evidence import GoldMapping
+from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import STATUSES, Scores
 from steelyard.report.words import Words, read_words

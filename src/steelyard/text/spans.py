@@ -21,7 +21,7 @@ _SHARE = re.compile(r"share\s*>=\s*(\d*\.?\d+)")
 
 
 @dataclass(frozen=True)
-class Rule:
+class SpanRule:
     """When a chunk holds a gold span.
 
     text    as it is written: any, contains, or share>=X, a share of the span's characters
@@ -32,23 +32,23 @@ class Rule:
     least: float
 
     @classmethod
-    def parse(cls, text: str) -> Rule:
+    def parse(cls, text: str) -> SpanRule:
         """Read a rule.
 
         Raises   InputError.
 
-        >>> Rule.parse("share>=0.5").least, str(Rule.parse("any"))
+        >>> SpanRule.parse("share>=0.5").least, str(SpanRule.parse("any"))
         (0.5, 'any')
         """
         folded = text.strip().lower()
         if folded in ("any", "contains"):
             return cls(folded, 0.0 if folded == "any" else 1.0)
-        found = _SHARE.fullmatch(folded)
-        if found is None or not 0 < float(found[1]) <= 1:
+        match = _SHARE.fullmatch(folded)
+        if match is None or not 0 < float(match[1]) <= 1:
             raise InputError(
                 f"no rule is called {text!r}; there are any, contains and share>=X, X above 0 and at most 1"
             )
-        return cls(f"share>={float(found[1]):g}", float(found[1]))
+        return cls(f"share>={float(match[1]):g}", float(match[1]))
 
     def __str__(self) -> str:
         return self.text

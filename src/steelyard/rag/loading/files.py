@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, overload
@@ -85,36 +85,6 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
     if not found:
         raise InputError(f"{path}: {_nothing_there(skipped, pattern)}; documents are files of {', '.join(KINDS)}")
     return _loaded(found, encoding, skipped)
-
-
-def aliases(documents: Iterable[Document]) -> dict[str, str]:
-    """Other names of documents that were read from files of their own, to doc_id.
-
-    A document may be called by its path or its bare file name, with or without suffix; a name that fits two documents,
-    or is the id of one, is no alias.
-    >>> aliases([Document("guides/manual", "…", source="docs/guides/manual.pdf")])
-    {'guides/manual.pdf': 'guides/manual', 'manual': 'guides/manual', 'manual.pdf': 'guides/manual'}
-    """
-    documents = list(documents)
-    ids = {document.doc_id for document in documents}
-    fits: dict[str, set[str]] = {}
-    for document in documents:
-        for name in _names(document):
-            fits.setdefault(name, set()).add(document.doc_id)
-    return {name: min(owners) for name, owners in sorted(fits.items()) if len(owners) == 1 and name not in ids}
-
-
-def _names(document: Document) -> set[str]:
-    source, doc_id = Path(document.source).as_posix(), document.doc_id
-    stem = _stem(source)
-    if stem is None:
-        return set()
-    full = f"/{source}".endswith(f"/{doc_id}")
-    if not full and not f"/{stem}".endswith(f"/{doc_id}"):
-        return set()
-    path = doc_id if full else doc_id + source[len(stem) :]
-    paths = {path, strip_compression(path)[0], path.removesuffix(source[len(stem) :])}
-    return paths | {PurePosixPath(each).name for each in paths}
 
 
 def _stem(name: str) -> str | None:

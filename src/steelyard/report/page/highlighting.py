@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from steelyard.align.evidence import ResolvedGold
-from steelyard.align.gold import Resolution
+from steelyard.align.resolution import Resolution
+from steelyard.align.resolver import ResolvedGold
 from steelyard.base.errors import InputError
-from steelyard.data.outputs import NOWHERE, ChunkTable
+from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.text.locating import Locator
 from steelyard.text.spans import Span
 

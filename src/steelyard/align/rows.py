@@ -1,0 +1,179 @@
+"""Runs read batch by batch: order, duplicates, disorder, missing and unjudged queries are settled here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
+from steelyard.align.mismatch import no_common_query
+from steelyard.align.order import TIES_KEPT, any_within, canonical_order, inverse, streaks
+from steelyard.base.arrays import Ints
+from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
+from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
+from steelyard.base.schema import FrameReader
+from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.measures.alignment import Alignment
+
+
+def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "error") -> Aligned:
+    """Read a run batch by batch and keep the ranks of its judged documents.
+
+    Memory holds a few batches and the judged documents, however long the run is.  Queries whose rows are in several
+    blocks are read a second time, together.
+
+    Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
+    """
+    hits = _Hits(truth, run, on_duplicate)
+    with closing(run.batches()) as batches:
+        for blocks in _whole_queries(batches):
+            hits.add(blocks)
+    if hits.scattered:
+        hits.add_scattered()
+    if not hits.seen.any():
+        raise no_common_query(truth, run.name, sorted(hits.unjudged))
+    return Aligned(hits.alignment(), len(hits.unjudged))
+
+
+def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:
+    """The same rows in frames that end where a query's block ends; only the block at a batch's edge is copied."""
+    edge: list[pl.DataFrame] = []
+    for batch in batches:
+        if batch.is_empty():
+            continue
+        blocks = _blocks(batch)
+        if edge and blocks.ids[0] == edge[0]["query_id"][0]:
+            edge.append(batch[: blocks.starts[1]] if len(blocks.ids) > 1 else batch)
+            blocks = blocks.slice(1, len(blocks.ids))
+        if edge and len(blocks.ids):
+            yield _blocks(pl.concat(edge, rechunk=True))
+            edge = []
+        if len(blocks.ids):
+            edge.append(blocks.frame[blocks.starts[-2] :])
+            if len(blocks.ids) > 1:
+                yield blocks.slice(0, len(blocks.ids) - 1)
+    if edge:
+        yield _blocks(pl.concat(edge, rechunk=True))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Rows of a run in blocks of one query each: starts has one offset more than there are blocks."""
+
+    frame: pl.DataFrame
+    ids: pl.Series
+    starts: Ints
+
+    def slice(self, first: int, last: int) -> _Blocks:
+        """Blocks from first up to last."""
+        starts = self.starts[first : last + 1]
+        return _Blocks(self.frame[starts[0] : starts[-1]], self.ids[first:last], starts - starts[0])
+
+
+def _blocks(frame: pl.DataFrame) -> _Blocks:
+    firsts = block_starts(frame["query_id"])
+    return _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
+
+
+@dataclass
+class _Hits:
+    """The hits of a run, collected while it is read."""
+
+    truth: Truth
+    run: FrameReader
+    on_duplicate: OnDuplicate
+    unjudged: set[str] = field(default_factory=set)
+    scattered: set[int] = field(default_factory=set)
+    query: list[Ints] = field(default_factory=list)
+    rank: list[Ints] = field(default_factory=list)
+    label: list[Ints] = field(default_factory=list)
+    tied: list[TieBlocks] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.n_retrieved: Ints = np.zeros(len(self.truth), np.int64)
+        self.seen = np.zeros(len(self.truth), bool)
+
+    def add(self, blocks: _Blocks) -> None:
+        """Take whole blocks; a query that comes a second time is put aside."""
+        query = self.truth.places(blocks.ids)
+        if (query < 0).any():
+            self.unjudged.update(blocks.ids.gather(np.flatnonzero(query < 0)).to_list())
+        first_of_its_kind = np.zeros(len(query), bool)
+        first_of_its_kind[np.unique(query, return_index=True)[1]] = True
+        taken = (query >= 0) & first_of_its_kind & ~self.seen[query]
+        self.scattered.update(query[(query >= 0) & ~taken].tolist())
+        frame, counts = blocks.frame, np.diff(blocks.starts)
+        if not taken.all():
+            frame, query, counts = frame.filter(np.repeat(taken, counts)), query[taken], counts[taken]
+        self.seen[query] = True
+        if len(query):
+            self._take(frame, query, counts)
+
+    def add_scattered(self) -> None:
+        """Read the run again for the queries whose rows came in several blocks, and replace their hits."""
+        scattered = np.array(sorted(self.scattered))
+        wanted = pl.Series("query_id", [self.truth.query_ids[q] for q in scattered])
+        with closing(self.run.batches()) as batches:
+            rows = [batch.filter(pl.col("query_id").is_in(wanted.implode())) for batch in batches]
+        frame = pl.concat(rows).sort("query_id", maintain_order=True)
+        # The truth's queries ascend by bytes, and so do the sorted rows: blocks and positions agree.
+        stale = np.zeros(len(self.truth), bool)
+        stale[scattered] = True
+        for i, query in enumerate(self.query):
+            fresh = ~stale[query]
+            self.query[i], self.rank[i], self.label[i] = query[fresh], self.rank[i][fresh], self.label[i][fresh]
+        for i, (query, first, size) in enumerate(self.tied):
+            fresh = ~stale[query]
+            self.tied[i] = query[fresh], first[fresh], size[fresh]
+        self._take(frame, scattered, np.diff(_blocks(frame).starts))
+
+    def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
+        if frame["doc_id"].null_count():
+            there = frame["doc_id"].is_not_null().to_numpy()
+            counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[there], minlength=len(counts))
+            frame = frame.filter(there)
+        hashes = hash_ids(frame["doc_id"])
+        if (duplicate := find_duplicate(frame["doc_id"], hashes, counts)) is not None:
+            frame, counts = self._settle_duplicates(frame, counts, duplicate)
+            hashes = hash_ids(frame["doc_id"])
+        rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
+        order, same = canonical_order(frame, counts)
+        block, offsets = np.repeat(np.arange(len(counts)), counts)[rows], np.cumsum(counts) - counts
+        place = rows if order is None else inverse(order)[rows]
+        self.n_retrieved[query] = counts
+        self.query.append(query[block])
+        self.rank.append(place - offsets[block] + 1)
+        self.label.append(label)
+        if same is not None:
+            first, size = streaks(same)
+            block = np.searchsorted(np.cumsum(counts), first, "right")
+            rank = first - offsets[block] + 1
+            visible = (rank <= TIES_KEPT) | any_within(first, size, place)
+            self.tied.append((query[block[visible]], rank[visible], size[visible]))
+
+    def _settle_duplicates(self, frame: pl.DataFrame, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
+        if self.on_duplicate == "error":
+            query_id, doc_id = frame["query_id"][row], frame["doc_id"][row]
+            raise DuplicateError(
+                f"{self.run.locate(query_id, doc_id)}: document {doc_id!r} is retrieved twice for query {query_id!r}; "
+                f"{SETTLE_DUPLICATES}"
+            )
+        block = pl.Series("block", np.repeat(np.arange(len(counts)), counts))
+        frame = frame.with_columns(block)
+        if self.on_duplicate == "max":
+            frame = frame.sort("block", "score", descending=[False, True], maintain_order=True)
+        frame = frame.unique(["block", "doc_id"], keep="first", maintain_order=True)
+        return frame.drop("block"), np.bincount(frame["block"].to_numpy(), minlength=len(counts))
+
+    def alignment(self) -> Alignment:
+        """Everything in the truth's order."""
+        query, rank, label = (np.concatenate([np.zeros(0, np.int64), *parts])
+                              for parts in (self.query, self.rank, self.label))  # fmt: skip
+        gain = self.truth.gain[label]
+        return alignment_of(
+            self.truth, query=query, rank=rank, gain=gain, n_retrieved=self.n_retrieved, seen=self.seen, tied=self.tied
+        )

@@ -1,0 +1,211 @@
+"""The chunks of a corpus, or of the outputs of a system: texts, places and pages, one row a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steelyard.base.arrays import Ints
+from steelyard.base.errors import DuplicateError, InputError
+from steelyard.data.corpus import Chunks, Document
+from steelyard.data.run_folder import is_run_folder, read_run_folder
+from steelyard.io.json_files import json_lines
+from steelyard.io.objects import text_id
+from steelyard.io.source import Source
+from steelyard.text.spans import Spans
+
+NOWHERE = -1
+"""In place of a document, an offset or a row that is unknown."""
+
+
+class ChunkRow(NamedTuple):
+    """One chunk: its document, offsets, text and pages, as far as they are known."""
+
+    doc: str | None = None
+    start: int = NOWHERE
+    end: int = NOWHERE
+    text: str | None = None
+    pages: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTable:
+    """n chunks as columns.
+
+    ids      (n,) all different
+    docs     (n,) the document of each, or None
+    start, end  (n,) offsets in its document; NOWHERE where they are unknown
+    texts    (n,) the text of each, or None
+    pages    (n,) the pages that each is on; None where the system does not say
+    complete  whether these are all chunks of the corpus, or only those that some query retrieved
+    """
+
+    ids: Sequence[str]
+    docs: Sequence[str | None]
+    start: Ints
+    end: Ints
+    texts: Sequence[str | None]
+    pages: Sequence[tuple[int, ...] | None]
+    complete: bool
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def of(cls, chunks: Chunks) -> ChunkTable:
+        """All chunks of a corpus."""
+        docs = [chunks.documents[owner].doc_id for owner in chunks.owner.tolist()]
+        return cls(chunks.ids, docs, chunks.start, chunks.end, chunks.texts, [None] * len(chunks), complete=True)
+
+    @classmethod
+    def of_rows(cls, rows: Mapping[str, ChunkRow], *, complete: bool) -> ChunkTable:
+        """The chunks of some ids."""
+        docs, start, end, texts, pages = list(zip(*rows.values(), strict=True)) or [()] * len(ChunkRow._fields)
+        return cls(list(rows), docs, np.array(start, np.int64), np.array(end, np.int64), texts, pages, complete)
+
+    @cached_property
+    def row_of(self) -> Mapping[str, int]:
+        """The row of each id."""
+        return {id: row for row, id in enumerate(self.ids)}
+
+    @cached_property
+    def has_text(self) -> bool:
+        """Whether any chunk has a text."""
+        return any(text is not None for text in self.texts)
+
+    @cached_property
+    def has_offsets(self) -> bool:
+        """Whether any chunk has offsets in a document."""
+        return bool((self.start != NOWHERE).any())
+
+    @property
+    def says_where(self) -> bool:
+        """Whether the table has anything but ids."""
+        return self.has_text or self.has_offsets or any(doc is not None for doc in self.docs) or any(self.pages)
+
+    def equals(self, other: ChunkTable) -> bool:
+        """Whether both tables have the same chunks in the same order, with the same texts and places."""
+        return self is other or (
+            self.complete == other.complete
+            and list(self.ids) == list(other.ids)
+            and np.array_equal(self.start, other.start)
+            and np.array_equal(self.end, other.end)
+            and list(self.docs) == list(other.docs)
+            and list(self.texts) == list(other.texts)
+            and list(self.pages) == list(other.pages)
+        )
+
+    def spans(self, doc_row: Mapping[str, int]) -> tuple[Ints, Spans]:
+        """Rows of the chunks with offsets in one of these documents, and their spans."""
+        doc = np.array([NOWHERE if name is None else doc_row.get(name, NOWHERE) for name in self.docs], np.int64)
+        rows = np.flatnonzero((doc != NOWHERE) & (self.start != NOWHERE))
+        return rows, Spans(doc, self.start, self.end).take(rows)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus apart from any run.
+
+    chunks     all of them, where they are at hand;   documents   the texts that they were cut from
+    """
+
+    chunks: ChunkTable | None = None
+    documents: Sequence[Document] | None = None
+
+
+@dataclass
+class ChunkCollector:
+    """Chunks as they occur in outputs or files, one row for each id.
+
+    rows    id -> chunk;   first   id -> where it occurred first, for messages
+    """
+
+    rows: dict[str, ChunkRow] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, id: str, item: Mapping[str, Any], where: str) -> None:
+        """Take one item.
+
+        Raises   InputError for a value of the wrong type, or where an id has another text or place than before.
+        """
+        row = _row(item, where)
+        if self.rows.setdefault(id, row) != row:
+            raise InputError(
+                f"{where}: chunk {id!r} has another text or place than in {self.first[id]}; an id names one chunk"
+            )
+        self.first.setdefault(id, where)
+
+
+def _row(item: Mapping[str, Any], where: str) -> ChunkRow:
+    doc = item.get("doc", item.get("doc_id") if item.keys() & {"id", "chunk_id"} else None)
+    text = item.get("text")
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"{where}: `text` must be text, not {text!r:.60}")
+    doc_id = None if doc is None else text_id(doc, where, "`doc`")
+    return ChunkRow(doc_id, *_offsets(item, text, where), text, _page_numbers(item, where))
+
+
+def _offsets(item: Mapping[str, Any], text: str | None, where: str) -> tuple[int, int]:
+    start, end = item.get("start"), item.get("end")
+    if start is None and end is None:
+        return NOWHERE, NOWHERE
+    if end is None and text is not None and isinstance(start, int):
+        end = start + len(text)
+    for value in (start, end):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise InputError(f"{where}: `start` and `end` must be whole numbers from 0, not {start!r} and {end!r}")
+    if end <= start:  # type: ignore[operator]
+        raise InputError(f"{where}: a chunk ends behind its start; got start {start}, end {end}")
+    return start, end  # type: ignore[return-value]
+
+
+def _page_numbers(item: Mapping[str, Any], where: str) -> tuple[int, ...] | None:
+    if not {"page", "pages"} & item.keys():
+        return None
+    value = item.get("pages", item.get("page"))
+    pages = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(page, int) and not isinstance(page, bool) and page >= 1 for page in pages):
+        raise InputError(f"{where}: `page` must be a whole number from 1, or a list of them, not {value!r:.60}")
+    return tuple(pages)
+
+
+def read_corpus(path: str | Path) -> Corpus:
+    """The corpus of a run folder, or the chunks of a JSONL file.
+
+    Raises   InputError, DuplicateError naming the line.
+    """
+    if is_run_folder(path) and (chunks := read_run_folder(path).chunks) is not None:
+        return Corpus(ChunkTable.of(chunks), chunks.documents)
+    return Corpus(read_chunks(path))
+
+
+def read_chunks(path: str | Path) -> ChunkTable:
+    """All chunks of a corpus, from a run folder or from JSONL with `id`, and `text` or `doc`, `start` and `end`.
+
+    Raises   InputError, DuplicateError naming the line.
+    """
+    if is_run_folder(path):
+        chunks = read_run_folder(path).chunks
+        if chunks is None:
+            raise InputError(f"{path}: is the run of a system that names no chunks of its corpus; give them in JSONL")
+        return ChunkTable.of(chunks)
+    collector = ChunkCollector()
+    for where, line in numbered_lines(Source(path)):
+        id = next((line[key] for key in ("id", "chunk_id", "_id") if line.get(key) is not None), None)
+        chunk_id = text_id(id, where, "`id`")
+        if chunk_id in collector.rows:
+            raise DuplicateError(f"{where}: chunk {chunk_id!r} is listed already, in {collector.first[chunk_id]}")
+        collector.add(chunk_id, line, where)
+    if not collector.rows:
+        raise InputError(f"{path}: holds no chunk; expected one JSON object a line with `id` and `text`")
+    return ChunkTable.of_rows(collector.rows, complete=True)
+
+
+def numbered_lines(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Where each line of a JSONL file is, and its object."""
+    return ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
