@@ -26,8 +26,8 @@ import numpy as np
 
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
-from steelyard.report.contents import Report
-from steelyard.report.page import render
+from steelyard.report.page.page import render
+from steelyard.report.report import Report
 from steelyard.report.words import read_words
 
 MEASURES = ["ndcg@10", "map", "mrr@10", "recall@5", "recall@10", "recall@100", "precision@5", "precision@10",
@@ -153,7 +153,7 @@ def main() -> None:
     times, page = [], ""
     for _ in range(options.rounds):
         begin = time.perf_counter()
-        page = render(report, lang=read_words("en"))
+        page = render(report, words=read_words("en"))
         times.append(time.perf_counter() - begin)
     check(report, page)
     print(f"{options.questions} questions, {options.systems} systems, {len(report.scores.measures)} measures, "

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from steelyard.rag.loading import load
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
-    from steelyard.report.contents import Report
+    from steelyard.report.report import Report
 
 _HOMES = {
     "comparison.comparison": "Comparison compare",
@@ -76,7 +76,7 @@ _HOMES = {
     "rag.loading": "load",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
-    "report.contents": "Report",
+    "report.report": "Report",
     "data.run": "Run",
     "experiment.scores": "Scores",
     "data.truth": "Truth",

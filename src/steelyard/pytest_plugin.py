@@ -67,7 +67,7 @@ def assert_gate(
     scores, profile, options   as in `judge`
     """
     __tracebackhide__ = True
-    from steelyard.report.gating import gate_text
+    from steelyard.report.formats.gating import gate_text
     from steelyard.report.words import read_words
 
     if insufficient not in ("fail", "skip"):

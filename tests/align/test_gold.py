@@ -16,8 +16,8 @@ from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.report.formats import as_json
-from steelyard.report.sheet import sheet
+from steelyard.report.formats.scores import as_json
+from steelyard.report.sheets.scores import scores_sheet
 from steelyard.report.words import read_words
 from steelyard.text.spans import SpanRule, Spans, cover, join
 
@@ -220,10 +220,10 @@ def test_whole_documents_are_flagged_as_coarse() -> None:
     scores = weigh([{"doc": "novel"}], [NOVEL, MANUAL], (0, 10), (10, 20), measures=["precision@4", "recall@1"])
     assert listed(scores) == [0.5, 0.5]
     assert report(scores).n_coarse == 1
-    assert any("coarse" in note and "overstate" in note for note in sheet(scores, read_words("en")).notes)
+    assert any("coarse" in note and "overstate" in note for note in scores_sheet(scores, read_words("en")).notes)
     assert not any(
         "coarse" in note
-        for note in sheet(weigh([{"doc": "novel", "start": 0, "end": 1}], [NOVEL]), read_words("en")).notes
+        for note in scores_sheet(weigh([{"doc": "novel", "start": 0, "end": 1}], [NOVEL]), read_words("en")).notes
     )
 
 
@@ -266,12 +266,12 @@ def test_lost_pieces_and_unwinnable_questions_are_counted_and_listed() -> None:
 
 
 def test_the_notes_tell_of_losses() -> None:
-    notes = "\n".join(sheet(lossy(), read_words("en")).notes)
+    notes = "\n".join(scores_sheet(lossy(), read_words("en")).notes)
     assert re.search(r"Gold: 4 spans, 1 chunk id; .* rule contains", notes)
     assert re.search(r"4 of 5 gold pieces are in no chunk", notes)
     assert re.search(r"3 queries cannot be won, as no chunk holds any of the gold: gone, lost, nowhere", notes)
     assert "1 of 5 queries is without a relevant document" in notes
-    skipped = "\n".join(sheet(lossy(no_relevant="skip"), read_words("en")).notes)
+    skipped = "\n".join(scores_sheet(lossy(no_relevant="skip"), read_words("en")).notes)
     assert "cannot be won" in skipped
 
 
@@ -296,7 +296,7 @@ def test_of_an_unknown_corpus_nothing_is_said_to_be_lost() -> None:
     assert (found.complete, found.lost, found.unwinnable) == (False, (), ())
     assert listed(scores)[0] == pytest.approx(1 / 3)
     assert listed(scores)[1] < 1
-    assert any("the corpus is unknown" in note for note in sheet(scores, read_words("en")).notes)
+    assert any("the corpus is unknown" in note for note in scores_sheet(scores, read_words("en")).notes)
 
 
 def test_an_empty_corpus_holds_nothing() -> None:

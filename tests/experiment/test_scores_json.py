@@ -15,7 +15,7 @@ from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.report.formats import FORMATS
+from steelyard.report.formats.scores import FORMATS
 
 ARRAYS = ("values", "missing", "no_relevant", "failed", "unwinnable", "judged", "unjudged_queries")
 SPECS = ["ndcg@10", "map", "mrr@10", "recall(min_gain=2)@5", "gm_map", "n_relevant"]

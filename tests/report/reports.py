@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.experiment.evaluation import weigh
-from steelyard.report.contents import Report
+from steelyard.report.report import Report
 
 MEASURES = ("ndcg@3", "recall@3", "mrr@3", "evidence_recall@3")
 QUESTIONS: list[dict[str, Any]] = [

@@ -19,7 +19,7 @@ from tests.report.reports import hostile_report, texts_report
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="pages need the extra report")
 sync_api = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
-from steelyard.report.page import render  # noqa: E402
+from steelyard.report.page.page import render  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -45,9 +45,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder, made = tmp_path_factory.mktemp("pages"), {}
     report = texts_report()
     for name, text in (
-        ("en", render(report, lang=read_words("en"))),
-        ("zh", render(report, lang=read_words("zh"))),
-        ("hostile", render(hostile_report(), lang=read_words("en"))),
+        ("en", render(report, words=read_words("en"))),
+        ("zh", render(report, words=read_words("zh"))),
+        ("hostile", render(hostile_report(), words=read_words("en"))),
     ):
         made[name] = folder / f"{name}.html"
         made[name].write_text(text, encoding="utf-8")

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 
 from steelyard.comparison.changes import Changes, Listed, Mover, list_change
 from steelyard.comparison.settings_diff import SettingsDiff
-from steelyard.report.changing import (
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.sheets.changing import (
     changes_json,
     changes_sheets,
     changes_text,
@@ -18,7 +19,6 @@ from steelyard.report.changing import (
     settings_notes,
     settings_sheet,
 )
-from steelyard.report.formats import SHEET_FORMATS
 from steelyard.report.words import read_words
 
 EN, ZH = read_words("en"), read_words("zh")

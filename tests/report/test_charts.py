@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.measures import parse
-from steelyard.report.charts import charts, classes, save_charts, scatter_pair, spread_questions, theme
-from steelyard.report.contents import Report
+from steelyard.report.charts.distribution import value_classes
+from steelyard.report.charts.drawing import draw_charts
+from steelyard.report.charts.heatmap import spread_questions
+from steelyard.report.charts.saving import save_charts
+from steelyard.report.charts.scatter import scatter_pair
+from steelyard.report.charts.theme import theme
+from steelyard.report.report import Report
 from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report
 
@@ -28,7 +33,7 @@ def report() -> Report:
 
 @pytest.fixture(scope="module")
 def specs(report: Report) -> dict[str, dict[str, Any]]:
-    return {name: chart.to_dict() for name, chart in charts(report, lang=read_words("en")).items()}
+    return {name: chart.to_dict() for name, chart in draw_charts(report, words=read_words("en")).items()}
 
 
 def rows(spec: dict[str, Any], layer: int | None = None) -> list[dict[str, Any]]:
@@ -46,8 +51,8 @@ def test_every_chart_is_there_and_valid(specs: dict[str, dict[str, Any]]) -> Non
 
 
 def test_charts_speak_chinese(report: Report) -> None:
-    english = {name: chart.to_dict() for name, chart in charts(report, lang=read_words("en")).items()}
-    for name, chart in charts(report, lang=read_words("zh")).items():
+    english = {name: chart.to_dict() for name, chart in draw_charts(report, words=read_words("en")).items()}
+    for name, chart in draw_charts(report, words=read_words("zh")).items():
         spec = chart.to_dict()
         assert any("\u4e00" <= c <= "\u9fff" for c in spec["title"]), name
         assert spec["description"] != english[name]["description"]
@@ -90,7 +95,7 @@ def test_the_heat_map_has_the_questions_with_the_largest_spread() -> None:
     chosen, spread = spread_questions(report), np.ptp(values, axis=0)
     assert sorted(spread[chosen].tolist()) == sorted(spread.tolist())[-len(chosen) :]
     assert (np.diff(values[:, chosen].mean(axis=0)) <= 1e-12).all()
-    cells = rows(charts(report, lang=read_words("en"))["heatmap"].to_dict())
+    cells = rows(draw_charts(report, words=read_words("en"))["heatmap"].to_dict())
     assert {(row["system"], row["q"]): row["value"] for row in cells} == {
         (system, q): values[i, q] for i, system in enumerate(report.scores.systems) for q in chosen.tolist()
     }
@@ -98,7 +103,7 @@ def test_the_heat_map_has_the_questions_with_the_largest_spread() -> None:
 
 @given(st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.just(np.nan)))
 def test_a_share_stands_in_the_class_that_names_it(values: list[float]) -> None:
-    names, of = classes(np.array(values), parse("recall@5"))
+    names, of = value_classes(np.array(values), parse("recall@5"))
     for value, place in zip(values, of.tolist(), strict=True):
         if np.isnan(value):
             assert place == -1
@@ -111,7 +116,7 @@ def test_a_share_stands_in_the_class_that_names_it(values: list[float]) -> None:
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))
 def test_other_measures_have_six_classes(values: list[float]) -> None:
-    names, of = classes(np.array(values), parse("dcg"))
+    names, of = value_classes(np.array(values), parse("dcg"))
     assert len(names) == 6
     assert of.min() >= 0
     assert of.max() <= 5
@@ -119,13 +124,13 @@ def test_other_measures_have_six_classes(values: list[float]) -> None:
 
 
 def test_one_system_has_nothing_to_be_held_against() -> None:
-    made = charts(ids_report(1), lang=read_words("en"))
+    made = draw_charts(ids_report(1), words=read_words("en"))
     assert not {"scatter", "heatmap"} & made.keys()
     assert {"leaderboard", "distribution", "funnel"} <= made.keys()
 
 
 def test_of_many_systems_the_best_have_colours() -> None:
-    spec = charts(ids_report(8), lang=read_words("en"))["curves"].to_dict()
+    spec = draw_charts(ids_report(8), words=read_words("en"))["curves"].to_dict()
     domain = spec["layer"][-1]["encoding"]["color"]["scale"]["domain"]
     assert len(domain) == 7
     assert domain[-1] == "others"
@@ -142,17 +147,17 @@ def test_light_and_dark_differ_in_nothing_but_colours() -> None:
 
 def test_charts_are_saved(report: Report, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="saving charts needs the extra report")
-    svg = save_charts(report, tmp_path / "new" / "charts", lang=read_words("zh"), formats=("svg",))
+    svg = save_charts(report, tmp_path / "new" / "charts", words=read_words("zh"), formats=("svg",))
     assert sorted(path.stem for path in svg) == sorted(NAMES)
     assert all(path.read_text("utf-8").startswith("<svg") for path in svg)
-    png = save_charts(ids_report(1), tmp_path, lang=read_words("en"), formats=("png",))
+    png = save_charts(ids_report(1), tmp_path, words=read_words("en"), formats=("png",))
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in png)
 
 
 def test_charts_that_cannot_be_saved(report: Report, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="saving charts needs the extra report")
     with pytest.raises(InputError, match=r"not written as gif; there are svg and png"):
-        save_charts(report, tmp_path, lang=read_words("en"), formats=("gif",))
+        save_charts(report, tmp_path, words=read_words("en"), formats=("gif",))
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match=r"cannot be written .*; name another folder"):
-        save_charts(report, tmp_path / "file", lang=read_words("en"), formats=("svg",))
+        save_charts(report, tmp_path / "file", words=read_words("en"), formats=("svg",))

@@ -10,9 +10,9 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import UNTAGGED
-from steelyard.report.comparing import Beside, as_csv, as_json, sheets, verdict_text
-from steelyard.report.formats import SHEET_FORMATS
-from steelyard.report.sheet import Sheet
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.sheets.comparing import Beside, as_csv, as_json, sheets, verdict_text
+from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.words import read_words
 from tests.comparison.test_comparison import VERDICTS, drawn, scores_of
 

@@ -9,17 +9,17 @@ from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
-from steelyard.report.diagnosing import (
-    advice_text,
-    as_json,
+from steelyard.report.formats.diagnosis import diagnosis_json
+from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.sheets.advice import advice_text
+from steelyard.report.sheets.diagnosis import (
     ceilings_sheet,
+    diagnosis_sections,
     funnel_sheet,
-    listed,
-    sections,
+    stage_lists,
     stage_name,
     tag_sheet,
 )
-from steelyard.report.section import in_markdown, in_terminal
 from steelyard.report.words import Words, read_words
 from tests.diagnosis import test_advice as patterns
 from tests.diagnosis.library import outputs, questions, weighed
@@ -29,11 +29,11 @@ BOTH = pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
 
 
 def as_text(found, lang, *, width=None):
-    return in_terminal(sections(found, lang), width=width)
+    return sections_terminal(diagnosis_sections(found, lang), width=width)
 
 
 def as_markdown(found, lang):
-    return in_markdown(sections(found, lang))
+    return sections_markdown(diagnosis_sections(found, lang))
 
 
 @cache
@@ -154,12 +154,12 @@ def test_texts_from_outside_do_no_harm() -> None:
     a = outputs("a\x1b[2J", [None] * 10 + [1] * 30)
     made = diagnose(weighed(questions(40, tags=tags), a), k=5)
     text, page = as_text(made, EN, width=80), as_markdown(made, EN)
-    assert "\x1b" not in text + page + listed(made, ["found"], EN)
+    assert "\x1b" not in text + page + stage_lists(made, ["found"], EN)
     assert "<script>" not in page.replace("\\<script\\>", "")
 
 
 def test_json_has_everything() -> None:
-    made = json.loads(as_json(found(), EN))
+    made = json.loads(diagnosis_json(found(), EN))
     a = made["systems"]["a"]
     assert a["questions"]["found"] == 20
     assert a["lists"]["not_retrieved"] == [f"q{i:03}" for i in range(2, 40, 4)]
@@ -173,7 +173,7 @@ def test_json_has_everything() -> None:
 
 
 def test_lists_of_stages() -> None:
-    text = listed(diagnose(weighed(questions(3), outputs("a", [1, None, 2]))), ["found", "below_k"], EN)
+    text = stage_lists(diagnose(weighed(questions(3), outputs("a", [1, None, 2]))), ["found", "below_k"], EN)
     assert text == "a, found: q000, q002\na, retrieved below k: none\n"
 
 
@@ -204,7 +204,8 @@ def test_every_text_is_used() -> None:
     from steelyard.diagnosis.advice import RULES
 
     code = Path(diagnose.__code__.co_filename).parents[1]
-    source = (code / "report" / "diagnosing.py").read_text() + (code / "diagnosis" / "advice.py").read_text()
+    files = ("report/sheets/diagnosis.py", "report/sheets/advice.py", "diagnosis/advice.py")
+    source = "".join((code / file).read_text() for file in files)
     advised = {case[0] for case in patterns.FIRES} | {"reranker_idle"} | set(RULES)
     for key in EN.texts:
         plain = key.removesuffix(".one").removesuffix(".other")

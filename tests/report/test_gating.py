@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.gates.gating import EXIT_CODES, SHARES, Check, Gate, Reason, gate
 from steelyard.gates.profiles import Profile
-from steelyard.report.gating import gate_markdown, gate_sheets, gate_text, heading, reason_text, wanted_text
+from steelyard.report.formats.gating import gate_markdown, gate_sheets, gate_text, heading, reason_text, wanted_text
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
 

@@ -18,13 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.align.evidence import Resolver
+from steelyard.align.resolver import Resolver
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.evaluation import weigh
-from steelyard.report.contents import Report
 from steelyard.report.page.data import NOTHING, Limits, embedded, packed, packed_values, payload
 from steelyard.report.page.highlighting import Highlights, merged
+from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
 from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report
@@ -32,7 +32,7 @@ from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_rep
 pytest.importorskip("altair", reason="pages need the extra report")
 pytest.importorskip("jinja2", reason="pages need the extra report")
 pytest.importorskip("vl_convert", reason="pages need the extra report")
-from steelyard.report.page import render
+from steelyard.report.page.page import render
 
 CASES = [json.loads(line) for line in
          (Path(__file__).parent.parent / "cases" / "highlighting.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
@@ -75,7 +75,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
     report = texts_report()
-    return {code: render(report, lang=read_words(code)) for code in ("en", "zh")}
+    return {code: render(report, words=read_words(code)) for code in ("en", "zh")}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
@@ -177,7 +177,7 @@ def test_the_page_holds_the_values_of_the_scores(pages: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_nothing_can_act_and_nothing_is_asked_for(code: str) -> None:
-    text = render(hostile_report(), lang=read_words(code), title=EVIL)
+    text = render(hostile_report(), words=read_words(code), title=EVIL)
     page = Page(text)
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"img", "iframe", "object", "embed", "link", "form", "base", "svg", "audio", "video"}
@@ -201,7 +201,7 @@ def test_nothing_can_act_and_nothing_is_asked_for(code: str) -> None:
 
 
 def test_the_same_report_gives_the_same_bytes(pages: dict[str, str]) -> None:
-    assert render(texts_report(), lang=read_words("en")) == pages["en"]
+    assert render(texts_report(), words=read_words("en")) == pages["en"]
 
 
 NAMES = {"Steelyard", "JavaScript", "BCa", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
@@ -255,7 +255,7 @@ def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
 
 
 def test_one_system_has_no_comparison() -> None:
-    page = render(ids_report(1), lang=read_words("en"))
+    page = render(ids_report(1), words=read_words("en"))
     assert 'id="leaderboard"' in page
     assert not any(f'id="{name}"' in page for name in ("comparison", "scatter", "heatmap"))
     assert "so no texts can be shown" in page
@@ -264,7 +264,7 @@ def test_one_system_has_no_comparison() -> None:
 def test_questions_without_a_value_stay_without() -> None:
     report = Report.of(weigh({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"]}, "y": {"q1": ["b"]}}), "mrr",
                        missing="skip")  # fmt: skip
-    data = Page(render(report, lang=read_words("en"))).data("data")
+    data = Page(render(report, words=read_words("en"))).data("data")
     steps = np.frombuffer(base64.b64decode(data["values"][0]["data"]), "<u2")
     assert steps.tolist() == [10_000, NOTHING, 0, NOTHING]
 

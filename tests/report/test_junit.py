@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.gates.gating import gate
-from steelyard.report.junit import junit
+from steelyard.report.formats.junit import junit
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
 

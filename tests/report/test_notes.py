@@ -1,7 +1,7 @@
 """What a table says below itself."""
 
 import steelyard as sy
-from steelyard.report.formats import table
+from steelyard.report.formats.scores import table
 
 
 def test_a_run_without_any_label_is_suspicious() -> None:

@@ -11,8 +11,8 @@ import pytest
 import steelyard as sy
 from steelyard.align.resolver import GoldMapping
 from steelyard.experiment.scores import STATUSES, Scores
-from steelyard.report import formats
-from steelyard.report.sheet import per_query_sheet, sheet
+from steelyard.report.formats import scores as formats
+from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
 from steelyard.report.words import Words, read_words
 from tests.cli.command import complaint, printed
 from tests.report.untranslated import untranslated
@@ -120,11 +120,11 @@ def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen() -> None:
     for scores in every_table():
         allowed = NAMES | set(map(str, scores.measures)) | {"ndcg", "map", "r_precision"}
         few = len(scores.query_ids) < 100
-        texts = [formats.table(scores, per_query=few, lang=chinese, width=80)]
-        texts.append(formats.markdown(scores, per_query=False, lang=chinese))
+        texts = [formats.table(scores, per_query=few, words=chinese, width=80)]
+        texts.append(formats.markdown(scores, per_query=False, words=chinese))
         for text in texts:
             assert untranslated(text, allowed) == []
-        latex = formats.latex(scores, per_query=False, lang=chinese).replace("\\", "")
+        latex = formats.latex(scores, per_query=False, words=chinese).replace("\\", "")
         left = untranslated(latex, allowed | LATEX)
         assert [word for word in left if set(word) > {"l", "r"}] == []
     elsewhere = ("scores.sweep.", "scores.run.", "scores.status.ok", "scores.head.measure")
@@ -150,7 +150,7 @@ def test_the_gravest_status_is_told_in_the_language() -> None:
 
 def test_languages_tell_the_same_numbers_in_the_same_places() -> None:
     for scores in (troubled(1), troubled(2, systems=1), one_query()):
-        english, chinese = sheet(scores, EN), sheet(scores, ZH)
+        english, chinese = scores_sheet(scores, EN), scores_sheet(scores, ZH)
         assert (english.rows, english.best) == (chinese.rows, chinese.best)
         assert (len(english.header), len(english.notes)) == (len(chinese.header), len(chinese.notes))
 
@@ -159,11 +159,11 @@ def test_the_locale_tells_the_language_where_nobody_does(monkeypatch: pytest.Mon
     scores = troubled(1)
     for told, lang in (("zh_CN.UTF-8", ZH), ("de_DE.UTF-8", EN)):
         monkeypatch.setenv("LC_ALL", told)
-        assert sheet(scores) == sheet(scores, lang)
+        assert scores_sheet(scores) == scores_sheet(scores, lang)
         assert per_query_sheet(scores) == per_query_sheet(scores, lang)
         for name in formats.IN_WORDS:
             write = formats.FORMATS[name]
-            assert write(scores, per_query=True) == write(scores, per_query=True, lang=lang)
+            assert write(scores, per_query=True) == write(scores, per_query=True, words=lang)
 
 
 def test_programs_read_the_same_in_every_locale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,16 +177,16 @@ def test_programs_read_the_same_in_every_locale(monkeypatch: pytest.MonkeyPatch)
 
 def test_captions_say_what_is_bold_in_the_language() -> None:
     scores = troubled(1, reports=False)
-    assert formats.latex(scores, per_query=False, lang=EN).count("ignored. Best value of each column in bold.}") == 1
-    chinese = formats.latex(scores, per_query=False, lang=ZH)
+    assert formats.latex(scores, per_query=False, words=EN).count("ignored. Best value of each column in bold.}") == 1
+    chinese = formats.latex(scores, per_query=False, words=ZH)
     assert "已忽略。每列最佳值以粗体表示。}" in chinese
-    assert "粗体" not in formats.latex(troubled(1, systems=1), per_query=False, lang=ZH)
+    assert "粗体" not in formats.latex(troubled(1, systems=1), per_query=False, words=ZH)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_chinese_tables_fit_the_terminal(width: int) -> None:
     cells = pytest.importorskip("rich.cells")
-    lines = formats.table(troubled(2), per_query=True, lang=ZH, width=width).splitlines()
+    lines = formats.table(troubled(2), per_query=True, words=ZH, width=width).splitlines()
     assert max(map(cells.cell_len, lines)) <= width
     assert not any(line.startswith(tuple("，。；：、）")) for line in lines)
 

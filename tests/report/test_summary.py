@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from steelyard.experiment.evaluation import weigh
-from steelyard.report.contents import Report
-from steelyard.report.summary import by_mean, care, facts, signed, verdict, worst_stage
+from steelyard.report.report import Report
+from steelyard.report.sheets.diagnosis import worst_stage
+from steelyard.report.sheets.sheet import signed
+from steelyard.report.sheets.summary import care, facts, verdict
 from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report
 
@@ -26,7 +28,7 @@ def test_the_verdict_names_the_best_system_its_difference_and_the_test() -> None
 
 
 def test_a_baseline_that_leads_is_held_against_the_next() -> None:
-    best = texts_report().scores.systems[by_mean(texts_report())[0]]
+    best = texts_report().scores.systems[texts_report().by_mean()[0]]
     told = verdict(texts_report(baseline=best), EN)
     assert told.startswith(f"The baseline {best} is ahead by ndcg@3")
     assert "Next is " in told

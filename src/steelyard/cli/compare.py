@@ -23,9 +23,10 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.changing import changes_sheets, changes_text
-from steelyard.report.comparing import Beside, as_csv, as_json, sheets
-from steelyard.report.formats import SHEET_FORMATS, format_of
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.sheets.changing import changes_sheets, changes_text
+from steelyard.report.sheets.comparing import Beside, as_csv, as_json, sheets
 from steelyard.report.words import Words, read_words
 
 _FORMATS = (*SHEET_FORMATS, "json", "csv")
@@ -103,7 +104,7 @@ def _sheets(found: Comparison, beside: Beside, words: Words, format: str, *, on_
     if format == "markdown":
         made += [sheet for each in beside.changes for sheet in changes_sheets(each, words)]
     if format != "table":
-        options = {"lang": words} if format == "latex" else {}
+        options = {"words": words} if format == "latex" else {}
         return "\n".join(SHEET_FORMATS[format](sheet, **options) for sheet in made)
     tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in made]
     return "\n".join([*tables, *(changes_text(each, words, width=width) for each in beside.changes)])

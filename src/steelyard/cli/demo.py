@@ -14,10 +14,11 @@ from steelyard.cli.run import progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
-from steelyard.report.contents import Report
-from steelyard.report.formats import table
-from steelyard.report.section import Section, in_terminal
-from steelyard.report.sections import sections
+from steelyard.report.formats.scores import table
+from steelyard.report.formats.sections import sections_terminal
+from steelyard.report.report import Report
+from steelyard.report.sheets.section import Section
+from steelyard.report.sheets.sections import report_sections
 from steelyard.report.words import LANGUAGES, Words, read_words
 
 DATA = Path(__file__).parents[1] / "demo_data"
@@ -38,12 +39,12 @@ def run(folder: Path, lang: str | None) -> None:
     paths = [made.path for made in runs]
     made = Report.of(weigh(folder / "questions.jsonl", paths), MEASURES, reranked=rerankers(paths, CONFIGS))
     width, colour = terminal_width(), sys.stdout.isatty()
-    print(table(made.scores, per_query=False, lang=words, width=width, colour=colour))
+    print(table(made.scores, per_query=False, words=words, width=width, colour=colour))
     medians = words("list.comma").join(
         f"{each.name} {each.manifest['latency_ms']['total']['p50']:.1f} ms" for each in runs
     )
     print(words("demo.times", medians=medians) + "\n")
-    print(in_terminal(_in_short(made, words), width=width, colour=colour))
+    print(sections_terminal(_in_short(made, words), width=width, colour=colour))
     _write_reports(made, folder, words)
     print(words("demo.by_hand", folder=folder) + "\n")
     print(f"  cd {folder}")
@@ -61,7 +62,9 @@ def run(folder: Path, lang: str | None) -> None:
 def _in_short(made: Report, words: Words) -> Iterator[Section]:
     """Verdict and rating, the funnel, and the first piece of advice."""
     chosen = {
-        section.name: section for section in sections(made, words) if section.name in ("short", "funnel", "advice")
+        section.name: section
+        for section in report_sections(made, words)
+        if section.name in ("short", "funnel", "advice")
     }
     yield from (chosen["short"], chosen["funnel"])
     yield replace(chosen["advice"], paragraphs=chosen["advice"].paragraphs[:1])

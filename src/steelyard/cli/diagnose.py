@@ -15,9 +15,10 @@ from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
 from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.diagnosing import as_json, listed, sections
-from steelyard.report.formats import format_of
-from steelyard.report.section import in_markdown, in_terminal
+from steelyard.report.formats.diagnosis import diagnosis_json
+from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.sheets.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.words import read_words
 
 
@@ -46,15 +47,17 @@ def run(
         reranked=rerankers(runs, weighing.systems), seed=seed,
     )  # fmt: skip
     if stages and format != "json":
-        text = listed(found, stages, words)
+        text = stage_lists(found, stages, words)
     elif format == "json":
-        text = as_json(found, words)
+        text = diagnosis_json(found, words)
     elif format == "markdown":
-        text = in_markdown(sections(found, words))
+        text = sections_markdown(diagnosis_sections(found, words))
     else:
         on_screen = output is None
         width = terminal_width() if on_screen else None
-        text = in_terminal(sections(found, words), width=width, colour=on_screen and sys.stdout.isatty())
+        text = sections_terminal(
+            diagnosis_sections(found, words), width=width, colour=on_screen and sys.stdout.isatty()
+        )
     write_text(output or "-", text)
 
 

@@ -18,8 +18,10 @@ from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import rate
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.formats import FORMATS, IN_WORDS, SHEET_FORMATS, format_of
-from steelyard.report.rating import rating_sheets
+from steelyard.report.formats.scores import FORMATS, IN_WORDS
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.sheets.rating import rating_sheets
 from steelyard.report.words import read_words
 
 
@@ -45,7 +47,7 @@ def run(
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
     in_words = format in IN_WORDS
-    text = FORMATS[format](scores, per_query=per_query, **({"lang": words} if in_words else {}), **view)
+    text = FORMATS[format](scores, per_query=per_query, **({"words": words} if in_words else {}), **view)
     if rated and in_words:  # The other formats hold numbers for programs, which rate by levels of their own.
         sheets = rating_sheets(rate(scores, rated), rated, words)
         text = "\n".join([text, *(SHEET_FORMATS[format](sheet, **view) for sheet in sheets)])

@@ -24,8 +24,8 @@ from steelyard.io.json_files import json_lines
 from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.measures import Measure
-from steelyard.report.gating import gate_markdown, gate_text
-from steelyard.report.junit import junit as as_junit
+from steelyard.report.formats.gating import gate_markdown, gate_text
+from steelyard.report.formats.junit import junit as as_junit
 from steelyard.report.words import read_words
 
 

@@ -12,10 +12,10 @@ from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.contents import Report
-from steelyard.report.formats import format_of
+from steelyard.report.formats.report import report_terminal
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.report import REPORT_FORMATS, Report
 from steelyard.report.words import read_words
-from steelyard.report.writing import REPORT_FORMATS, as_text
 
 
 def run(
@@ -44,9 +44,9 @@ def run(
         made.write(path, lang=words.code)
         print(path)
     if charts is not None:
-        from steelyard.report.charts import save_charts
+        from steelyard.report.charts.saving import save_charts
 
-        for path in save_charts(made, charts, lang=words):
+        for path in save_charts(made, charts, words=words):
             print(path)
     if not output and charts is None:
-        print(as_text(made, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+        print(report_terminal(made, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")

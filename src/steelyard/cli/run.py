@@ -22,7 +22,7 @@ from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import n_done
 from steelyard.rag.running import run as run_questions
 from steelyard.rag.system import Progress, System, TargetSystem
-from steelyard.report.formats import table
+from steelyard.report.formats.scores import table
 from steelyard.report.words import Words, read_words
 
 INTERRUPTED = 130
@@ -66,7 +66,7 @@ def run(
         sys.exit(INTERRUPTED)
     print("\n".join(_said(folder, begun.get("questions", 0), words)), end="\n\n")
     scores = evaluate(asked, [folder.path], specs, **how)
-    print(table(scores, per_query=False, lang=words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+    print(table(scores, per_query=False, words=words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
 
 
 def configured(

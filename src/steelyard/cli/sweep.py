@@ -18,8 +18,9 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.io.write import write_text
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, setting_text, sweep
-from steelyard.report.formats import SHEET_FORMATS, format_of
-from steelyard.report.sheet import Sheet, number
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
 
 
@@ -50,7 +51,7 @@ def run(
             sheet = _settings_joined(sheet, len(swept.settings[0]))
             view = {} if output else {"width": terminal_width(), "colour": sys.stdout.isatty()}
         elif format == "latex":
-            view = {"lang": words}
+            view = {"words": words}
         text = SHEET_FORMATS[format](sheet, **view)
     write_text(output or "-", text)
 

@@ -47,7 +47,7 @@ def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[s
     from steelyard.align.rankings import align
     from steelyard.data.run import StreamedRun
     from steelyard.data.truth import Truth
-    from steelyard.report import trec_eval
+    from steelyard.report.formats import trec_eval
 
     columns = trec_eval.columns(wanted, min_gain=_whole(given, "-l", 1), n_docs=_whole(given, "-N", 0))
     run = StreamedRun(run_path)

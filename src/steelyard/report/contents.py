@@ -1,10 +1,10 @@
-"""Everything that a report says, before it is put into words: one object for terminal, HTML, Markdown and charts."""
+"""What a report contains, before it is put into words: the same for terminal, HTML, Markdown and charts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from steelyard.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
-    """What is known of one or several systems.  Make one with `Report.of(weigh(truth, runs))`.
+class Contents:
+    """What is known of one or several systems.
 
     weighing     the systems on the gold;   scores   by the measures that were asked for, the first the primary one
     comparison   with the baseline or of all pairs; None for one system
@@ -55,7 +55,7 @@ class Report:
         min_gain: float | None = None,
         missing: Policy = defaults.MISSING,
         seed: int = defaults.SEED,
-    ) -> Report:
+    ) -> Self:
         """Compute everything.
 
         measures   the first is the primary one; by default those that the profile recommends, else REPORT_MEASURES
@@ -65,35 +65,29 @@ class Report:
         Raises     InputError, MeasureError; MissingExtraError without SciPy where systems are compared.
         """
         profile = Profile.read(profile) if isinstance(profile, str) else profile
-        chosen = [measures] if isinstance(measures, str | Measure) else list(measures)
+        measures = [measures] if isinstance(measures, str | Measure) else list(measures)
         scores = weighing.scores(
-            chosen or profile.measures or defaults.REPORT_MEASURES, min_gain=min_gain, missing=missing, seed=seed
+            measures or profile.measures or defaults.REPORT_MEASURES, min_gain=min_gain, missing=missing, seed=seed
         )  # fmt: skip
-        compared = None
+        comparison = None
         if len(scores.systems) > 1:
-            compared = compare(
+            comparison = compare(
                 scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed
             )  # fmt: skip
         return cls(
             weighing,
             scores,
-            compared,
+            comparison,
             sensitivity(scores.systems, weighing.alignments, scores.measures, kept=~np.isnan(scores.values)),
             profile,
             rate(scores, profile),
             diagnose(
-                weighing, k=k, scores=scores, comparison=compared, reranked=reranked,
+                weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
                 min_gain=defaults.MIN_GAIN if min_gain is None else min_gain, seed=seed,
             ),
         )  # fmt: skip
 
-    def write(self, path: str | Path, *, lang: str | None = None, format: str | None = None) -> None:
-        """Write the report into a file, whole or not at all.
-
-        path     its suffix tells the format: .html, .md, .tex, .csv, .json, or else plain text
-        lang     "en" or "zh"; the locale's by default
-        Raises   OutputError; MissingExtraError where HTML lacks its libraries.
-        """
-        from steelyard.report.writing import write
-
-        write(self, path, lang=lang, format=format)
+    def by_mean(self, measure: int = 0) -> list[int]:
+        """Places of the systems, best mean first; of equal ones the one that was named first."""
+        means = self.scores.means[:, measure]
+        return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))

@@ -17,7 +17,7 @@ from steelyard.base.arrays import Floats, Ints
 from steelyard.data.questions import Piece, Question, Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.weighing import Weighed, Weighing
-from steelyard.report.contents import Report
+from steelyard.report.contents import Contents
 from steelyard.report.page.highlighting import Highlights
 from steelyard.report.visible import on_one_line, visible
 
@@ -100,7 +100,7 @@ def packed_values(values: Floats) -> dict[str, Any]:
     return {"low": low, "decimals": decimals, "data": base64.b64encode(raw).decode()}
 
 
-def payload(report: Report, *, limits: Limits | None = None) -> dict[str, Any]:
+def payload(report: Contents, *, limits: Limits | None = None) -> dict[str, Any]:
     """Everything that the page's script shows of single questions.
 
     Texts are those of the inputs with control characters made visible; nothing is escaped here, see `embedded`.

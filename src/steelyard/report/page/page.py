@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,24 +19,32 @@ from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.scores import STATUSES
 from steelyard.experiment.weighing import Weighing
-from steelyard.report import charts as drawing
-from steelyard.report.charts import scatter_pair, theme
-from steelyard.report.contents import Report
-from steelyard.report.diagnosing import advice_text, ceilings_sheet, funnel_sheet, stage_name
+from steelyard.report.charts import curves, distribution, leaderboard
+from steelyard.report.charts.curves import curve_measures
+from steelyard.report.charts.drawing import draw_charts
+from steelyard.report.charts.plot import spec_of
+from steelyard.report.charts.scatter import scatter_pair
+from steelyard.report.charts.theme import theme
+from steelyard.report.contents import Contents
 from steelyard.report.page.data import embedded, payload
 from steelyard.report.page.tables import (
     Cell,
-    Table,
+    HtmlTable,
     comparison_tables,
     leaderboard_table,
-    of_sheet,
     ratings_table,
+    sheet_table,
     tags_table,
 )
-from steelyard.report.rating import text_in
-from steelyard.report.summary import by_mean, care, facts, verdict
+from steelyard.report.sheets.advice import advice_text
+from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stage_name
+from steelyard.report.sheets.rating import text_in
+from steelyard.report.sheets.summary import care, facts, verdict
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
 
 _HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 _WHAT = "the HTML report"
@@ -51,15 +59,15 @@ _SECTIONS = (
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A chart beside its words: what is looked at, and what it shows, for readers that do not see it."""
+class Figure:
+    """What surrounds a chart: its height in pixels, a caption, and a description for readers that do not see it."""
 
     height: int
     caption: str
     description: str
 
 
-def render(report: Report, *, lang: Words, title: str | None = None) -> str:
+def render(contents: Contents, *, words: Words, title: str | None = None) -> str:
     """The report as one HTML document that loads nothing and sends nothing.
 
     title    by default one in the report's language
@@ -70,38 +78,41 @@ def render(report: Report, *, lang: Words, title: str | None = None) -> str:
         autoescape=True, trim_blocks=False, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     template = environment.from_string(_file("report.html.j2"))
-    return str(template.render(_context(report, lang, title, jinja2)))
+    return str(template.render(_context(contents, words, title, jinja2)))
 
 
-def _context(report: Report, lang: Words, title: str | None, jinja2: Any) -> dict[str, Any]:
-    order = by_mean(report)
-    specs, drawn = _charts(report, lang)
-    data = payload(report) | {"order": order, "stage_names": [stage_name(stage, lang) for stage in STAGES]}
+def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -> dict[str, Any]:
+    """What the template fills in."""
+    order = contents.by_mean()
+    charts = draw_charts(contents, words=words)
+    figures = {name: _figure(name, chart, words) for name, chart in charts.items()}
+    data = payload(contents) | {"order": order, "stage_names": [stage_name(stage, words) for stage in STAGES]}
     safe = jinja2.utils.markupsafe.Markup
     script, bundle, style = _file("report.js"), _bundle(), _file("report.css")
     return {
-        "say": lang, "html_lang": _HTML_LANG[lang.code], "version": __version__,
+        "say": words, "html_lang": _HTML_LANG[words.code], "version": __version__,
         "policy": _policy(script, bundle), "style": safe(style), "script": safe(script), "bundle": safe(bundle),
-        "title": visible(title) if title is not None else lang("page.title"), "subtitle": _subtitle(report, lang),
+        "title": visible(title) if title is not None else words("page.title"), "subtitle": _subtitle(contents, words),
         "systems": data["systems"], "measures": data["measures"], "order": order,
-        "verdict": verdict(report, lang), "care": care(report, lang),
-        "leaderboard": leaderboard_table(report, lang), "charts": drawn, "pair": scatter_pair(report),
-        "tags": data["tag_names"], "counts": _counts(report, lang), "recipe": _recipe(report),
-        "limits": list(_limits(data, lang)), "facts": list(facts(report, lang)), **_compared(report, lang),
-        **_rated(report, lang), **_diagnosed(report, lang), "outcomes": list(_outcomes(report, lang)),
-        "sections": [name for name in _SECTIONS if name in _there(report, drawn)],
+        "verdict": verdict(contents, words), "care": care(contents, words), "facts": list(facts(contents, words)),
+        "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": scatter_pair(contents),
+        "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),
+        "limits": list(_limits(data, words)), **_comparison(contents, words), **_ratings(contents, words),
+        **_diagnosis(contents, words), "outcomes": list(_outcomes(contents, words)),
+        "sections": [name for name in _SECTIONS if name in _sections(contents, charts)],
         "embedded": {
-            "data": safe(embedded(data)), "words": safe(embedded(_script_words(lang))), "specs": safe(embedded(specs)),
+            "data": safe(embedded(data)), "words": safe(embedded(_script_words(words))),
+            "specs": safe(embedded(_specs(contents, words, charts))),
             "configs": safe(embedded({"light": theme(dark=False), "dark": theme(dark=True)})),
         },
     }  # fmt: skip
 
 
-def _there(report: Report, drawn: Collection[str]) -> set[str]:
+def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
     """The sections that this report has something to say in."""
-    there = {"summary", "leaderboard", "distribution", "advice", "questions", "recipe", *drawn}
-    there |= {"comparison"} if report.comparison is not None else set()
-    return there | ({"ratings"} if report.ratings else set())
+    names = {"summary", "leaderboard", "distribution", "advice", "questions", "recipe", *charts}
+    names |= {"comparison"} if contents.comparison is not None else set()
+    return names | ({"ratings"} if contents.ratings else set())
 
 
 @cache
@@ -124,133 +135,150 @@ def _policy(*scripts: str) -> str:
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def _subtitle(report: Report, lang: Words) -> str:
-    gold = visible(report.weighing.gold.name)
-    return lang(
-        "page.subtitle", gold=gold, questions=lang("count.questions", n=len(report.scores.query_ids)),
-        systems=lang("count.systems", n=len(report.scores.systems)), measure=str(report.scores.measures[0]),
+def _subtitle(contents: Contents, words: Words) -> str:
+    gold = visible(contents.weighing.gold.name)
+    return words(
+        "page.subtitle", gold=gold, questions=words("count.questions", n=len(contents.scores.query_ids)),
+        systems=words("count.systems", n=len(contents.scores.systems)), measure=str(contents.scores.measures[0]),
     )  # fmt: skip
 
 
-def _script_words(lang: Words) -> dict[str, str]:
+def _script_words(words: Words) -> dict[str, str]:
     """What the page's script says, by the rest of the key."""
-    made = {key.removeprefix(_SCRIPT_WORDS): text for key, text in lang.texts.items() if key.startswith(_SCRIPT_WORDS)}
-    return made | {f"status.{i}": lang(f"page.status.{name}") for i, name in enumerate(STATUSES) if i}
+    texts = {
+        key.removeprefix(_SCRIPT_WORDS): text for key, text in words.texts.items() if key.startswith(_SCRIPT_WORDS)
+    }
+    return texts | {f"status.{i}": words(f"page.status.{name}") for i, name in enumerate(STATUSES) if i}
 
 
-def _charts(report: Report, lang: Words) -> tuple[dict[str, Any], dict[str, Drawn]]:
-    """Specs by NAME/NUMBER, a number for each measure that can be chosen; and the words beside each chart."""
-    specs: dict[str, Any] = {}
-    drawn: dict[str, Drawn] = {}
-    chosen = {"leaderboard": drawing.leaderboard, "distribution": drawing.distribution, "curves": drawing.curves}
-    n_measures = dict.fromkeys(chosen, len(report.scores.measures)) | {"curves": len(drawing.curve_measures(report))}
-    for name, chart in drawing.charts(report, lang=lang).items():
-        specs[f"{name}/0"] = spec = drawing.spec_of(chart)
-        for j in range(1, n_measures[name]) if name in chosen else ():
-            another = chosen[name](report, lang, j)
-            if another is not None:
-                specs[f"{name}/{j}"] = drawing.spec_of(another)
-        height = int(spec["height"]) + 90 if isinstance(spec.get("height"), int) else 300
-        caption, told = lang(f"page.{name}.caption"), spec["description"]
+# Charts --------------------------------------------------------------------------------------------------------------
+
+
+def _figure(name: str, chart: TopLevelMixin, words: Words) -> Figure:
+    spec = spec_of(chart)
+    height = int(spec["height"]) + 90 if isinstance(spec.get("height"), int) else 300
+    caption, description = words(f"page.{name}.caption"), spec["description"]
+    if name == "heatmap":
         # How many questions the heat map shows, and of how many, is for everybody to see.
-        drawn[name] = Drawn(height, f"{told} {caption}", "") if name == "heatmap" else Drawn(height, caption, told)
-    return {name: _for_page(spec, wide=name.split("/")[0] not in _SQUARE) for name, spec in specs.items()}, drawn
+        return Figure(height, f"{description} {caption}", "")
+    return Figure(height, caption, description)
+
+
+def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]) -> dict[str, Any]:
+    """Specs by NAME/NUMBER, a number for each measure that a chart can show."""
+    n_measures = len(contents.scores.measures)
+    by_measure = {
+        "leaderboard": (leaderboard.draw, n_measures), "distribution": (distribution.draw, n_measures),
+        "curves": (curves.draw, len(curve_measures(contents))),
+    }  # fmt: skip
+    specs: dict[str, Any] = {}
+    for name, chart in charts.items():
+        draw, n = by_measure.get(name, (None, 1))
+        others = [draw(contents, words, j) for j in range(1, n)] if draw is not None else []
+        for j, drawing in enumerate([chart, *others]):
+            if drawing is not None:
+                specs[f"{name}/{j}"] = _for_page(spec_of(drawing), wide=name not in _SQUARE)
+    return specs
 
 
 def _for_page(spec: dict[str, Any], *, wide: bool) -> dict[str, Any]:
     """A chart without its own title, as wide as the page; the page's script hands in the colours."""
-    made = {key: value for key, value in spec.items() if key not in ("title", "config", "$schema", "usermeta")}
+    plain = {key: value for key, value in spec.items() if key not in ("title", "config", "$schema", "usermeta")}
     if wide:
-        made |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-    return made
+        plain |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+    return plain
 
 
-def _counts(report: Report, lang: Words) -> Table:
-    """How many questions of each kind every system has, by the first measure."""
-    scores = report.scores
-    names = ("n", "missing", "failed", "unwinnable", "no_relevant", "ignored")
-    kept = ~np.isnan(scores.values[:, 0])
-    columns = [kept, scores.missing, scores.failed, scores.unwinnable, scores.no_relevant[:, 0]]
-    rows = [
-        [Cell(visible(system)), *(Cell(f"{int(column[i].sum()):,}") for column in columns),
-         Cell(f"{int(scores.unjudged_queries[i]):,}")]
-        for i, system in enumerate(scores.systems)
-    ]  # fmt: skip
-    header = [Cell(lang("page.head.system")), *(Cell(lang(f"page.head.{name}")) for name in names)]
-    return Table(lang("page.recipe.caption"), header, rows, list(_gold_notes(report.weighing, lang)))
+# Sections ------------------------------------------------------------------------------------------------------------
 
 
-def _gold_notes(weighing: Weighing, lang: Words) -> Iterator[str]:
-    gold = next((each.mapping for each in weighing.weighed if each.mapping is not None), None)
-    if gold is not None:
-        kinds = [lang(f"page.gold.{kind}", n=n) for kind, n in gold.kinds.items()]
-        yield lang("page.recipe.gold", kinds=lang.listed(kinds), rule=gold.rule)
+def _comparison(contents: Contents, words: Words) -> dict[str, Any]:
+    comparison = contents.comparison
+    if comparison is None:
+        return {"comparisons": [], "baseline": ""}
+    return {"comparisons": comparison_tables(comparison, words), "baseline": visible(comparison.baseline)}
 
 
-def _recipe(report: Report) -> str:
-    return visible(json.dumps(report.scores.recipe, ensure_ascii=False, indent=2, default=str))
+def _ratings(contents: Contents, words: Words) -> dict[str, Any]:
+    lead = words("page.ratings.lead", profile=visible(contents.profile.name))
+    note = visible(text_in(contents.profile.note, words))
+    return {
+        "ratings": ratings_table(contents, words) if contents.ratings else None,
+        "ratings_lead": f"{lead} {note}".strip(),
+    }
 
 
-def _limits(data: dict[str, Any], lang: Words) -> Iterator[str]:
+def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
+    diagnosis = contents.diagnosis
+    stages = sheet_table(funnel_sheet(diagnosis, words), words("page.funnel.title"))
+    funnels = [(words("page.funnel.table"), stages)]
+    if diagnosis.by_tag:
+        funnels.append((words("page.funnel.by_tag"), tags_table(contents, words)))
+    number = {query_id: i for i, query_id in enumerate(contents.scores.query_ids)}
+    return {
+        "funnels": funnels,
+        "most_advice": _MOST_ADVICE,
+        "ceilings": sheet_table(ceilings_sheet(diagnosis, words), words("page.ceilings.title")),
+        "advice": [_advice(advice, number, words) for advice in diagnosis.advice],
+        "curve_measures": [f"{name}@k" for name in curve_measures(contents)],
+    }
+
+
+def _advice(advice: Advice, number: Mapping[str, int], words: Words) -> dict[str, Any]:
+    """A piece of advice in words, with its first questions as (number, id)."""
+    text = advice_text(advice, words)
+    linked = [(number[query_id], visible(query_id)) for query_id in advice.query_ids[:_LINKED]]
+    n = len(advice.query_ids) - len(linked)
+    parts = {name: visible(getattr(text, name)) for name in ("title", "evidence", "action", "gain")}
+    return {**parts, "questions": linked, "more": words("page.advice.more", n=n) if n else ""}
+
+
+def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
+    """What the table of questions can be filtered by: stages that some question has, and statuses but "ok"."""
+    counts = [funnel.counts() for funnel in contents.diagnosis.funnels]
+    for i, stage in enumerate(STAGES):
+        if any(n[stage] for n in counts):
+            yield f"stage:{i}", stage_name(stage, words)
+    statuses = set(np.unique(contents.scores.statuses()[:, 0]).tolist()) - {0}
+    for i in sorted(statuses):
+        yield f"status:{i}", words(f"page.status.{STATUSES[i]}")
+
+
+def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
     """What the page leaves out of lists and texts, to stay small enough to open."""
-    yield lang("page.limits.depth", n=data["depth"])
+    yield words("page.limits.depth", n=data["depth"])
     counts = {
         "chunks": data["chunk_texts_left_out"], "gold": data["gold_left_out"],
         "answers": sum(of["answers_left_out"] for of in data["of"]),
     }  # fmt: skip
     for name, n in counts.items():
         if n:
-            yield lang(f"page.limits.{name}", n=f"{n:,}")
+            yield words(f"page.limits.{name}", n=f"{n:,}")
     if data["chunk_texts"] is None and data["chunk_ids"]:
-        yield lang("page.limits.ids")
+        yield words("page.limits.ids")
 
 
-def _compared(report: Report, lang: Words) -> dict[str, Any]:
-    comparison = report.comparison
-    if comparison is None:
-        return {"comparisons": [], "baseline": ""}
-    return {"comparisons": comparison_tables(comparison, lang), "baseline": visible(comparison.baseline)}
+def _counts(contents: Contents, words: Words) -> HtmlTable:
+    """How many questions of each kind every system has, by the first measure."""
+    scores = contents.scores
+    names = ("n", "missing", "failed", "unwinnable", "no_relevant", "ignored")
+    counted = ~np.isnan(scores.values[:, 0])
+    masks = [counted, scores.missing, scores.failed, scores.unwinnable, scores.no_relevant[:, 0]]
+    rows = [
+        [Cell(visible(system)), *(Cell(f"{int(mask[i].sum()):,}") for mask in masks),
+         Cell(f"{int(scores.unjudged_queries[i]):,}")]
+        for i, system in enumerate(scores.systems)
+    ]  # fmt: skip
+    header = [Cell(words("page.head.system")), *(Cell(words(f"page.head.{name}")) for name in names)]
+    return HtmlTable(words("page.recipe.caption"), header, rows, list(_gold_notes(contents.weighing, words)))
 
 
-def _rated(report: Report, lang: Words) -> dict[str, Any]:
-    lead = lang("page.ratings.lead", profile=visible(report.profile.name))
-    note = visible(text_in(report.profile.note, lang))
-    return {
-        "ratings": ratings_table(report, lang) if report.ratings else None,
-        "ratings_lead": f"{lead} {note}".strip(),
-    }
+def _gold_notes(weighing: Weighing, words: Words) -> Iterator[str]:
+    mapping = next((weighed.mapping for weighed in weighing.weighed if weighed.mapping is not None), None)
+    if mapping is not None:
+        kinds = [words(f"page.gold.{kind}", n=n) for kind, n in mapping.kinds.items()]
+        yield words("page.recipe.gold", kinds=words.listed(kinds), rule=mapping.rule)
 
 
-def _diagnosed(report: Report, lang: Words) -> dict[str, Any]:
-    stages = of_sheet(funnel_sheet(report.diagnosis, lang), lang("page.funnel.title"))
-    funnels = [(lang("page.funnel.table"), stages)]
-    if report.diagnosis.by_tag:
-        funnels.append((lang("page.funnel.by_tag"), tags_table(report, lang)))
-    number = {query_id: i for i, query_id in enumerate(report.scores.query_ids)}
-    return {
-        "funnels": funnels,
-        "most_advice": _MOST_ADVICE,
-        "ceilings": of_sheet(ceilings_sheet(report.diagnosis, lang), lang("page.ceilings.title")),
-        "advice": [_advised(each, number, lang) for each in report.diagnosis.advice],
-        "curve_measures": [f"{name}@k" for name in drawing.curve_measures(report)],
-    }
-
-
-def _advised(each: Advice, number: Mapping[str, int], lang: Words) -> dict[str, Any]:
-    """One piece of advice in words, with its first questions as (number, id)."""
-    text = advice_text(each, lang)
-    shown = [(number[query_id], visible(query_id)) for query_id in each.query_ids[:_LINKED]]
-    n = len(each.query_ids) - len(shown)
-    parts = {name: visible(getattr(text, name)) for name in ("title", "evidence", "action", "gain")}
-    return {**parts, "questions": shown, "more": lang("page.advice.more", n=n) if n else ""}
-
-
-def _outcomes(report: Report, lang: Words) -> Iterator[tuple[str, str]]:
-    """What the table of questions can be filtered by: stages that some question has, and statuses but "ok"."""
-    counts = [one.counts() for one in report.diagnosis.funnels]
-    for i, stage in enumerate(STAGES):
-        if any(of_one[stage] for of_one in counts):
-            yield f"stage:{i}", stage_name(stage, lang)
-    found = set(np.unique(report.scores.statuses()[:, 0]).tolist()) - {0}
-    for i in sorted(found):
-        yield f"status:{i}", lang(f"page.status.{STATUSES[i]}")
+def _recipe(contents: Contents) -> str:
+    return visible(json.dumps(contents.scores.recipe, ensure_ascii=False, indent=2, default=str))

@@ -1,36 +1,17 @@
-"""Parts of a report: a title with paragraphs and sheets below it, for a terminal and in Markdown."""
+"""Sections of a report for a terminal and in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from io import StringIO
 
-from steelyard.report.formats import SHEET_FORMATS
-from steelyard.report.sheet import Sheet
+from steelyard.report.formats.sheets import sheet_markdown, sheet_terminal
+from steelyard.report.sheets.section import Section
 from steelyard.report.visible import visible
 from steelyard.report.wrapping import wrapped
 
 
-@dataclass(frozen=True)
-class Paragraph:
-    """A text, and a title of its own where it has one."""
-
-    text: str
-    title: str = ""
-
-
-@dataclass(frozen=True)
-class Section:
-    """A title, and what stands below it; name is what the section is called in code."""
-
-    name: str
-    title: str
-    paragraphs: list[Paragraph] = field(default_factory=list)
-    sheets: list[Sheet] = field(default_factory=list)
-
-
-def in_terminal(sections: Iterable[Section], *, width: int | None = None, colour: bool = False) -> str:
+def sections_terminal(sections: Iterable[Section], *, width: int | None = None, colour: bool = False) -> str:
     """Sections for a terminal of so many columns, None for as many as it takes; readable without colour."""
     from rich.console import Console
     from rich.text import Text
@@ -50,12 +31,12 @@ def in_terminal(sections: Iterable[Section], *, width: int | None = None, colour
                 out.write("\n" if place else "")
                 line(paragraph.title, "bold")
             line(paragraph.text)
-        tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in section.sheets]
+        tables = [sheet_terminal(sheet, width=width, colour=colour) for sheet in section.sheets]
         out.write("\n".join(tables) + "\n")
     return "\n".join(row.rstrip() for row in out.getvalue().rstrip("\n").split("\n")) + "\n"
 
 
-def in_markdown(sections: Iterable[Section]) -> str:
+def sections_markdown(sections: Iterable[Section]) -> str:
     """Sections with headings, for a wiki or an issue."""
     parts = []
     for section in sections:
@@ -63,7 +44,7 @@ def in_markdown(sections: Iterable[Section]) -> str:
         for paragraph in section.paragraphs:
             title = [f"### {_escaped(paragraph.title)}\n"] if paragraph.title else []
             parts += [*title, f"{_escaped(paragraph.text)}\n"]
-        parts += [SHEET_FORMATS["markdown"](sheet) for sheet in section.sheets]
+        parts += map(sheet_markdown, section.sheets)
     return "\n".join(parts)
 
 

@@ -7,35 +7,35 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
-from steelyard.report.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words
 
 
-def rating_sheets(ratings: Sequence[Rating], profile: Profile, lang: Words) -> list[Sheet]:
+def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> list[Sheet]:
     """One sheet a system: measure, rating, value, interval; below the last one what holds for all, and the advice."""
-    header = [lang(f"ratings.head.{name}") for name in ("rating", "value", "interval")]
+    header = [words(f"ratings.head.{name}") for name in ("rating", "value", "interval")]
     made = []
     for system in dict.fromkeys(rating.system for rating in ratings):
         own = [rating for rating in ratings if rating.system == system]
-        rows = [[r.measure, rating_text(r, lang), value_text(r.value, profile.is_handed_in(r.key)),
+        rows = [[r.measure, rating_text(r, words), value_text(r.value, profile.is_handed_in(r.key)),
                  interval_text(r.low, r.high, r.n)] for r in own]  # fmt: skip
         made.append(Sheet([system, *header], rows))
     if made:
-        made[-1].notes = list(_notes(ratings, profile, lang))
+        made[-1].notes = list(_notes(ratings, profile, words))
     return made
 
 
-def _notes(ratings: Sequence[Rating], profile: Profile, lang: Words) -> Iterator[str]:
-    yield lang("ratings.interval")
-    yield lang("ratings.profile", name=profile.name, note=text_in(profile.note, lang)).rstrip()
+def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
+    yield words("ratings.interval")
+    yield words("ratings.profile", name=profile.name, note=text_in(profile.note, words)).rstrip()
     for rating in ratings:
         if math.isinf(rating.low) or math.isinf(rating.high):
-            yield lang("ratings.too_few", measure=rating.measure)
+            yield words("ratings.too_few", measure=rating.measure)
             break
-    yield from advice_lines(ratings, profile, lang)
+    yield from advice_lines(ratings, profile, words)
 
 
-def advice_lines(ratings: Sequence[Rating], profile: Profile, lang: Words) -> Iterator[str]:
+def advice_lines(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
     """What the profile says to try, once for each measure, with the systems that are below its top."""
     systems = list(dict.fromkeys(rating.system for rating in ratings))
     below: dict[str, list[Rating]] = {}
@@ -43,37 +43,37 @@ def advice_lines(ratings: Sequence[Rating], profile: Profile, lang: Words) -> It
         if rating.level is not None and not rating.is_top:
             below.setdefault(rating.key, []).append(rating)
     for key, rated in below.items():
-        advice = text_in(profile.standards[key].advice, lang)
-        measures = lang.listed(list(dict.fromkeys(rating.measure for rating in rated)))
+        advice = text_in(profile.standards[key].advice, words)
+        measures = words.listed(list(dict.fromkeys(rating.measure for rating in rated)))
         of = list(dict.fromkeys(rating.system for rating in rated))
         if advice and len(of) == len(systems):
-            yield lang("ratings.advice", measure=measures, advice=advice)
+            yield words("ratings.advice", measure=measures, advice=advice)
         elif advice:
-            yield lang("ratings.advice_of", measure=measures, systems=lang.listed(of), advice=advice)
+            yield words("ratings.advice_of", measure=measures, systems=words.listed(of), advice=advice)
 
 
-def rating_text(rating: Rating, lang: Words) -> str:
+def rating_text(rating: Rating, words: Words) -> str:
     """The rating in words: "good (could be fair)"."""
     if rating.level is None:
-        return lang("ratings.not_measured")
-    level = level_text(rating.level, lang)
+        return words("ratings.not_measured")
+    level = level_text(rating.level, words)
     if rating.could_be:
-        others = lang("ratings.or").join(level_text(other, lang) for other in rating.could_be)
-        return lang("ratings.could_be", level=level, others=others)
+        others = words("ratings.or").join(level_text(other, words) for other in rating.could_be)
+        return words("ratings.could_be", level=level, others=others)
     if rating.n and math.isnan(rating.low):
-        return lang("ratings.no_interval", level=level)
+        return words("ratings.no_interval", level=level)
     return level
 
 
-def level_text(level: str, lang: Words) -> str:
+def level_text(level: str, words: Words) -> str:
     """A level of the shipped profiles in the reader's language; a user's own name as it is."""
     key = f"ratings.level.{level}"
-    return lang(key) if key in lang else level
+    return words(key) if key in words else level
 
 
-def text_in(texts: Mapping[str, str], lang: Words) -> str:
+def text_in(texts: Mapping[str, str], words: Words) -> str:
     """A profile's text in the reader's language, in the other where that is all there is, or nothing."""
-    return texts.get(lang.code) or next(iter(texts.values()), "")
+    return texts.get(words.code) or next(iter(texts.values()), "")
 
 
 def value_text(value: float, given: bool) -> str:

@@ -1,68 +1,49 @@
-"""Scores as a table of texts, the same for terminal, Markdown and LaTeX."""
+"""Scores as a sheet: a row a measure for one system, a leaderboard for several, a row a query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import STATUSES, Scores
+from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
 
-_LARGE = 1e9
 
-
-@dataclass
-class Sheet:
-    """A header, rows of texts, the cells that deserve emphasis, and notes below."""
-
-    header: list[str]
-    rows: list[list[str]]
-    best: set[tuple[int, int]] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
-
-
-def sheet(scores: Scores, lang: Words | None = None) -> Sheet:
+def scores_sheet(scores: Scores, words: Words | None = None) -> Sheet:
     """One system: a row a measure.  Several: a row a system, ordered by the first measure, the best value marked.
 
-    lang   that of the locale by default
+    words   that of the locale by default
     """
-    lang = lang or read_words()
-    made = _one_system(scores, lang) if len(scores.systems) == 1 else _leaderboard(scores, lang)
-    made.notes = list(_notes(scores, lang))
-    return made
+    words = words or read_words()
+    sheet = _one_system(scores, words) if len(scores.systems) == 1 else _leaderboard(scores, words)
+    sheet.notes = list(_notes(scores, words))
+    return sheet
 
 
-def per_query_sheet(scores: Scores, lang: Words | None = None) -> Sheet:
+def per_query_sheet(scores: Scores, words: Words | None = None) -> Sheet:
     """A row for each query of each system, a column for each measure.
 
-    lang   that of the locale by default
+    words   that of the locale by default
     """
-    lang = lang or read_words()
+    words = words or read_words()
     names = [str(measure) for measure in scores.measures]
     statuses = scores.statuses()
     rows = []
     for i, system in enumerate(scores.systems):
         for q, query in enumerate(scores.query_ids):
             values = [number(scores.values[i, j, q]) for j in range(len(names))]
-            rows.append([system, query, *values, _status(statuses[i, :, q].tolist(), lang)])
-    return Sheet([lang("scores.head.system"), lang("scores.head.query"), *names, lang("scores.head.status")], rows)
+            rows.append([system, query, *values, _status(statuses[i, :, q].tolist(), words)])
+    return Sheet([words("scores.head.system"), words("scores.head.query"), *names, words("scores.head.status")], rows)
 
 
-def _status(statuses: list[int], lang: Words) -> str:
+def _status(statuses: list[int], words: Words) -> str:
     """The gravest of a query's statuses, or nothing."""
     grave = [status for status in statuses if status]
-    return lang(f"scores.status.{STATUSES[min(grave)]}") if grave else ""
-
-
-def number(value: float | None) -> str:
-    """Four decimals, or a dash for what is not there."""
-    if value is None or np.isnan(value):
-        return "–"
-    return f"{value:.4f}" if abs(value) < _LARGE else f"{value:.6g}"
+    return words(f"scores.status.{STATUSES[min(grave)]}") if grave else ""
 
 
 def _interval(low: float | None, high: float | None) -> str:
@@ -71,14 +52,14 @@ def _interval(low: float | None, high: float | None) -> str:
     return f"{low:.3f}–{high:.3f}"
 
 
-def _one_system(scores: Scores, lang: Words) -> Sheet:
+def _one_system(scores: Scores, words: Words) -> Sheet:
     names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
     rows = [
         [row["measure"], number(row["mean"]), _interval(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
          str(row["no_relevant"]), _share(row["judged"])]
         for row in scores.mean().iter_rows(named=True)
     ]  # fmt: skip
-    return _without_judged(scores, Sheet([scores.systems[0], *(lang(f"scores.head.{name}") for name in names)], rows))
+    return _without_judged(scores, Sheet([scores.systems[0], *(words(f"scores.head.{name}") for name in names)], rows))
 
 
 def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
@@ -88,7 +69,7 @@ def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
     return sheet
 
 
-def _leaderboard(scores: Scores, lang: Words) -> Sheet:
+def _leaderboard(scores: Scores, words: Words) -> Sheet:
     means, intervals = scores.means, scores.intervals
     names = [str(measure) for measure in scores.measures]
     order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(means[i, 0], nan=-np.inf), i))
@@ -105,8 +86,8 @@ def _leaderboard(scores: Scores, lang: Words) -> Sheet:
         for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf)).tolist()
     }
     depth = scores.measures[0].depth
-    judged_head = lang("scores.head.judged_at", k=depth) if depth else lang("scores.head.judged")
-    header = [lang("scores.head.system"), *names, lang("scores.head.missing"), judged_head]
+    judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")
+    header = [words("scores.head.system"), *names, words("scores.head.missing"), judged_head]
     return _without_judged(scores, Sheet(header, rows, best))
 
 
@@ -114,39 +95,39 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def _notes(scores: Scores, lang: Words) -> Iterator[str]:
+def _notes(scores: Scores, words: Words) -> Iterator[str]:
     n = len(scores.query_ids)
     kept = sorted({int(n_kept) for n_kept in (~np.isnan(scores.values)).sum(axis=2).ravel()})
-    shown = str(kept[0]) if len(kept) == 1 else lang("scores.interval.range", low=kept[0], high=kept[-1])
-    yield lang(f"scores.interval.{scores.intervals.method}", shown=shown, seed=scores.seed)
+    shown = str(kept[0]) if len(kept) == 1 else words("scores.interval.range", low=kept[0], high=kept[-1])
+    yield words(f"scores.interval.{scores.intervals.method}", shown=shown, seed=scores.seed)
     policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:
-            yield lang(f"scores.missing.{policy}", system=system, n=absent, total=n)
+            yield words(f"scores.missing.{policy}", system=system, n=absent, total=n)
     for system, failed in zip(scores.systems, scores.failed, strict=True):
         if failed.any():
-            listed = lang.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
-            yield lang("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
+            listed = words.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
+            yield words("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
     for system, judged, mapping in zip(scores.systems, scores.judged, scores.gold, strict=True):
         if mapping is None and not judged.any():
-            yield lang("scores.nothing.judged", system=system)
-    yield from _gold_notes(scores, lang)
+            yield words("scores.nothing.judged", system=system)
+    yield from _gold_notes(scores, words)
     policy = scores.recipe_parts["no_relevant"]
     for systems, rows in _alike(scores):
         for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):
             names = [str(m) for m, row in zip(scores.measures, rows, strict=True) if row.sum() == without]
             key = f"scores.no_relevant.{policy}" + ("" if len(names) == len(scores.measures) else "_for")
-            yield _of(systems, lang(key, n=without, total=n, measures=lang("list.comma").join(names)), scores, lang)
+            yield _of(systems, words(key, n=without, total=n, measures=words("list.comma").join(names)), scores, words)
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
-            yield lang("scores.unjudged", system=system, n=ignored)
+            yield words("scores.unjudged", system=system, n=ignored)
 
 
-def _of(systems: list[str], note: str, scores: Scores, lang: Words) -> str:
+def _of(systems: list[str], note: str, scores: Scores, words: Words) -> str:
     """A note with the systems that it is about, unless it is about all."""
     if len(systems) == len(scores.systems):
         return note
-    return lang("scores.gold.of", systems=lang("list.comma").join(systems), note=note)
+    return words("scores.gold.of", systems=words("list.comma").join(systems), note=note)
 
 
 def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
@@ -158,43 +139,43 @@ def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
     yield from groups.values()
 
 
-def _gold_notes(scores: Scores, lang: Words) -> Iterator[str]:
+def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
     """How gold evidence was found, said once for systems that are alike in it."""
     said: dict[str, list[str]] = {}
     for mapping, values, unwinnable, system in zip(
         scores.gold, scores.values, scores.unwinnable, scores.systems, strict=True
     ):
-        for note in _gold_of(scores, mapping, values, np.flatnonzero(unwinnable).tolist(), lang) if mapping else ():
+        for note in _gold_of(scores, mapping, values, np.flatnonzero(unwinnable).tolist(), words) if mapping else ():
             said.setdefault(note, []).append(system)
     for note, systems in said.items():
-        yield _of(systems, note, scores, lang)
+        yield _of(systems, note, scores, words)
 
 
 def _gold_of(
-    scores: Scores, mapping: GoldMapping, values: Floats, unwinnable: list[int], lang: Words
+    scores: Scores, mapping: GoldMapping, values: Floats, unwinnable: list[int], words: Words
 ) -> Iterator[str]:  # fmt: skip
-    kinds = lang("list.comma").join(lang(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
+    kinds = words("list.comma").join(words(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
     key = "scores.gold.known" if mapping.complete else "scores.gold.unknown"
-    yield lang(key, kinds=kinds or lang("scores.gold.none"), rule=mapping.rule)
+    yield words(key, kinds=kinds or words("scores.gold.none"), rule=mapping.rule)
     if not mapping.complete and any(measure.name in _OF_IDEALS for measure in scores.measures):
-        yield lang("scores.gold.ideals")
+        yield words("scores.gold.ideals")
     if not mapping.placed and mapping.kinds.get("quote"):
-        yield lang("scores.gold.no_documents")
+        yield words("scores.gold.no_documents")
     if mapping.n_coarse:
-        yield lang("scores.gold.coarse", n=mapping.n_coarse)
+        yield words("scores.gold.coarse", n=mapping.n_coarse)
     if mapping.lost:
         query_id, piece, why = mapping.lost[0]
-        yield lang(
+        yield words(
             "scores.gold.lost", n=len(mapping.lost), total=mapping.n_pieces, piece=piece, query_id=query_id, why=why
         )  # fmt: skip
     if unwinnable:
-        listed = lang.listed([scores.query_ids[q] for q in unwinnable])
+        listed = words.listed([scores.query_ids[q] for q in unwinnable])
         policy = scores.recipe_parts["no_relevant"]
-        yield lang(f"scores.gold.unwinnable_{policy}", n=len(unwinnable), listed=listed)
+        yield words(f"scores.gold.unwinnable_{policy}", n=len(unwinnable), listed=listed)
     for measure, row in zip(scores.measures, values, strict=True):
         without = int(np.isnan(row).sum())
         if without and "characters" in measure.definition.inputs:
-            yield lang("scores.gold.unplaced", measure=measure, n=without)
+            yield words("scores.gold.unplaced", measure=measure, n=without)
 
 
 _OF_IDEALS = {"ndcg", "ndcg_rel", "rndcg", "map", "gm_map", "r_precision", "g", "iprec", "11pt_avg", "bin_g"}

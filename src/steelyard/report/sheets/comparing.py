@@ -17,8 +17,8 @@ from steelyard.comparison.sensitivity import Sensitivity, moved_by_ties, overlap
 from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.data.segments import LENGTHS, UNTAGGED
 from steelyard.measures import Measure, make
-from steelyard.report.changing import changes_json, settings_json, settings_notes, settings_sheet
-from steelyard.report.sheet import Sheet, number
+from steelyard.report.sheets.changing import changes_json, settings_json, settings_notes, settings_sheet
+from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -46,7 +46,7 @@ class Beside:
 
 def sheets(
     comparison: Comparison,
-    lang: Words | None = None,
+    words: Words | None = None,
     *,
     beside: Beside | None = None,
     relative: bool = False,
@@ -54,49 +54,49 @@ def sheets(
 ) -> Iterator[Sheet]:
     """One sheet a measure, the first one with what holds for all; then those of segments and of settings.
 
-    lang       English by default
+    words       English by default
     relative   with a column for the difference as a share of the baseline's mean
     marks      † and ‡ at the means of better and worse systems, for a paper; explained in the notes
     """
-    lang, beside = lang or read_words("en"), beside or Beside()
+    words, beside = words or read_words("en"), beside or Beside()
     for position, measure in enumerate(map(str, comparison.measures)):
-        made = _sheet(comparison, measure, lang, relative=relative, marks=marks)
+        made = _sheet(comparison, measure, words, relative=relative, marks=marks)
         if beside.sensitivity is not None:
-            made.notes += _bounds(beside.sensitivity, position, lang) if beside.labelled else []
-            made.notes += _ties(beside.sensitivity, position, lang)
+            made.notes += _bounds(beside.sensitivity, position, words) if beside.labelled else []
+            made.notes += _ties(beside.sensitivity, position, words)
         if position == 0:
-            made.notes += [*_missing(comparison, lang), *_how(comparison, lang)]
-            made.notes += [lang("compare.marks")] if marks else []
-            made.notes += settings_notes(beside.settings, lang) if beside.settings is not None else []
+            made.notes += [*_missing(comparison, words), *_how(comparison, words)]
+            made.notes += [words("compare.marks")] if marks else []
+            made.notes += settings_notes(beside.settings, words) if beside.settings is not None else []
         yield made
     if comparison.segments and beside.by is not None:
-        yield from _segment_sheets(comparison, beside, lang)
-    if beside.settings is not None and (differing := settings_sheet(beside.settings, lang)) is not None:
+        yield from _segment_sheets(comparison, beside, words)
+    if beside.settings is not None and (differing := settings_sheet(beside.settings, words)) is not None:
         yield differing
 
 
-def _sheet(comparison: Comparison, measure: str, lang: Words, *, relative: bool, marks: bool) -> Sheet:
+def _sheet(comparison: Comparison, measure: str, words: Words, *, relative: bool, marks: bool) -> Sheet:
     rows = comparison.rows[measure]
     letters = _group_letters(comparison.groups.get(measure, []))
     columns = {
         "mean": [number(row.mean) + (_MARKS.get(row.verdict, "") if marks else "") for row in rows],
         "difference": [_difference(row) for row in rows],
         **({"relative": [_relative(row) for row in rows]} if relative else {}),
-        "interval": [_interval(row, lang) for row in rows],
+        "interval": [_interval(row, words) for row in rows],
         "p": [_p(row.adjusted) for row in rows],
         "effect": [_effect(row) for row in rows],
         "counts": [_counts(row) for row in rows],
         **({"group": [letters.get(row.system, "") for row in rows]} if letters else {}),
-        "verdict": [verdict_text(row, comparison, lang) for row in rows],
+        "verdict": [verdict_text(row, comparison, words) for row in rows],
     }
     best = {(r, 1) for r, row in enumerate(rows) if row.mean == rows[0].mean}
-    header = [measure, *(_head(name, comparison, lang) for name in columns)]
+    header = [measure, *(_head(name, comparison, words) for name in columns)]
     cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
-    return Sheet(header, cells, best, [*_left_out(comparison, measure, lang), *_needed(rows, lang)])
+    return Sheet(header, cells, best, [*_left_out(comparison, measure, words), *_needed(rows, words)])
 
 
-def _head(name: str, comparison: Comparison, lang: Words) -> str:
-    return lang(f"compare.head.{name}", level=f"{100 * (1 - comparison.alpha):g}")
+def _head(name: str, comparison: Comparison, words: Words) -> str:
+    return words(f"compare.head.{name}", level=f"{100 * (1 - comparison.alpha):g}")
 
 
 def _difference(row: Compared) -> str:
@@ -108,8 +108,8 @@ def _relative(row: Compared) -> str:
     return "–" if np.isnan(change) else f"{100 * change:+.1f}%"
 
 
-def _interval(row: Compared, lang: Words) -> str:
-    return "–" if np.isnan(row.low) else lang("compare.interval", low=f"{row.low:+.3f}", high=f"{row.high:+.3f}")
+def _interval(row: Compared, words: Words) -> str:
+    return "–" if np.isnan(row.low) else words("compare.interval", low=f"{row.low:+.3f}", high=f"{row.high:+.3f}")
 
 
 def _p(p: float) -> str:
@@ -125,14 +125,14 @@ def _counts(row: Compared) -> str:
     return "–" if row.verdict == "baseline" else f"{counts.n_wins}/{counts.n_ties}/{counts.n_losses}"
 
 
-def verdict_text(row: Compared, comparison: Comparison, lang: Words) -> str:
+def verdict_text(row: Compared, comparison: Comparison, words: Words) -> str:
     """The verdict in words, with what the questions could have shown where they show nothing."""
     n = row.counts.n_wins + row.counts.n_ties + row.counts.n_losses
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     key = row.verdict.replace(" ", "_")
     if row.verdict == "no test":
-        reason = lang(f"compare.reason.{'few' if row.reason == 'few questions' else 'no_spread'}", n=n)
-        return lang("compare.verdict.no_test", reason=reason)
+        reason = words(f"compare.reason.{'few' if row.reason == 'few questions' else 'no_spread'}", n=n)
+        return words("compare.verdict.no_test", reason=reason)
     if row.verdict == "no difference shown":
         key = "none_shown" if np.isfinite(row.detectable) else "too_few"
         if np.isnan(row.detectable):
@@ -143,7 +143,7 @@ def verdict_text(row: Compared, comparison: Comparison, lang: Words) -> str:
         key = "equivalent"
     elif (row.verdict == "worse" and row.not_worse) or (row.verdict == "better" and row.equivalent):
         key += "_within"
-    return lang(f"compare.verdict.{key}", n=n, margin=margin, detectable=f"{row.detectable:.3f}")
+    return words(f"compare.verdict.{key}", n=n, margin=margin, detectable=f"{row.detectable:.3f}")
 
 
 def _group_letters(groups: list[list[str]]) -> dict[str, str]:
@@ -165,71 +165,73 @@ def _letter(position: int) -> str:
     return (_letter(more - 1) if more else "") + _LETTERS[last]
 
 
-def _left_out(comparison: Comparison, measure: str, lang: Words) -> Iterator[str]:
+def _left_out(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
     if left_out := comparison.left_out[measure]:
-        lacking = [lang("compare.lacking", system=s, n=n) for s, n in comparison.lacking.get(measure, {}).items()]
-        yield lang("compare.left_out", n=left_out, compared=comparison.n[measure], listed=lang.listed(lacking))
+        lacking = [words("compare.lacking", system=s, n=n) for s, n in comparison.lacking.get(measure, {}).items()]
+        yield words("compare.left_out", n=left_out, compared=comparison.n[measure], listed=words.listed(lacking))
 
 
-def _missing(comparison: Comparison, lang: Words) -> Iterator[str]:
+def _missing(comparison: Comparison, words: Words) -> Iterator[str]:
     if comparison.missing:
-        listed = [lang("compare.missing_of", system=system, n=n) for system, n in comparison.missing.items()]
-        yield lang("compare.missing", listed=lang.listed(listed))
+        listed = [words("compare.missing_of", system=system, n=n) for system, n in comparison.missing.items()]
+        yield words("compare.missing", listed=words.listed(listed))
 
 
-def _needed(rows: Sequence[Compared], lang: Words) -> Iterator[str]:
+def _needed(rows: Sequence[Compared], words: Words) -> Iterator[str]:
     listed = [
-        lang("compare.needed_of", system=row.system, number=f"{row.needed:,}") for row in rows if row.needed is not None
+        words("compare.needed_of", system=row.system, number=f"{row.needed:,}")
+        for row in rows
+        if row.needed is not None
     ]
     if listed:
-        yield lang("compare.needed", listed=lang.listed(listed))
+        yield words("compare.needed", listed=words.listed(listed))
 
 
-def _how(comparison: Comparison, lang: Words) -> Iterator[str]:
-    family = _family(comparison, lang)
-    yield lang(
+def _how(comparison: Comparison, words: Words) -> Iterator[str]:
+    family = _family(comparison, words)
+    yield words(
         "compare.baseline", baseline=comparison.baseline, alpha=f"{comparison.alpha:g}", family=family,
-        test=lang(f"compare.test.{comparison.test}"), correction=_correction(comparison, lang), seed=comparison.seed,
+        test=words(f"compare.test.{comparison.test}"), correction=_correction(comparison, words), seed=comparison.seed,
     )  # fmt: skip
-    yield lang("compare.effect")
-    yield lang("compare.intervals")
+    yield words("compare.effect")
+    yield words("compare.intervals")
     if comparison.groups:
-        yield lang("compare.letters")
+        yield words("compare.letters")
     if comparison.margin is not None:
         method = margin_correction(comparison.correction)
-        yield lang(
+        yield words(
             "compare.margin", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
-            correction=lang(f"compare.method.{method}"), family=_with_baseline(comparison, None, lang),
+            correction=words(f"compare.method.{method}"), family=_with_baseline(comparison, None, words),
         )  # fmt: skip
     for each in comparison.agreement:
         figures = {name: f"{getattr(each, name):.2f}" for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
-        yield lang("compare.agreement", first=each.first, other=each.other, **figures)
+        yield words("compare.agreement", first=each.first, other=each.other, **figures)
 
 
-def _correction(comparison: Comparison, lang: Words) -> str:
+def _correction(comparison: Comparison, words: Words) -> str:
     if comparison.correction == "tukey":
-        return lang("compare.correction.family_wise")
-    return lang("compare.correction.corrected", name=lang(f"compare.method.{comparison.correction}"))
+        return words("compare.correction.family_wise")
+    return words("compare.correction.corrected", name=words(f"compare.method.{comparison.correction}"))
 
 
-def _family(comparison: Comparison, lang: Words) -> str:
+def _family(comparison: Comparison, words: Words) -> str:
     if comparison.test != "tukey":
-        return _with_baseline(comparison, None, lang)
+        return _with_baseline(comparison, None, words)
     s = len(comparison.rows[str(comparison.measures[0])])
-    pairs = lang("compare.family.pairs", n=s * (s - 1) // 2, systems=s)
-    return lang("compare.family.each", pairs=pairs) if len(comparison.measures) > 1 else pairs
+    pairs = words("compare.family.pairs", n=s * (s - 1) // 2, systems=s)
+    return words("compare.family.each", pairs=pairs) if len(comparison.measures) > 1 else pairs
 
 
-def _with_baseline(comparison: Comparison, segments: int | None, lang: Words) -> str:
+def _with_baseline(comparison: Comparison, segments: int | None, words: Words) -> str:
     """What a correction covers: comparisons of each system with the baseline, by each measure, in each segment."""
     measures = len(comparison.measures)
     each = len(comparison.rows[str(comparison.measures[0])]) - 1
     kind = "_".join([*(["segments"] if segments else []), *(["measures"] if measures > 1 else [])]) or "baseline"
     n = each * measures * (segments or 1)
-    return lang(f"compare.family.{kind}", n=n, each=each, measures=measures, segments=segments)
+    return words(f"compare.family.{kind}", n=n, each=each, measures=measures, segments=segments)
 
 
-def _bounds(found: Sensitivity, j: int, lang: Words) -> list[str]:
+def _bounds(found: Sensitivity, j: int, words: Words) -> list[str]:
     """A warning where labels that nobody has given could change the order of systems."""
     pairs = overlapping(found, j)
     if not pairs:
@@ -243,27 +245,27 @@ def _bounds(found: Sensitivity, j: int, lang: Words) -> list[str]:
     )
     named = {"one": one, "one_bounds": f"{low[of[one]]:.3f}–{high[of[one]]:.3f}",
              "other": other, "other_bounds": f"{low[of[other]]:.3f}–{high[of[other]]:.3f}"}  # fmt: skip
-    judged = _judged(found, j, lang)
+    judged = _judged(found, j, words)
     if len(pairs) == 1:
-        return [lang("compare.bounds.one_pair", judged=judged, **named)]
+        return [words("compare.bounds.one_pair", judged=judged, **named)]
     s = len(found.systems)
-    return [lang("compare.bounds.pairs", judged=judged, pairs=len(pairs), all=s * (s - 1) // 2, **named)]
+    return [words("compare.bounds.pairs", judged=judged, pairs=len(pairs), all=s * (s - 1) // 2, **named)]
 
 
-def _judged(found: Sensitivity, j: int, lang: Words) -> str:
+def _judged(found: Sensitivity, j: int, words: Words) -> str:
     spec, shares = found.measures[j], found.judged[:, j]
     name = str(make("judged", spec.depth))
-    low, high = _percent(float(np.nanmin(shares)), lang), _percent(float(np.nanmax(shares)), lang)
+    low, high = _percent(float(np.nanmin(shares)), words), _percent(float(np.nanmax(shares)), words)
     if low == high:
-        return lang("compare.bounds.judged", name=name, share=low)
-    return lang("compare.bounds.judged_range", name=name, low=low, high=high)
+        return words("compare.bounds.judged", name=name, share=low)
+    return words("compare.bounds.judged_range", name=name, low=low, high=high)
 
 
-def _percent(share: float, lang: Words) -> str:
-    return lang("compare.bounds.percent", number=f"{100 * share:.0f}")
+def _percent(share: float, words: Words) -> str:
+    return words("compare.bounds.percent", number=f"{100 * share:.0f}")
 
 
-def _ties(found: Sensitivity, j: int, lang: Words) -> list[str]:
+def _ties(found: Sensitivity, j: int, words: Words) -> list[str]:
     """A warning where the order of tied documents moves a mean: the system that it moves most, and how many more."""
     spec, moved = found.measures[j], moved_by_ties(found, j)
     takes = "ties" in spec.definition.parameters
@@ -273,13 +275,13 @@ def _ties(found: Sensitivity, j: int, lang: Words) -> list[str]:
     i = max(rows, key=lambda row: float(found.tie_high[row, j] - found.tie_low[row, j]))
     low, high = float(found.tie_low[i, j]), float(found.tie_high[i, j])
     advice = {"spec": _averaged(spec)} if takes else {}
-    said = lang(
+    said = words(
         f"compare.bounds.{'ties_average' if takes else 'ties'}", measure=spec, system=found.systems[i],
         moved=f"{high - low:.3f}", low=f"{low:.3f}", high=f"{high:.3f}",
-        mass=_percent(float(found.tie_mass[i, j]), lang), **advice,
+        mass=_percent(float(found.tie_mass[i, j]), words), **advice,
     )  # fmt: skip
-    more = lang("compare.bounds.ties_more", n=len(moved) - 1) if len(moved) > 1 else ""
-    return [f"{said} {more}".strip() if lang.code == "en" else said + more]
+    more = words("compare.bounds.ties_more", n=len(moved) - 1) if len(moved) > 1 else ""
+    return [f"{said} {more}".strip() if words.code == "en" else said + more]
 
 
 def _averaged(spec: Measure) -> Measure:
@@ -287,7 +289,7 @@ def _averaged(spec: Measure) -> Measure:
     return make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})
 
 
-def _segment_sheets(comparison: Comparison, beside: Beside, lang: Words) -> Iterator[Sheet]:
+def _segment_sheets(comparison: Comparison, beside: Beside, words: Words) -> Iterator[Sheet]:
     """One sheet a measure, a row a segment and system; the first with what holds for all."""
     several = len(comparison.rows[str(comparison.measures[0])]) > 2
     for position, measure in enumerate(map(str, comparison.measures)):
@@ -298,17 +300,17 @@ def _segment_sheets(comparison: Comparison, beside: Beside, lang: Words) -> Iter
             if row.verdict != "baseline"
         ]
         names = ["questions", "difference", "interval", "p", "counts", "detectable"]
-        title = lang("compare.segments.title", measure=measure, by=lang(f"compare.by.{beside.by}"))
-        header = [title, *(_head(name, comparison, lang) for name in [*names, "verdict"])]
+        title = words("compare.segments.title", measure=measure, by=words(f"compare.by.{beside.by}"))
+        header = [title, *(_head(name, comparison, words) for name in [*names, "verdict"])]
         cells = [
-            [segment_text(name, beside.by, lang) + (f" · {row.system}" if several else ""), str(found.n[measure]),
-             _difference(row), _interval(row, lang), _p(row.adjusted), _counts(row), _detectable(row),
-             _short_verdict(row, found, lang)]
+            [segment_text(name, beside.by, words) + (f" · {row.system}" if several else ""), str(found.n[measure]),
+             _difference(row), _interval(row, words), _p(row.adjusted), _counts(row), _detectable(row),
+             _short_verdict(row, found, words)]
             for name, found, row in rows
         ]  # fmt: skip
-        notes = list(_segment_notes(comparison, beside, lang)) if position == 0 else []
+        notes = list(_segment_notes(comparison, beside, words)) if position == 0 else []
         if any(row.verdict == "no test" for _, _, row in rows):
-            notes.append(lang("compare.segments.no_test"))
+            notes.append(words("compare.segments.no_test"))
         yield Sheet(header, cells, set(), notes)
 
 
@@ -316,44 +318,44 @@ def _detectable(row: Compared) -> str:
     return f"{row.detectable:.3f}" if np.isfinite(row.detectable) else "–"
 
 
-def _short_verdict(row: Compared, comparison: Comparison, lang: Words) -> str:
+def _short_verdict(row: Compared, comparison: Comparison, words: Words) -> str:
     """The verdict without its figures, which have columns of their own."""
     short = {"no difference shown": "no_difference", "no test": "untested"}
     key = short.get(row.verdict)
-    return lang(f"compare.verdict.{key}") if key else verdict_text(row, comparison, lang)
+    return words(f"compare.verdict.{key}") if key else verdict_text(row, comparison, words)
 
 
-def segment_text(name: str, by: str | None, lang: Words) -> str:
+def segment_text(name: str, by: str | None, words: Words) -> str:
     """The name of a segment for a reader; a tag is its own name."""
     if by == "tag" and name != UNTAGGED:
         return name
-    return lang(f"compare.segment.{name.strip('()')}")
+    return words(f"compare.segment.{name.strip('()')}")
 
 
-def _segment_notes(comparison: Comparison, beside: Beside, lang: Words) -> Iterator[str]:
+def _segment_notes(comparison: Comparison, beside: Beside, words: Words) -> Iterator[str]:
     first = next(iter(comparison.segments.values()))
-    yield lang(
-        "compare.segments.how", test=lang(f"compare.test.{first.test}"), alpha=f"{first.alpha:g}",
-        correction=lang(f"compare.method.{first.correction}"),
-        family=_with_baseline(first, len(comparison.segments), lang),
+    yield words(
+        "compare.segments.how", test=words(f"compare.test.{first.test}"), alpha=f"{first.alpha:g}",
+        correction=words(f"compare.method.{first.correction}"),
+        family=_with_baseline(first, len(comparison.segments), words),
     )  # fmt: skip
     if beside.by == "tag":
-        yield lang("compare.segments.tag")
+        yield words("compare.segments.tag")
     if beside.bounds:
-        listed = lang("compare.segments.between").join(_lengths(beside.bounds, lang))
-        yield lang("compare.segments.bounds", listed=listed)
+        listed = words("compare.segments.between").join(_lengths(beside.bounds, words))
+        yield words("compare.segments.bounds", listed=listed)
 
 
-def _lengths(bounds: Mapping[str, Mapping[str, tuple[int, int]]], lang: Words) -> Iterator[str]:
+def _lengths(bounds: Mapping[str, Mapping[str, tuple[int, int]]], words: Words) -> Iterator[str]:
     """What the short, medium and long questions of each language are."""
     for code, of in bounds.items():
         listed = [
-            lang("compare.segments.of_length", name=lang(f"compare.segment.{length}"), fewest=of[length][0],
+            words("compare.segments.of_length", name=words(f"compare.segment.{length}"), fewest=of[length][0],
                  most=of[length][1])
             for length in LENGTHS if length in of
         ]  # fmt: skip
-        named = lang(f"compare.segment.{code}")
-        yield lang("compare.segments.of_language", language=named, listed=lang("list.comma").join(listed))
+        named = words(f"compare.segment.{code}")
+        yield words("compare.segments.of_language", language=named, listed=words("list.comma").join(listed))
 
 
 def as_csv(comparison: Comparison) -> str:

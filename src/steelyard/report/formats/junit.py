@@ -6,29 +6,29 @@ import re
 import xml.etree.ElementTree as ET
 
 from steelyard.gates.gating import Gate
-from steelyard.report.gating import check_name, heading, reason_text, wanted_text
+from steelyard.report.formats.gating import check_name, heading, reason_text, wanted_text
 from steelyard.report.words import Words
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, not even escaped."""
 
 
-def junit(gate: Gate, lang: Words) -> str:
+def junit(gate: Gate, words: Words) -> str:
     """The whole file; a failed check is a failure, one without enough data an error of type "insufficient data".
 
     There is no time in it, so the same result gives the same bytes.
     """
-    suites = ET.Element("testsuites", _counts(gate, gate.systems, _clean(heading(gate, lang))))
+    suites = ET.Element("testsuites", _counts(gate, gate.systems, _clean(heading(gate, words))))
     for system in gate.systems:
         suite = ET.SubElement(suites, "testsuite", _counts(gate, [system], _clean(system)))
         for check in gate.checks:
             if check.system != system:
                 continue
-            name = _clean(f"{check_name(check, lang)} {wanted_text(check, lang)}")
+            name = _clean(f"{check_name(check, words)} {wanted_text(check, words)}")
             case = ET.SubElement(suite, "testcase", {"classname": _clean(f"steelyard.{system}"), "name": name})
             if check.outcome != "pass":
                 tag, kind = ("failure", check.kind) if check.outcome == "fail" else ("error", "insufficient data")
-                message = _clean(reason_text(check, gate, lang))
+                message = _clean(reason_text(check, gate, words))
                 ET.SubElement(case, tag, {"type": kind, "message": message}).text = f"{name}: {message}"
     ET.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"

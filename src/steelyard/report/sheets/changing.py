@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.comparison.changes import Changes, Listed, Mover
 from steelyard.comparison.settings_diff import SettingsDiff
-from steelyard.report.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.visible import on_one_line
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
@@ -21,22 +21,23 @@ _LONGEST = 40
 _ELLIPSIS = "…"
 
 
-def settings_sheet(found: SettingsDiff, lang: Words) -> Sheet | None:
+def settings_sheet(found: SettingsDiff, words: Words) -> Sheet | None:
     """A row a setting or version that differs, a column a system."""
     rows = [[name, *map(_setting, values)] for name, values in found.settings.items()]
     rows += [
-        [lang("compare.settings.version", name=name), *map(_setting, values)] for name, values in found.versions.items()
+        [words("compare.settings.version", name=name), *map(_setting, values)]
+        for name, values in found.versions.items()
     ]
     if not rows:
         return None
-    return Sheet([lang("compare.head.setting"), *found.systems], rows)
+    return Sheet([words("compare.head.setting"), *found.systems], rows)
 
 
-def settings_notes(found: SettingsDiff, lang: Words) -> Iterator[str]:
+def settings_notes(found: SettingsDiff, words: Words) -> Iterator[str]:
     """Inputs that differ, or that nothing does."""
-    yield from (lang(f"compare.settings.{name}") for name in found.inputs)
+    yield from (words(f"compare.settings.{name}") for name in found.inputs)
     if found.same:
-        yield lang("compare.settings.none", listed=lang.listed(list(found.systems)))
+        yield words("compare.settings.none", listed=words.listed(list(found.systems)))
 
 
 def _setting(value: str | None) -> str:
@@ -63,43 +64,44 @@ def changes_json(found: Changes) -> dict[str, Any]:
     return made if found.n else made | {"overlap": None, "rbo": None}
 
 
-def changes_text(found: Changes, lang: Words, *, width: int | None = None) -> str:
+def changes_text(found: Changes, words: Words, *, width: int | None = None) -> str:
     """For a terminal: how far lists agree, then each question that moved with both rankings side by side."""
     width = max(_NARROWEST, min(width or _WIDTH, _WIDTH))
-    lines = wrapped(_agreement(found, lang), width)
+    lines = wrapped(_agreement(found, words), width)
     if found.same_chunks is False:
-        lines += wrapped(lang("compare.changes.chunks"), width)
+        lines += wrapped(words("compare.changes.chunks"), width)
     for key, mover in _movers(found):
-        lines += ["", *_side_by_side(key, mover, found, lang, width)]
-    lines += ["", *wrapped(lang("compare.changes.legend"), width)] if found.gained or found.lost else []
+        lines += ["", *_side_by_side(key, mover, found, words, width)]
+    lines += ["", *wrapped(words("compare.changes.legend"), width)] if found.gained or found.lost else []
     if not found.gained and not found.lost:
-        lines += wrapped(lang("compare.changes.nothing", measure=found.measure), width)
+        lines += wrapped(words("compare.changes.nothing", measure=found.measure), width)
     return "\n".join(lines) + "\n"
 
 
-def changes_sheets(found: Changes, lang: Words) -> Iterator[Sheet]:
+def changes_sheets(found: Changes, words: Words) -> Iterator[Sheet]:
     """The same as sheets, one a question, for Markdown."""
     for position, (key, mover) in enumerate(_movers(found)):
         rows = [
-            [rank, first.strip(), second.strip(), changed] for rank, first, second, changed in _rows(mover, found, lang)
+            [rank, first.strip(), second.strip(), changed]
+            for rank, first, second, changed in _rows(mover, found, words)
         ]
         asked = [] if mover.query is None else [on_one_line(mover.query)]
-        notes = [f"{_heading(key, mover, found, lang)}", *asked, lang("compare.changes.legend")]
-        header = [lang("compare.head.rank"), found.baseline, found.system, lang("compare.changes.was")]
-        more = [_agreement(found, lang)] if position == 0 else []
-        more += [lang("compare.changes.chunks")] if position == 0 and found.same_chunks is False else []
+        notes = [f"{_heading(key, mover, found, words)}", *asked, words("compare.changes.legend")]
+        header = [words("compare.head.rank"), found.baseline, found.system, words("compare.changes.was")]
+        more = [_agreement(found, words)] if position == 0 else []
+        more += [words("compare.changes.chunks")] if position == 0 and found.same_chunks is False else []
         yield Sheet(
             [on_one_line(text) for text in header],
             rows, set(), [on_one_line(note) for note in [*notes, *more]],
         )  # fmt: skip
 
 
-def _agreement(found: Changes, lang: Words) -> str:
+def _agreement(found: Changes, words: Words) -> str:
     shares = {
         name: f"{value:.2f}" if found.n else "–" for name, value in (("overlap", found.overlap), ("rbo", found.rbo))
     }
     return on_one_line(
-        lang("compare.changes.lists", baseline=found.baseline, system=found.system, k=found.k, n=found.n,
+        words("compare.changes.lists", baseline=found.baseline, system=found.system, k=found.k, n=found.n,
              same=found.n_same, **shares)
     )  # fmt: skip
 
@@ -109,20 +111,20 @@ def _movers(found: Changes) -> Iterator[tuple[str, Mover]]:
     yield from (("lost", mover) for mover in found.lost)
 
 
-def _heading(key: str, mover: Mover, found: Changes, lang: Words) -> str:
-    values = lang(
+def _heading(key: str, mover: Mover, found: Changes, words: Words) -> str:
+    values = words(
         "compare.changes.values", measure=found.measure, before=number(mover.before), after=number(mover.after),
         difference=f"{mover.difference:+.4f}",
     )  # fmt: skip
-    return on_one_line(f"{lang(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
+    return on_one_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
-def _side_by_side(key: str, mover: Mover, found: Changes, lang: Words, width: int) -> Iterator[str]:
-    yield end_cut(_heading(key, mover, found, lang), width)
+def _side_by_side(key: str, mover: Mover, found: Changes, words: Words, width: int) -> Iterator[str]:
+    yield end_cut(_heading(key, mover, found, words), width)
     if mover.query is not None:
         yield end_cut(on_one_line(mover.query), width)
-    header = [lang("compare.head.rank"), found.baseline, found.system, lang("compare.changes.was")]
-    rows = [[on_one_line(cell) for cell in header], *_rows(mover, found, lang)]
+    header = [words("compare.head.rank"), found.baseline, found.system, words("compare.changes.was")]
+    rows = [[on_one_line(cell) for cell in header], *_rows(mover, found, words)]
     rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
     each = (width - rank - changed - 6) // 2
     for r, row in enumerate(rows):
@@ -132,7 +134,7 @@ def _side_by_side(key: str, mover: Mover, found: Changes, lang: Words, width: in
         yield f"{' ' * (rank - _cells(row[0]))}{row[0]}  {ids[0]}  {ids[1]}  {row[3]}".rstrip()
 
 
-def _rows(mover: Mover, found: Changes, lang: Words) -> Iterator[list[str]]:
+def _rows(mover: Mover, found: Changes, words: Words) -> Iterator[list[str]]:
     """rank, entry of the baseline, entry of the system, what changed; the first ranks and labelled ones below."""
     gone, new = set(mover.change.left), set(mover.change.entered)
     moved = {each.doc_id: each.before for each in mover.change.moved}
@@ -144,9 +146,9 @@ def _rows(mover: Mover, found: Changes, lang: Words) -> Iterator[list[str]]:
         one, two = (_at(listed, rank) for listed in (mover.first, mover.second))
         changed = ""
         if two is not None and two.doc_id in new:
-            changed = lang("compare.changes.entered")
+            changed = words("compare.changes.entered")
         elif two is not None and two.doc_id in moved:
-            changed = lang("compare.changes.moved", rank=moved[two.doc_id])
+            changed = words("compare.changes.moved", rank=moved[two.doc_id])
         yield [str(rank), _entry(one, gone, "-"), _entry(two, new, "+"), changed]
 
 

@@ -1,0 +1,52 @@
+"""Charts as files: SVG and PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
+from steelyard.report.charts.drawing import draw_charts
+from steelyard.report.charts.plot import spec_of
+from steelyard.report.charts.theme import theme
+from steelyard.report.contents import Contents
+from steelyard.report.words import Words
+
+FORMATS = ("svg", "png")
+
+
+def save_charts(
+    contents: Contents, folder: str | Path, *, words: Words, formats: Sequence[str] = FORMATS
+) -> list[Path]:  # fmt: skip
+    """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
+
+    Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
+    """
+    odd = [name for name in formats if name not in FORMATS]
+    if odd:
+        raise InputError(f"charts are not written as {', '.join(odd)}; there are {' and '.join(FORMATS)}")
+    converter = require("vl_convert", extra="report", what="saving charts")
+    paths = []
+    for name, chart in draw_charts(contents, words=words).items():
+        spec = spec_of(chart) | {"config": theme(dark=False) | {"background": "white"}}
+        for format in formats:
+            path = Path(folder) / f"{name}.{format}"
+            _write(path, _convert(converter, spec, format))
+            paths.append(path)
+    return paths
+
+
+def _convert(converter: Any, spec: dict[str, Any], format: str) -> bytes:
+    if format == "svg":
+        return str(converter.vegalite_to_svg(spec)).encode()
+    return bytes(converter.vegalite_to_png(spec, scale=2))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name another folder") from None

@@ -1,0 +1,91 @@
+"""A diagnosis as JSON: everything in full precision, advice in words too."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from steelyard.diagnosis.ceilings import Ceilings
+from steelyard.diagnosis.curves import Curves
+from steelyard.diagnosis.diagnosing import Diagnosis
+from steelyard.diagnosis.funnel import NOT_LOST, Funnel
+from steelyard.report.sheets.advice import advice_text
+from steelyard.report.words import Words
+
+
+def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
+    """Numbers in full precision, null where there is none; `text` of advice in the words' language."""
+    content = {
+        "k": diagnosis.k,
+        "measure": diagnosis.measure,
+        "systems": {funnel.system: _funnel(funnel) for funnel in diagnosis.funnels},
+        "by_tag": {
+            tag: {funnel.system: funnel.counts() for funnel in funnels} for tag, funnels in diagnosis.by_tag.items()
+        },
+        "ceilings": _ceilings(diagnosis.ceilings),
+        "captured": [asdict(row) for row in diagnosis.captured],
+        "curves": _curves(diagnosis.curves),
+        "advice": [
+            {**asdict(advice), "text": asdict(advice_text(advice, words))} for advice in diagnosis.advice
+        ],
+        "recipe": dict(diagnosis.recipe),
+    }  # fmt: skip
+    return json.dumps(_finite(content), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _funnel(funnel: Funnel) -> dict[str, Any]:
+    return {
+        "depth": funnel.depth, "corpus_known": funnel.corpus_known, "reranked": funnel.reranked,
+        "stages": list(funnel.stages), "questions": funnel.counts(), "gold": funnel.n_at_stage,
+        "untold": funnel.n_untold, "split": None if funnel.split is None else int(funnel.split.sum()),
+        "lists": {stage: ids for stage, ids in funnel.lists().items() if stage not in NOT_LOST},
+    }  # fmt: skip
+
+
+def _ceilings(ceilings: Ceilings) -> dict[str, Any]:
+    systems = {
+        system: {
+            measure: {
+                "before_reranking": ceilings.base[i, j], "reached": ceilings.reached[i, j],
+                "perfect": dict(zip(map(str, ceilings.ns), ceilings.perfect[i, j].tolist(), strict=True)),
+            }
+            for j, measure in enumerate(ceilings.measures)
+        }
+        for i, system in enumerate(ceilings.systems)
+    }  # fmt: skip
+    deeper = {
+        system: {
+            name: dict(zip(map(str, ceilings.deeper_ks), ceilings.deeper[i, a].tolist(), strict=True))
+            for a, name in enumerate(ceilings.deeper_names)
+        }
+        for i, system in enumerate(ceilings.systems)
+    }
+    return {"systems": systems, "deeper": deeper, "pairs": [asdict(pair) for pair in ceilings.pairs]}
+
+
+def _curves(curves: Curves) -> dict[str, Any]:
+    return {
+        system: {
+            f"{name}@{k}": {"mean": curves.values[i, n, j], "low": curves.low[i, n, j], "high": curves.high[i, n, j]}
+            for n, name in enumerate(curves.names)
+            for j, k in enumerate(curves.ks)
+            if not np.isnan(curves.values[i, n, j])
+        }
+        for i, system in enumerate(curves.systems)
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON has: null for what is no number."""
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value

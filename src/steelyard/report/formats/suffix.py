@@ -1,0 +1,14 @@
+"""Which format a file is written in: the one that is named, or that of its suffix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.io.source import strip_compression
+
+_BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+
+
+def format_of(output: str | Path | None, format: str | None) -> str:
+    """The format that is named, else the one that belongs to the output's suffix, else a table."""
+    return format or _BY_SUFFIX.get(Path(strip_compression(str(output or ""))[0]).suffix, "table")

@@ -1,0 +1,81 @@
+"""Advice in words: the pattern, its evidence, what to try, and what that could gain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from steelyard.diagnosis.advice import Advice
+from steelyard.report.words import Words
+
+_SHARES = {"share", "share_others", "shown", "wished"}
+_SIGNED = {"ndcg", "recall"}
+_WORTHWHILE = 0.01
+
+
+@dataclass(frozen=True)
+class AdviceText:
+    """A piece of advice in words, a sentence or a few for every part.
+
+    title      the pattern;   evidence   the numbers that show it;   action   what to try;   gain   what could be won
+    """
+
+    title: str
+    evidence: str
+    action: str
+    gain: str
+
+
+def advice_text(advice: Advice, words: Words) -> AdviceText:
+    """A piece of advice in words."""
+    values = _values(advice, words)
+    key = f"advice.{advice.code}"
+    evidence = [words(f"{key}.evidence", **values)]
+    if advice.numbers.get("below"):
+        evidence.append(words("advice.below", **values))
+    if untold := advice.numbers.get("untold"):
+        evidence.append(words(f"diagnose.note.{untold}"))
+    action = f"{key}.action_reranker" if _needs_reranker(advice) else f"{key}.action"
+    return AdviceText(
+        words(f"{key}.title", **values), words("diagnose.between").join(evidence), words(action, **values),
+        gain_text(advice, words),
+    )  # fmt: skip
+
+
+def gain_text(advice: Advice, words: Words) -> str:
+    """How much could be won, as a sentence."""
+    if advice.measure == "answers":
+        return words("advice.gain_answers", gain=share(advice.gain))
+    return words("advice.gain", gain=f"{advice.gain:.3f}", measure=advice.measure)
+
+
+def share(value: float) -> str:
+    """A share in percent without decimals; a dash for what is not there."""
+    return "–" if math.isnan(value) else f"{value:.0%}"
+
+
+def _values(advice: Advice, words: Words) -> dict[str, object]:
+    """What fills the fields of the texts."""
+    values = {name: _value(name, value) for name, value in advice.numbers.items()}
+    values |= {"measure": advice.measure, "n": advice.numbers["n"]}
+    if advice.code in ("cluster_language", "cluster_long"):
+        name = advice.numbers.get("name")
+        values |= {"language": words(f"advice.language.{name}"), "unit": words(f"advice.unit_{name}")}
+    return values
+
+
+def _value(name: str, value: object) -> object:
+    if not isinstance(value, float):
+        return value
+    if name in _SHARES:
+        return share(value)
+    if name == "p":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return f"{value:+.3f}" if name in _SIGNED else f"{value:.3f}"
+
+
+def _needs_reranker(advice: Advice) -> bool:
+    """Whether a better order alone helps: more results are worth a word only where they raise recall."""
+    more = advice.numbers.get("recall_more")
+    helps = isinstance(more, float) and more - float(str(advice.numbers["recall_k"])) >= _WORTHWHILE
+    return advice.code == "not_ranked" and not helps

@@ -1,0 +1,237 @@
+"""A diagnosis in words: where the gold was lost, what could be reached, and what to try."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.diagnosis.advice import MIN_GROUP, RERANKED
+from steelyard.diagnosis.ceilings import Ceilings
+from steelyard.diagnosis.diagnosing import Diagnosis
+from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
+from steelyard.report.sheets.advice import advice_text, share
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.visible import visible
+from steelyard.report.words import Words
+
+_PAIRS = 5
+_RARE = {"failed", "missing", "no_gold"}
+
+
+def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
+    """Where the gold was lost, by tag too; what could be reached, by pairs too; what to try."""
+    yield Section("funnel", words("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, words)])
+    if by_tag := tag_sheet(diagnosis, words):
+        yield Section("by_tag", words("diagnose.by_tag"), sheets=[by_tag])
+    deeper, pairs = deeper_sheet(diagnosis, words), pairs_sheet(diagnosis, words)
+    ceilings = [ceilings_sheet(diagnosis, words), *([deeper] if deeper else [])]
+    yield Section("ceilings", words("diagnose.ceilings"), sheets=ceilings)
+    if pairs is not None:
+        yield Section("pairs", words("diagnose.pairs"), sheets=[pairs])
+    yield Section("advice", words("diagnose.advice"), list(advice_paragraphs(diagnosis, words)))
+
+
+def stage_name(code: str, words: Words) -> str:
+    """What a stage of the funnel is called."""
+    return words(f"diagnose.stage.{code}")
+
+
+def worst_stage(funnel: Funnel) -> tuple[str, int] | None:
+    """The stage that loses most questions of a system, and how many; the earliest of equal ones; None for no loss."""
+    losses = [(stage, n) for stage, n in funnel.counts().items() if n and stage not in NOT_LOST]
+    return max(losses, key=lambda loss: loss[1], default=None)
+
+
+# Where the gold was lost ---------------------------------------------------------------------------------------------
+
+
+def funnel_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
+    """A row a stage, a column a system: how many questions, and their share."""
+    funnels = diagnosis.funnels
+    rows = []
+    for stage in stages_of(funnels):
+        cells = [_count(f.counts()[stage], f.n_queries) if stage in f.stages else "–" for f in funnels]
+        rows.append([stage_name(stage, words), *cells])
+    rows.append([words("diagnose.head.total"), *(str(funnel.n_queries) for funnel in funnels)])
+    header = [words("diagnose.head.stage"), *(funnel.system for funnel in funnels)]
+    return Sheet(header, rows, notes=list(_funnel_notes(diagnosis, words)))
+
+
+def stages_of(funnels: Sequence[Funnel]) -> list[str]:
+    """Stages with questions of some system, and those that some system can lose questions at; in order."""
+    return [
+        stage
+        for stage in STAGES
+        if any(funnel.counts()[stage] for funnel in funnels)
+        or (stage not in _RARE and any(stage in funnel.stages for funnel in funnels))
+    ]
+
+
+def _count(n: int, total: int) -> str:
+    return f"{n} ({share(n / total)})" if n else "0"
+
+
+def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
+    funnels, k = diagnosis.funnels, diagnosis.k
+    yield words("diagnose.note.funnel", k=k)
+    yield from _depth_notes(funnels, words)
+    if untold := [funnel for funnel in funnels if funnel.n_untold]:
+        yield words("diagnose.note.untold" if untold[0].by_evidence else "diagnose.note.untold_ids")
+    if any(funnel.counts()["unused"] for funnel in funnels):
+        yield words("diagnose.note.unused", k=k)
+    for funnel in funnels if len(funnels) <= _PAIRS else ():
+        yield from _piece_notes(funnel, k, words)
+
+
+def _depth_notes(funnels: Sequence[Funnel], words: Words) -> Iterator[str]:
+    depths: dict[int, list[str]] = {}
+    for funnel in funnels:
+        depths.setdefault(funnel.depth, []).append(funnel.system)
+    for depth, systems in sorted(depths.items()):
+        if len(depths) == 1:
+            yield words("diagnose.note.depth", depth=depth)
+        else:
+            yield words("diagnose.note.depth_of", systems=words.listed(systems), depth=depth)
+
+
+def _piece_notes(funnel: Funnel, k: int, words: Words) -> Iterator[str]:
+    """How much of the gold was retrieved where a question may have several pieces, and how much was cut apart."""
+    retrieved, total = funnel.n_at_stage["found"], int(funnel.n_gold.sum())
+    if total > funnel.n_winnable:
+        key = "diagnose.note.pieces" if funnel.by_evidence else "diagnose.note.documents"
+        yield words(key, system=funnel.system, found=retrieved, total=total, k=k)
+    if funnel.split is not None and funnel.split.any():
+        yield words("diagnose.note.split", system=funnel.system, n=int(funnel.split.sum()))
+
+
+def tag_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
+    """Questions by tag, a row each: at which stages one system lost them, or how many each of several systems won.
+
+    None where no tag has MIN_GROUP questions; smaller tags are left out, and counted.
+    """
+    by_tag = {tag: funnels for tag, funnels in diagnosis.by_tag.items() if funnels[0].n_winnable >= MIN_GROUP}
+    if not by_tag:
+        return None
+    several = len(diagnosis.funnels) > 1
+    stages = [] if several else [stage for stage, n in diagnosis.funnels[0].counts().items() if n]
+    columns = [f.system for f in diagnosis.funnels] if several else [stage_name(stage, words) for stage in stages]
+    rows = []
+    for tag, funnels in by_tag.items():
+        counts = [funnel.counts() for funnel in funnels]
+        cells = [_count(n["found"] + n["unused"], f.n_winnable) for n, f in zip(counts, funnels, strict=True)]
+        rows.append(
+            [tag, str(funnels[0].n_winnable), *(cells if several else [str(counts[0][stage]) for stage in stages])]
+        )
+    small = len(diagnosis.by_tag) - len(by_tag)
+    notes = [words("diagnose.note.found_by_tag", k=diagnosis.k)] if several else []
+    notes += [words("diagnose.note.small_tags", n=small, least=MIN_GROUP)] if small else []
+    return Sheet([words("diagnose.head.tag"), words("diagnose.head.total"), *columns], rows, notes=notes)
+
+
+def stage_lists(diagnosis: Diagnosis, stages: Sequence[str], words: Words) -> str:
+    """Ids of the questions at some stages, a line for each system and stage."""
+    lines = []
+    for funnel in diagnosis.funnels:
+        for stage in stages:
+            ids = words("list.comma").join(funnel.at(stage)) or words("diagnose.none")
+            name = stage_name(stage, words)
+            lines.append(visible(words("diagnose.listed", system=funnel.system, stage=name, ids=ids)))
+    return "\n".join(lines) + "\n"
+
+
+# What could be reached -----------------------------------------------------------------------------------------------
+
+
+def ceilings_sheet(diagnosis: Diagnosis, words: Words, *, measure: str | None = None) -> Sheet:
+    """A row a system: a measure as it is, with perfect orders of the first N, and what a reranker captured of that."""
+    ceilings = diagnosis.ceilings
+    measure = diagnosis.measure if measure is None else measure
+    j = list(ceilings.measures).index(measure)
+    places = [place for place in range(len(ceilings.ns)) if not np.isnan(ceilings.perfect[:, j, place]).all()]
+    ns = [ceilings.ns[place] for place in places]
+    captured = {(row.system, row.n): row.share for row in diagnosis.captured if row.measure == measure}
+    deepest = max((n for n in ns if n <= RERANKED), default=min(ns, default=0))
+    header = [measure, *([words("diagnose.head.base")] if captured else []), words("diagnose.head.reached")]
+    header += [words("diagnose.head.perfect", n=n) for n in ns]
+    header += [words("diagnose.head.captured", n=deepest)] if captured else []
+    rows = []
+    for i, system in enumerate(ceilings.systems):
+        reranked = any(name == system for name, _ in captured)
+        row = [system, *([_number(ceilings.base[i, j]) if reranked else "–"] if captured else [])]
+        row += [_number(ceilings.reached[i, j]), *(_number(ceilings.perfect[i, j, place]) for place in places)]
+        rows.append(row + ([share(captured.get((system, deepest), math.nan))] if captured else []))
+    notes = list(_ceiling_notes(rows, captured=bool(captured), n_perfect=len(ns), words=words))
+    if ns and measure.startswith("recall") and any(funnel.by_evidence for funnel in diagnosis.funnels):
+        notes.append(words("diagnose.note.bound"))
+    return Sheet(header, rows, notes=notes)
+
+
+def _ceiling_notes(rows: list[list[str]], *, captured: bool, n_perfect: int, words: Words) -> Iterator[str]:
+    if n_perfect:
+        yield words("diagnose.note.perfect")
+    if captured:
+        yield words("diagnose.note.captured")
+    if not n_perfect or any(cell == "–" for row in rows for cell in row[-n_perfect - captured :]):
+        yield words("diagnose.note.unknown")
+
+
+def deeper_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
+    """Recall and hit rate with more results than k; None where no list is that deep."""
+    ceilings, k = diagnosis.ceilings, diagnosis.k
+    places = [place for place in range(len(ceilings.deeper_ks)) if not np.isnan(ceilings.deeper[:, :, place]).all()]
+    if not places:
+        return None
+    header, rows = [words("diagnose.head.system")], [[system] for system in ceilings.systems]
+    for a, name in enumerate(ceilings.deeper_names):
+        header += [f"{name}@{k}", *(f"@{ceilings.deeper_ks[place]}" for place in places)]
+        for i, row in enumerate(rows):
+            deeper = [_number(ceilings.deeper[i, a, place]) for place in places]
+            row += [_number(diagnosis.curves.at(i, name, k)), *deeper]
+    return Sheet(header, rows, notes=[words("diagnose.note.deeper", k=k)])
+
+
+def pairs_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
+    """The pairs of systems that complete each other best; None for one system."""
+    pairs = _best_pairs(diagnosis.ceilings, diagnosis.measure)
+    if not pairs:
+        return None
+    names = ("pair_mean", "pair_gain", "first_only", "second_only")
+    header = [diagnosis.measure, *(words(f"diagnose.head.{name}") for name in names)]
+    return Sheet(header, pairs, notes=[words("diagnose.note.pairs")])
+
+
+def _best_pairs(ceilings: Ceilings, measure: str) -> list[list[str]]:
+    pairs = [pair for pair in ceilings.pairs if pair.measure == measure]
+    pairs.sort(key=lambda pair: (-pair.mean, pair.first, pair.second))
+    return [
+        [f"{pair.first} + {pair.second}", _number(pair.mean), f"{pair.gain:+.3f}", str(pair.first_only),
+         str(pair.second_only)]
+        for pair in pairs[:_PAIRS]
+    ]  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+# What to try ---------------------------------------------------------------------------------------------------------
+
+
+def advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> Iterator[Paragraph]:
+    """What to try, in the order of the diagnosis, and how many pieces of advice are left out."""
+    codes: set[str] = set()
+    for place, advice in enumerate(diagnosis.advice[:limit], 1):
+        text = advice_text(advice, words)
+        # The action of one pattern appears once.
+        parts = [text.evidence, *([] if advice.code in codes else [text.action]), text.gain]
+        parts += [words("diagnose.questions", ids=words.listed(list(advice.query_ids)))] if advice.query_ids else []
+        codes.add(advice.code)
+        title = words("diagnose.numbered", place=place, title=text.title)
+        yield Paragraph(words("diagnose.between").join(parts), title)
+    if not diagnosis.advice:
+        yield Paragraph(words("diagnose.no_advice"))
+    if len(diagnosis.advice) > limit:
+        yield Paragraph(words("diagnose.more_advice", n=len(diagnosis.advice) - limit))

@@ -1,0 +1,33 @@
+"""A whole report as sections, in the order in which it is read; the same for every format of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.report.contents import Contents
+from steelyard.report.sheets import comparing
+from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.sheets.rating import rating_sheets
+from steelyard.report.sheets.scores import scores_sheet
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.summary import care, facts, verdict
+from steelyard.report.words import Words
+
+
+def report_sections(contents: Contents, words: Words, *, marks: bool = False) -> Iterator[Section]:
+    """Summary, leaderboard, comparison, ratings, funnel, ceilings, advice; those that have anything to say.
+
+    marks   † and ‡ in the comparison, for a paper
+    """
+    answers = [Paragraph(fact.text, fact.title) for fact in facts(contents, words)]
+    yield Section("short", words("page.summary.title"), [Paragraph(verdict(contents, words)), *answers])
+    if warnings := care(contents, words):
+        yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
+    yield Section("leaderboard", words("page.leaderboard.title"), sheets=[scores_sheet(contents.scores, words)])
+    if contents.comparison is not None:
+        sheets = list(comparing.sheets(contents.comparison, words, marks=marks))
+        yield Section("comparison", words("page.comparison.title"), sheets=sheets)
+    if contents.ratings:
+        sheets = rating_sheets(contents.ratings, contents.profile, words)
+        yield Section("ratings", words("page.ratings.title"), sheets=sheets)
+    yield from diagnosis_sections(contents.diagnosis, words)

@@ -1,0 +1,155 @@
+"""The report in a few sentences: who is ahead, by how much and how surely, and what to be careful with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Bools
+from steelyard.comparison.comparison import Compared
+from steelyard.comparison.sensitivity import moved_by_ties, overlapping
+from steelyard.report.contents import Contents
+from steelyard.report.sheets.advice import advice_text
+from steelyard.report.sheets.comparing import verdict_text
+from steelyard.report.sheets.diagnosis import stage_name, worst_stage
+from steelyard.report.sheets.rating import rating_text
+from steelyard.report.sheets.sheet import number, signed
+from steelyard.report.visible import visible
+from steelyard.report.words import Words
+
+_NAMED = 4
+_MOST_JUDGED = 0.995
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A short answer of the summary, and the section of the page with the details."""
+
+    title: str
+    text: str
+    target: str
+    link: str
+
+
+def verdict(contents: Contents, words: Words) -> str:
+    """The best system by the first measure, its difference to the baseline or to the next one, interval and test."""
+    scores, best = contents.scores, contents.by_mean()[0]
+    low, high = scores.intervals.low[best, 0], scores.intervals.high[best, 0]
+    values = {"measure": str(scores.measures[0]), "system": visible(scores.systems[best]),
+              "mean": number(scores.means[best, 0]), "questions": words("count.questions", n=len(scores.query_ids)),
+              "low": number(low), "high": number(high)}  # fmt: skip
+    comparison = contents.comparison
+    if comparison is None:
+        return words("page.verdict.one_bare" if np.isnan(low) else "page.verdict.one", **values)
+    rows = comparison.rows[values["measure"]]
+    leads = rows[0].system != comparison.baseline
+    other = rows[0] if leads else rows[1]
+    difference = {
+        "system": visible(rows[0].system), "mean": number(rows[0].mean), "baseline": visible(comparison.baseline),
+        "other": visible(other.system), "difference": signed(other.difference, 4), "ends": difference_ends(other),
+        "level": f"{100 * (1 - comparison.alpha):g}", "p": _p(other.adjusted),
+        "test": words(f"page.test.{comparison.test}"), "verdict": verdict_text(other, comparison, words),
+    }  # fmt: skip
+    return words("page.verdict.several" if leads else "page.verdict.baseline", **values | difference)
+
+
+def difference_ends(row: Compared) -> str:
+    """Both ends of the interval of a difference, signed."""
+    return "–" if np.isnan(row.low) else f"{signed(row.low, 3)} … {signed(row.high, 3)}"
+
+
+def _p(p: float) -> str:
+    """p with the sign before it: "= 0.034", "< 0.001"; a dash where there is none."""
+    return "–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def facts(contents: Contents, words: Words) -> Iterator[Fact]:
+    """Short answers: how good is the best system, where does it lose questions, what should be tried first."""
+    best = contents.scores.systems[contents.by_mean()[0]]
+    for name, text, target in (
+        ("rating", _best_rating(contents, best, words), "ratings"),
+        ("lost", _most_lost(contents, best, words), "funnel"),
+        ("advice", _first_advice(contents, words), "advice"),
+    ):
+        if text:
+            yield Fact(words(f"page.summary.{name}"), visible(text), target, words(f"page.summary.{name}_link"))
+
+
+def _best_rating(contents: Contents, best: str, words: Words) -> str:
+    """The rating of the first measure, or of the first one that the profile rates; nothing where it rates none."""
+    own = [rating for rating in contents.ratings if rating.system == best and rating.level is not None]
+    if not own:
+        return ""
+    first = next((rating for rating in own if rating.measure == str(contents.scores.measures[0])), own[0])
+    return words("page.summary.rating_of", system=best, measure=first.measure, rating=rating_text(first, words))
+
+
+def _most_lost(contents: Contents, best: str, words: Words) -> str:
+    funnel = next(funnel for funnel in contents.diagnosis.funnels if funnel.system == best)
+    worst = worst_stage(funnel)
+    if worst is None:
+        return words("page.summary.nothing_lost", system=best)
+    stage, n = worst
+    return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, total=funnel.n_queries)
+
+
+def _first_advice(contents: Contents, words: Words) -> str:
+    first = next(iter(contents.diagnosis.advice), None)
+    if first is None:
+        return words("page.summary.no_advice")
+    text = advice_text(first, words)
+    return words("page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=text.gain)
+
+
+def care(contents: Contents, words: Words) -> list[str]:
+    """What could mislead: questions without a value, lost gold, unjudged documents, ties."""
+    return [*_lost_questions(contents, words), *_lost_gold(contents, words), *_unsure(contents, words)]
+
+
+def _lost_questions(contents: Contents, words: Words) -> Iterator[str]:
+    """One sentence for each kind of lost question: the systems concerned, those with most of them first."""
+    scores = contents.scores
+    masks: dict[str, Bools] = {"failed": scores.failed, "missing": scores.missing, "unwinnable": scores.unwinnable}
+    for name, mask in masks.items():
+        counts = mask.sum(axis=1)
+        places = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
+        if places:
+            systems = [f"{visible(scores.systems[i])} ({int(counts[i])})" for i in places]
+            yield words(f"page.care.{name}", listed=words.listed(systems, _NAMED), n=int(counts.max()))
+
+
+def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
+    scores = contents.scores
+    for mapping, system in zip(scores.gold, scores.systems, strict=True):
+        if mapping is not None and mapping.lost and not mapping.unwinnable:
+            yield words("page.care.lost", n=len(mapping.lost), total=mapping.n_pieces, system=visible(system))
+    without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
+    if without:
+        yield words("page.care.no_relevant", n=without)
+    if any(mapping is not None and not mapping.complete for mapping in scores.gold):
+        yield words("page.care.corpus")
+
+
+def _unsure(contents: Contents, words: Words) -> Iterator[str]:
+    """How far missing labels, and the order of ties, could change the first measure."""
+    bounds, measure = contents.sensitivity, str(contents.scores.measures[0])
+    by_ids = [i for i, mapping in enumerate(contents.scores.gold) if mapping is None]
+    judged = [
+        (bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED
+    ]  # fmt: skip
+    if judged:
+        share, system = min(judged)
+        yield words("page.care.unjudged", share=f"{share:.0%}", system=system, n=len(judged))
+        concerned = {bounds.systems[i] for i in by_ids}
+        pairs = [
+            words("page.care.pair", first=visible(first), second=visible(second))
+            for first, second in overlapping(bounds, 0)
+            if {first, second} & concerned
+        ]
+        if pairs:
+            yield words("page.care.overlap", listed=words.listed(pairs, _NAMED), measure=measure, n=len(pairs))
+    tied = [visible(system) for system in moved_by_ties(bounds, 0)]
+    if tied:
+        yield words("page.care.ties", listed=words.listed(tied, _NAMED), measure=measure, n=len(tied))
