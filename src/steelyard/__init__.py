@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.comparison.comparison import Comparison, compare
     from steelyard.data.chunk_table import Corpus
     from steelyard.data.corpus import Chunks, Document, Passage
+    from steelyard.data.loading import load
     from steelyard.data.outputs import Outputs
     from steelyard.data.questions import Questions
     from steelyard.data.run import Run
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
-    from steelyard.rag.loading import load
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
     from steelyard.report.report import Report
@@ -73,7 +73,7 @@ _HOMES = {
     "measures": "Alignment Measure definitions measure parse",
     "experiment.plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall "
     "recall_cap score",
-    "rag.loading": "load",
+    "data.loading": "load",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.report": "Report",

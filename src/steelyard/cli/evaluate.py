@@ -58,6 +58,6 @@ def corpus_of(path: str) -> object:
     """What a path tells of the corpus: chunks of a run folder or of JSONL lines with offsets, else documents."""
     if is_run_folder(path) or (Path(path).is_file() and b'"start"' in Source(path).head()):
         return read_corpus(path)
-    from steelyard.rag.loading import load
+    from steelyard.data.loading import load
 
     return load(path).documents

@@ -15,9 +15,9 @@ from steelyard._version import __version__
 from steelyard.base.arrays import Ints, Vectors
 from steelyard.base.errors import InputError, StageError, SteelyardError, describe_exception
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.loading import load
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
-from steelyard.rag.loading import load
 from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import Embedder, FittedEmbedder
 from steelyard.rag.system import Progress

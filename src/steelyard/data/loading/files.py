@@ -12,12 +12,12 @@ from typing import Any, overload
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.corpus import Document
+from steelyard.data.loading.decoding import known_encoding, read_text, refuse_half_characters
+from steelyard.data.loading.html import visible_text
+from steelyard.data.loading.pdf import read_pdf
 from steelyard.io.json_files import json_lines, object_of
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source, strip_compression
-from steelyard.rag.loading.decoding import known_encoding, read_text, refuse_half_characters
-from steelyard.rag.loading.html import visible_text
-from steelyard.rag.loading.pdf import read_pdf
 
 _ID_KEYS = ("_id", "doc_id", "id", "doc")
 _BEIR = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.corpus import Document, other_names
-from steelyard.rag.loading import Loaded, load
-from steelyard.rag.loading.html import visible_text
-from steelyard.rag.loading.pdf import PAGE_END
+from steelyard.data.loading import Loaded, load
+from steelyard.data.loading.html import visible_text
+from steelyard.data.loading.pdf import PAGE_END
 from tests.shared_data import shared
 
 HTML_CASES = [
