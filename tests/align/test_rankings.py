@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -21,6 +21,7 @@ from steelyard.align.rows import align_rows
 from steelyard.base.schema import RUN
 from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.measures.alignment import Alignment, Ties
+from tests.hypothesis_profiles import examples
 
 Row = tuple[str, str, float]
 Nested = Mapping[str, Mapping[str, float]]
@@ -131,7 +132,7 @@ def shuffled(rows: list[Row], order: random.Random) -> list[Row]:
     return mixed if order.random() < 0.5 else sorted(mixed, key=lambda row: place[row[0]])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(truths, runs, cuts, st.randoms(use_true_random=False))
 def test_any_order_and_any_batches_give_the_canonical_ranks(
     truth: Nested, run: Nested, cuts: list[int], order: random.Random
@@ -147,7 +148,7 @@ def test_any_order_and_any_batches_give_the_canonical_ranks(
     assert_equal(align_rankings(held, backwards, "dict"), want, n_unjudged)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(truths, runs, cuts)
 def test_a_list_is_a_run_with_falling_scores(truth: Nested, run: Nested, cuts: list[int]) -> None:
     lists = {query: list(docs) for query, docs in joined(truth, run).items()}
@@ -218,7 +219,7 @@ def test_scores_that_only_whole_numbers_can_tell_apart_are_one() -> None:
         assert (got.hit_rank.tolist(), got.hit_gain.tolist()) == ([1, 2], [2.0, 1.0])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(truths, runs, st.integers(1, 12))
 def test_views_change_ties_as_if_the_run_were_another(truth: Nested, run: Nested, k: int) -> None:
     """The first k documents alone, the judged documents alone: the ties are those of such a run."""
@@ -291,7 +292,7 @@ def kept(rows: list[Row], on_duplicate: OnDuplicate) -> dict[str, dict[str, floa
     return run
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(with_duplicates, cuts, st.randoms(use_true_random=False))
 def test_what_is_kept_of_duplicates(rows: list[Row], cuts: list[int], order: random.Random) -> None:
     rows = [("q1", "d1", 1.0), *rows]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -18,6 +18,7 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.run_folder import OUTPUTS, write_chunks, write_manifest
 from steelyard.experiment.weighing import Weighing
 from tests.align.random_evidence import Case, cases
+from tests.hypothesis_profiles import examples
 
 DOCUMENTS = [Document("tea", "Tea costs 4 euro. Cake costs 5 euro."), Document("hours", "We open at 9. 周一休息。")]
 QUESTIONS = [
@@ -123,7 +124,7 @@ def test_documents_that_differ_where_no_chunk_is_cut_are_another_corpus(n_resolv
     assert codes == [("not_in_corpus",), ("cut",)]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(case=cases(corpus=True), whole=st.booleans(), data=st.data())
 def test_systems_weighed_together_are_as_weighed_alone(case: Case, whole: bool, data: st.DataObject) -> None:
     lines = case.outputs(whole=whole)

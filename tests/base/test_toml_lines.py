@@ -2,10 +2,11 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.toml_lines import key_lines, line_of
+from tests.hypothesis_profiles import examples
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, 
     return ({path} if path else set()).union(*(paths(item, (*path, key)) for key, item in inner))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(TABLES, min_size=1, max_size=3))
 def test_every_key_of_a_text_has_a_line(tables: list[str]) -> None:
     """Whatever tomllib reads, the lines are of the same paths."""

@@ -133,8 +133,8 @@ def test_the_suffix_of_the_output_tells_the_format(name: str, start: str, demo: 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
 @pytest.mark.parametrize("arguments", [("demo",), ("--help",), ("measures", "ndcg"), ("trec-eval", "-h")])
-def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str) -> None:
-    done = steelyard(*arguments, environment={"PYTHONIOENCODING": encoding})
+def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str, tmp_path: Path) -> None:
+    done = steelyard(*arguments, cwd=tmp_path, environment={"PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode(encoding)
 

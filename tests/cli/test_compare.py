@@ -249,7 +249,6 @@ def test_run_folders_are_runs(tmp_path: Path) -> None:
 DL19 = "trec_dl2019_passage"
 
 
-@pytest.mark.slow
 def test_leaderboard_of_37_real_runs() -> None:
     truth = shared(DL19, "qrels.dl19-passage.txt.gz")
     runs = sorted(shared(DL19, "runs_judged43_top100").glob("*.run.gz"))

@@ -3,18 +3,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.comparison.changes import Changes, ListChange, Listed, Moved, changes, list_change
 from steelyard.experiment.evaluation import weigh
 from steelyard.stats.agreement import rank_biased_overlap
+from tests.hypothesis_profiles import examples
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(IDS, IDS)
 def test_every_id_has_entered_left_moved_or_stayed(before: list[str], after: list[str]) -> None:
     found = list_change(before, after)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -21,6 +21,7 @@ from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
 from steelyard.stats.pairs import sign_flip_pairs
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.tukey import tukey
+from tests.hypothesis_profiles import examples
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
 
@@ -132,7 +133,7 @@ def test_tukey_and_groups_are_those_of_the_statistics() -> None:
     assert rows["b"].detectable == pytest.approx(pairs.critical + scipy_stats.t.ppf(0.8, 39) * error)
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(st.permutations(range(8)))
 def test_the_order_of_systems_moves_no_bit_of_tukey(order: list[int]) -> None:
     values, names = drawn(8, 12)[:, 0], list("abcdefgh")
@@ -209,7 +210,7 @@ def test_baseline_row() -> None:
         assert [row.verdict for row in found.rows["map"]].count("baseline") == 1
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10**6), st.sampled_from([*TESTS, "tukey"]), st.integers(2, 25))
 def test_swapping_the_baseline_turns_the_signs_alone(seed: int, test: str, q: int) -> None:
     scores = scores_of(np.random.default_rng(seed).integers(0, 5, (2, q)) / 4)

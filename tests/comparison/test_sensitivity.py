@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -18,6 +18,7 @@ from steelyard.data.run import Run, StreamedRun
 from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse, parse_all
 from steelyard.measures.alignment import Evidence
+from tests.hypothesis_profiles import examples
 from tests.measures import naive
 from tests.measures.random_collections import Collection, collections, without_evidence
 from tests.measures.test_ties import AVERAGED, averaged
@@ -80,7 +81,7 @@ def test_a_whole_list_counts_down_to_rank_1000() -> None:
     assert one(run, "precision@2000")["tie_mass"] == pytest.approx((901 / 1000 + 0) / 2)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(collections(), st.sampled_from([None, 1, 3, 10]))
 def test_the_plain_mean_is_one_of_the_ends(collection: Collection, k: int | None) -> None:
     specs = [make(d.name, {"k": k, "recall": 0.5, None: None}[d.cutoff]) for d in without_evidence()]
@@ -97,7 +98,7 @@ def test_the_plain_mean_is_one_of_the_ends(collection: Collection, k: int | None
     assert s.judged == pytest.approx(np.array(judged))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(collections(), st.lists(averaged(), min_size=1, max_size=5), st.sampled_from([1, 2, 5, 10]))
 def test_what_lies_between_the_ends(collection: Collection, specs: list[Measure], k: int) -> None:
     a = align(Truth(collection.truth), Run(collection.run)).alignment
@@ -109,7 +110,7 @@ def test_what_lies_between_the_ends(collection: Collection, specs: list[Measure]
     assert s.low.tobytes() == s.mean.tobytes()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(collections(), st.sampled_from([None, 1, 2, 3, 10]))
 def test_tie_mass_of_a_naive_count(collection: Collection, k: int | None) -> None:
     a = align(Truth(collection.truth), Run(collection.run)).alignment

@@ -8,7 +8,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
@@ -16,6 +16,7 @@ from steelyard.data.corpus import Document, other_names
 from steelyard.data.loading import Loaded, load
 from steelyard.data.loading.html import visible_text
 from steelyard.data.loading.pdf import PAGE_END
+from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 
 HTML_CASES = [
@@ -204,7 +205,7 @@ def test_other_names_fit_one_document(tmp_path: Path) -> None:
 # Text
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(text=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), bom=st.booleans())
 def test_text_is_the_file_character_by_character(
     tmp_path_factory: pytest.TempPathFactory, text: str, bom: bool
@@ -364,7 +365,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(pieces, max_size=30).map("".join))
 def test_broken_markup_is_read_as_far_as_it_goes(html: str) -> None:
     text = visible_text(html)
@@ -372,7 +373,7 @@ def test_broken_markup_is_read_as_far_as_it_goes(html: str) -> None:
     assert "\r" not in text
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="<&")))
 def test_plain_text_loses_nothing_but_white_space(text: str) -> None:
     assert visible_text(f"<p>{text}</p>") == re.sub(" +", " ", text).strip(" ")

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.questions import Piece, Questions, has_evidence, is_dataset
+from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "pieces.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
@@ -57,7 +58,7 @@ def test_no_evidence(evidence: object) -> None:
     assert Questions([{"qid": "q", "evidence": evidence}])[0].evidence == ()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.dictionaries(
     st.sampled_from(["doc", "start", "end", "quote", "text", "pages", "page", "id", "gain", "group", "occurrence"]),
     st.sampled_from([None, True, 0, 1, 5, 2.5, "a", "", "1-2", [1], [], {}])))  # fmt: skip

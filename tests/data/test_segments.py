@@ -2,12 +2,13 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.data.questions import Question, Questions
 from steelyard.data.segments import LENGTHS, UNKNOWN, UNTAGGED, length_bounds, segments
+from tests.hypothesis_profiles import examples
 
 
 def asked(*lines: tuple[str | None, list[str]]) -> tuple[dict[str, Question], list[str]]:
@@ -64,7 +65,7 @@ def test_questions_of_one_length_stay_together() -> None:
     assert members(segments(questions, ids, "length")) == {"medium": [0, 1, 2], "long": [3]}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
 def test_longer_questions_are_never_in_a_shorter_segment(counts: list[int]) -> None:
     questions, ids = asked(*((" ".join(["word"] * n) or "?", []) for n in counts))

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
@@ -13,6 +13,7 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
 from tests.diagnosis import library
 from tests.diagnosis.library import Rank, outputs, questions, weighed
+from tests.hypothesis_profiles import examples
 
 N = 40
 
@@ -211,7 +212,7 @@ def test_a_rule_is_registered_once() -> None:
         rule(RULES["failed"])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_tail_is_fishers(data: st.DataObject) -> None:
     """By the definition, with whole numbers."""

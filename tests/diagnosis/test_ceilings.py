@@ -2,7 +2,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.data.corpus import Chunks, Document
@@ -13,11 +13,12 @@ from steelyard.diagnosis.lists import is_head, lists_of, perfect_reranking
 from steelyard.experiment.evaluation import evaluate, weigh
 from steelyard.measures import parse
 from tests.diagnosis import library
+from tests.hypothesis_profiles import examples
 
 NAMES = ("precision@2", "recall@2", "hit_rate@1", "mrr", "ndcg@3", "ndcg(gain=exp)@2", "map")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     gains=st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0]), min_size=1),
     listed=st.permutations("abcdef"),
@@ -33,7 +34,7 @@ def test_no_order_of_the_first_n_is_better(gains: dict[str, float], listed: list
         assert spec(best)[0] == pytest.approx(spec(every).max())
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     spans=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=3),
     listed=st.permutations([f"d#{i}" for i in range(1, 6)]),
@@ -152,7 +153,7 @@ def test_questions_without_candidates_count_as_they_were_returned() -> None:
     assert parse("span_recall@1")(lists.before).tolist() == [1.0, 0.0]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     ranks=st.lists(st.one_of(st.none(), st.integers(1, 30)), min_size=2, max_size=6),
     min_gain=st.sampled_from([1.0, 2.0]),

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.data.corpus import Chunks, Document
@@ -15,6 +15,7 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
 from tests.align.random_evidence import Case, cases
 from tests.diagnosis import library
+from tests.hypothesis_profiles import examples
 
 CASES = list(map(json.loads, (Path(__file__).parents[1] / "cases" / "funnel.jsonl").read_text("utf-8").splitlines()))
 DOCUMENTS = {"g0": "x" * 100, "c0": "z" * 110, **{f"f{i}": "y" for i in range(4)}}
@@ -91,7 +92,7 @@ def test_what_a_reranker_pushed_out_counts_less_what_it_pulled_up() -> None:
     assert found.n_at_stage == dict.fromkeys(STAGES, 0) | {"found": 1, "reranked_out": 1, "below_k": 1}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(case=cases(corpus=True), k=st.integers(1, 4))
 def test_against_a_naive_walk(case: Case, k: int) -> None:
     """Each group of pieces is walked down the list by itself."""

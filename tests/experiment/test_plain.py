@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import DOCS, GAINS, labels, specs, without_evidence
 
 RANKED = st.permutations(DOCS).flatmap(lambda docs: st.integers(0, len(docs)).map(lambda n: list(docs[:n])))
@@ -51,7 +52,7 @@ def text(name: str, options: dict[str, Any], k: int | None) -> str:
 
 
 @pytest.mark.parametrize("name", WITH_K + WITHOUT_K)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(ranked=RANKED, gains=labels(GAINS), data=st.data())
 def test_equals_evaluate(name: str, ranked: list[str], gains: dict[str, float], data: st.DataObject) -> None:
     choices = dict(OPTIONS.get(name, {}))
@@ -64,7 +65,7 @@ def test_equals_evaluate(name: str, ranked: list[str], gains: dict[str, float], 
 
 
 @pytest.mark.parametrize("definition", without_evidence(), ids=lambda each: each.name)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(ranked=RANKED, gains=labels(GAINS), data=st.data())
 def test_score_equals_evaluate(
     definition: Any, ranked: list[str], gains: dict[str, float], data: st.DataObject

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -16,6 +16,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.report.formats.scores import FORMATS
+from tests.hypothesis_profiles import examples
 
 ARRAYS = ("values", "missing", "no_relevant", "failed", "unwinnable", "judged", "unjudged_queries")
 SPECS = ["ndcg@10", "map", "mrr@10", "recall(min_gain=2)@5", "gm_map", "n_relevant"]
@@ -74,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("json")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(all_scores())
 def test_what_is_written_is_read_back_to_the_bit(folder: Path, scores: Scores) -> None:
     scores.recipe_parts["seed"] = scores.seed  # type: ignore[index]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.align.resolver import GoldMapping
@@ -17,6 +17,7 @@ from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from tests.gates.stated import scores_of, stated
+from tests.hypothesis_profiles import examples
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 
@@ -312,7 +313,7 @@ def test_the_baseline_alone_and_geometric_means_are_refused() -> None:
 series = st.lists(st.integers(0, 4).map(lambda i: i / 4), min_size=2, max_size=25)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(series)
 def test_a_gate_never_passes_below_the_level_and_is_monotone_in_it(values: list[float]) -> None:
     scores = scores_of([values], ["precision@5"])
@@ -326,7 +327,7 @@ def test_a_gate_never_passes_below_the_level_and_is_monotone_in_it(values: list[
     assert outcomes == sorted(outcomes)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(series, st.randoms(use_true_random=False), st.lists(st.floats(0.001, 1), min_size=2, max_size=2))
 def test_a_wider_margin_is_never_harder_to_hold(values: list[float], shuffler, margins: list[float]) -> None:
     other = shuffler.sample(values, len(values))

@@ -2,13 +2,14 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.gates.profiles import Profile, profiles
 from steelyard.measures import registry
+from tests.hypothesis_profiles import examples
 
 RATINGS = ("fair", "good", "excellent")
 PRODUCTION = ("minimum", "good", "excellent")
@@ -219,7 +220,7 @@ def test_a_shipped_name_counts_before_a_file_of_that_name(tmp_path: Path, monkey
     assert Profile.read("./faq").name == "mine"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_every_measure_at_any_k_matches_its_own_pattern(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -14,6 +14,7 @@ from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import rate, reaches
 from steelyard.stats.percentiles import percentile_interval
 from tests.gates.stated import scores_of, stated
+from tests.hypothesis_profiles import examples
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases" / "ratings.jsonl").read_text().splitlines()]
 
@@ -89,7 +90,7 @@ def test_bad_numbers_are_refused() -> None:
 ordered = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), min_size=3, max_size=3).map(sorted)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(ordered, st.sampled_from(["precision@3", "recall@7", "mrr", "ndcg@10"]))
 def test_the_interval_decides_what_else_it_could_be(three: list[float], measure: str) -> None:
     low, value, high = three
@@ -103,7 +104,7 @@ def test_the_interval_decides_what_else_it_could_be(three: list[float], measure:
     assert distances == sorted(distances)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
 def test_a_number_is_reached_from_both_sides_only_where_they_meet(value: float, number: float) -> None:
     assert reaches(value, number, "higher") or reaches(value, number, "lower")

@@ -100,6 +100,7 @@ def specs(draw: st.DrawFn, definition: Definition) -> Measure:
     return make(definition.name, draw(_CUTOFFS[definition.cutoff]), params)  # type: ignore[arg-type]
 
 
-def all_specs() -> st.SearchStrategy[list[Measure]]:
-    """One spec of every measure that needs no evidence."""
-    return st.tuples(*(specs(definition) for definition in without_evidence())).map(list)
+def some_specs() -> st.SearchStrategy[list[Measure]]:
+    """One spec of each of a fifth of the measures that need no evidence; every measure is in one of the fifths."""
+    fifths = [without_evidence()[i::5] for i in range(5)]
+    return st.one_of([st.tuples(*map(specs, definitions)).map(list) for definitions in fifths])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.align.rankings import align as align_run
@@ -18,6 +18,7 @@ from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.alignment import Evidence
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of
+from tests.hypothesis_profiles import examples
 from tests.measures import naive
 from tests.measures.test_ties import AVERAGED, DOCS, averaged, labelled, orders, scored
 
@@ -59,7 +60,7 @@ def test_another_worth() -> None:
     assert hits(ties_worst(a, worth=worth)) == [(0, 1, 3.0), (0, 3, 1.0)]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(scored, labelled, averaged())
 def test_they_are_the_largest_and_the_smallest_value_of_all_orders(
     scores: dict[str, float], gains: dict[str, float], spec: Measure
@@ -95,7 +96,7 @@ def relabelled(
     return {**gains, **new}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.tuples(scored, labelled), min_size=1, max_size=3),
     st.sampled_from([None, 1, 2, 4, 10]),
@@ -121,14 +122,14 @@ def test_it_is_a_truth_with_more_labels(
     assert kept[0] == kept[1]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(scored, labelled, st.sampled_from([1, 2, 3, 6, 10]), st.sampled_from(["precision", "recall", "hit_rate", "mrr"]))
 def test_binary_measures_at_k_only_gain(scores: dict[str, float], gains: dict[str, float], k: int, name: str) -> None:
     a, spec = align({"q": scores}, {"q": gains}), make(name, k)
     assert spec(unjudged_relevant(a, gain=1.0, k=k)).item() >= spec(a).item()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(scored, labelled, averaged())
 def test_values_stay_in_their_range(scores: dict[str, float], gains: dict[str, float], spec: Measure) -> None:
     if spec.name == "ndcg" and isinstance(spec.param("gain"), tuple):

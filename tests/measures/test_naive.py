@@ -3,13 +3,14 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.measures import Measure
+from tests.hypothesis_profiles import examples
 from tests.measures import naive
-from tests.measures.random_collections import Collection, all_specs, collections, frame, values, without_evidence
+from tests.measures.random_collections import Collection, collections, frame, some_specs, values, without_evidence
 
 
 def test_every_measure_has_a_naive_twin() -> None:
@@ -36,26 +37,26 @@ def check(collection: Collection, specs: list[Measure], run: object, *, empty_is
             assert math.isclose(got, want, rel_tol=1e-12, abs_tol=1e-12), f"{spec} of {query}: {got}, not {want}"
 
 
-@settings(max_examples=400, deadline=None)
-@given(collections(), all_specs())
+@examples(400)
+@given(collections(), some_specs())
 def test_run_as_dict(collection: Collection, specs: list[Measure]) -> None:
     check(collection, specs, collection.run, empty_is_missing=False)
 
 
-@settings(max_examples=200, deadline=None)
-@given(collections(min_size=1), all_specs())
+@examples(200)
+@given(collections(min_size=1), some_specs())
 def test_run_as_frame(collection: Collection, specs: list[Measure]) -> None:
     check(collection, specs, frame(collection.run), empty_is_missing=True)
 
 
-@settings(max_examples=100, deadline=None)
-@given(collections(), all_specs())
+@examples(100)
+@given(collections(), some_specs())
 def test_run_as_lists(collection: Collection, specs: list[Measure]) -> None:
     lists = {query: naive.canonical(scores) for query, scores in collection.run.items()}
     check(collection, specs, lists, empty_is_missing=False)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(collections(), st.sampled_from([0.0, 0.5, 2.0, 3.0]))
 def test_min_gain_of_evaluate_is_a_default(collection: Collection, min_gain: float) -> None:
     takers = [d.name for d in without_evidence() if "min_gain" in d.parameters and not d.cutoff_required]

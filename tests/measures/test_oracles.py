@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
 
 import steelyard as sy
+from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import DOCS, Collection, collections
 
 FUZZ = Path(__file__).resolve().parents[3] / "shared" / "data" / "ir-fuzz"
@@ -55,7 +56,7 @@ def scale(name: str, value: float) -> float:
     return math.log(max(value, 1e-5)) if name in ("gm_map", "gm_bpref") else value
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(collections((-1.0, 0.0, 1.0, 2.0, 3.0, 4.0), min_size=1), st.sampled_from([1, 2, 3]), st.booleans())
 def test_pytrec_eval(collection: Collection, level: int, judged_only: bool) -> None:
     # pytrec_eval hangs where a query has negative labels only, and divides by 0 where a list is empty.
@@ -94,7 +95,7 @@ def test_pytrec_eval_rounds_recall_levels_as_trec_eval_9_did() -> None:
         assert own == (math.floor(level * 3 + 0.5) <= 1)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(collections((0.0, 1.0), min_size=1))
 def test_interpolated_precision_where_the_versions_agree(collection: Collection) -> None:
     """With ten relevant documents every level is a whole number of them, and no rounding is needed."""
@@ -120,7 +121,7 @@ def complete_lists(draw: st.DrawFn) -> tuple[list[str], list[int]]:
     return list(docs), draw(st.lists(st.integers(0, 4), min_size=len(docs), max_size=len(docs)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(complete_lists(), st.one_of(st.none(), st.integers(1, 14)))
 def test_scikit_learn_ndcg(listed: tuple[list[str], list[int]], k: int | None) -> None:
     docs, labels = listed
@@ -133,7 +134,7 @@ def test_scikit_learn_ndcg(listed: tuple[list[str], list[int]], k: int | None) -
             assert sy.score(f"{name}(gain={gain}){cut}", docs, truth) == pytest.approx(want, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(complete_lists().filter(lambda listed: max(listed[1]) >= 2), st.sampled_from([1, 2]))
 def test_scikit_learn_average_precision(listed: tuple[list[str], list[int]], min_gain: int) -> None:
     docs, labels = listed

@@ -4,19 +4,20 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.measures import Measure
+from tests.hypothesis_profiles import examples
 from tests.measures import naive
 from tests.measures.random_collections import (
     DOCS,
     Collection,
-    all_specs,
     collections,
     frame,
     labels,
+    some_specs,
     values,
     without_evidence,
 )
@@ -27,7 +28,7 @@ CUT = ("recall", "hit_rate", "mrr", "map", "ndcg", "dcg", "err", "rbp", "ndcg(ga
 PLAIN = [definition.name + "@0.5" * definition.cutoff_required for definition in without_evidence()]
 EMPTY_IS_NOT_ZERO = {"n_relevant": 2.0, "rbp_residual": 1.0}
 
-quick = settings(max_examples=100, deadline=None)
+quick = examples(100)
 ranked_lists = st.permutations(DOCS).flatmap(lambda docs: st.integers(1, len(docs)).map(lambda n: list(docs[:n])))
 
 
@@ -35,8 +36,8 @@ def score(measure: str, ranked: Sequence[str], gains: dict[str, float]) -> float
     return sy.score(measure, ranked, gains)
 
 
-@settings(max_examples=300, deadline=None)
-@given(collections(GRADES), all_specs())
+@examples(300)
+@given(collections(GRADES), some_specs())
 def test_values_lie_in_the_range(collection: Collection, specs: list[Measure]) -> None:
     measures = list(dict.fromkeys([*map(sy.parse, PLAIN), *specs]))
     for spec, row in zip(measures, values(collection, measures), strict=True):
@@ -45,7 +46,7 @@ def test_values_lie_in_the_range(collection: Collection, specs: list[Measure]) -
 
 
 @quick
-@given(collections(), all_specs(), st.randoms(use_true_random=False))
+@given(collections(), some_specs(), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_moves_no_bit(
     collection: Collection, specs: list[Measure], shuffler: random.Random
 ) -> None:  # fmt: skip
@@ -72,20 +73,20 @@ def shuffled(items: object, shuffler: random.Random) -> list:  # type: ignore[ty
 
 
 @quick
-@given(collections(min_size=1), all_specs())
+@given(collections(min_size=1), some_specs())
 def test_dict_and_frame_agree_to_the_bit(collection: Collection, specs: list[Measure]) -> None:
     assert values(collection, specs).tobytes() == values(collection, specs, frame(collection.run)).tobytes()
 
 
 @quick
-@given(collections(), all_specs())
+@given(collections(), some_specs())
 def test_queries_without_a_truth_change_nothing(collection: Collection, specs: list[Measure]) -> None:
     more = {"0": {"A1": 1.0}, **collection.run, "q1b": {"d": 2.0, "A1": 2.0}}
     assert values(collection, specs).tobytes() == values(collection, specs, more).tobytes()
 
 
 @quick
-@given(collections(), all_specs(), labels())
+@given(collections(), some_specs(), labels())
 def test_queries_not_retrieved_leave_the_others_alone(
     collection: Collection, specs: list[Measure], gains: dict[str, float]
 ) -> None:  # fmt: skip
@@ -95,7 +96,7 @@ def test_queries_not_retrieved_leave_the_others_alone(
 
 
 @pytest.mark.parametrize("measure", CUT)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(ranked=ranked_lists, gains=labels(GRADES), beyond=st.integers(0, 3))
 def test_k_beyond_the_list_is_no_k(measure: str, ranked: list[str], gains: dict[str, float], beyond: int) -> None:
     # ndcg@k cuts the ideal list as well, so k must lie beyond both.
@@ -121,14 +122,14 @@ def test_a_truth_without_labels(measure: str) -> None:
 
 
 @pytest.mark.parametrize("measure", [m for m in PLAIN if sy.parse(m).definition.relevant])
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(ranked=ranked_lists, gains=labels((-0.5, -1.0, -2.0)))
 def test_negative_gains_alone_are_worth_nothing(measure: str, ranked: list[str], gains: dict[str, float]) -> None:
     assert score(measure, ranked, gains) == 0
 
 
 @pytest.mark.parametrize("measure", CUT)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(ranked=ranked_lists, gains=labels(GRADES))
 def test_a_deeper_cut_never_costs(measure: str, ranked: list[str], gains: dict[str, float]) -> None:
     if measure.startswith("ndcg"):  # its ideal grows as well
@@ -174,7 +175,7 @@ def test_rbp_stays_below_one_whatever_is_found_out(ranked: list[str], gains: dic
 
 
 @pytest.mark.parametrize("gain", ["linear", "exp", "{0.5:2,1:2,2:5,3:1}"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(gains=labels(GRADES, min_size=1), k=st.integers(1, 14))
 def test_the_ideal_order_has_ndcg_one(gain: str, gains: dict[str, float], k: int) -> None:
     mapping = {0.5: 2.0, 1.0: 2.0, 2.0: 5.0, 3.0: 1.0} if gain.startswith("{") else gain
@@ -189,7 +190,7 @@ def test_the_ideal_order_has_ndcg_one(gain: str, gains: dict[str, float], k: int
     "measure",
     ["map", "ndcg", "ndcg(gain=exp)", "mrr", "dcg", "rbp", "bpref", "bin_g", "r_precision", "map@3", "ndcg@3"],
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ranked=ranked_lists, gains=labels(GRADES, min_size=4), data=st.data())
 def test_moving_a_better_document_up_never_costs(
     measure: str, ranked: list[str], gains: dict[str, float], data: st.DataObject

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -24,6 +24,7 @@ from steelyard.measures import (
 from steelyard.measures.alignment import Floats
 from steelyard.measures.parameters import GAIN
 from steelyard.measures.reference import about
+from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import builtin, specs
 
 TREC_EVAL = {
@@ -218,7 +219,7 @@ def test_every_name_and_alias_is_found_in_any_case() -> None:
                 assert (found.name, dict(found.params)) == (each.name, dict(implied))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.sampled_from(builtin()).flatmap(specs))
 def test_what_is_printed_parses_back(spec: Measure) -> None:
     assert sy.parse(str(spec)) == spec
@@ -236,7 +237,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_any_number_parses_back(name: str, data: st.DataObject) -> None:
     key, numbers = NUMBERS[name]
@@ -244,13 +245,13 @@ def test_any_number_parses_back(name: str, data: st.DataObject) -> None:
     assert sy.parse(str(spec)) == spec
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.floats(0, 1))
 def test_any_recall_level_parses_back(level: float) -> None:
     assert sy.parse(str(make("iprec", level))) == make("iprec", level)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.dictionaries(st.floats(-10, 10), st.floats(-1e9, 1e9), min_size=1, max_size=4))
 def test_any_map_of_gains_parses_back(gains: dict[float, float]) -> None:
     spec = make("ndcg", 10, {"gain": gains})  # type: ignore[dict-item]

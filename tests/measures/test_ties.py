@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -19,6 +19,7 @@ from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.alignment import Evidence
 from steelyard.measures.registry import definitions
+from tests.hypothesis_profiles import examples
 from tests.measures import naive
 from tests.measures.random_collections import GAINS
 
@@ -69,7 +70,7 @@ def test_the_parameter_belongs_to_the_measures_that_say_so() -> None:
     assert {d.name for d in definitions() if "ties" in d.parameters} == set(AVERAGED)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(scored, labelled), min_size=1, max_size=3), st.lists(averaged(), min_size=3, max_size=6))
 def test_it_is_the_mean_over_all_orders(
     queries: list[tuple[dict[str, float], dict[str, float]]], specs: list[Measure]
@@ -104,7 +105,7 @@ def test_worked_by_hand(measure: str, want: float) -> None:
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(labelled, st.permutations(DOCS), averaged())
 def test_without_ties_nothing_changes_by_a_bit(gains: dict[str, float], docs: list[str], spec: Measure) -> None:
     plain = make(spec.name, spec.k, {key: value for key, value in spec.params if key != "ties"})
@@ -116,7 +117,7 @@ def test_without_ties_nothing_changes_by_a_bit(gains: dict[str, float], docs: li
     assert spec(alone).tobytes() == plain(alone).tobytes()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(scored, labelled, st.permutations(DOCS), averaged())
 def test_names_of_tied_documents_do_not_matter(
     scores: dict[str, float], gains: dict[str, float], names: list[str], spec: Measure
@@ -128,7 +129,7 @@ def test_names_of_tied_documents_do_not_matter(
     assert again == pytest.approx(value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.integers(2, 700), st.integers(1, 40), st.integers(0, 30), st.none() | st.integers(1, 800), st.data()
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("sklearn", reason="LSA is learnt by scikit-learn")
@@ -12,6 +12,7 @@ from steelyard.rag.embedding import LSA
 from steelyard.rag.registry import make, settings_of
 from steelyard.rag.stages import Embedder, FittedEmbedder
 from steelyard.text.tokens import Tokenizer
+from tests.hypothesis_profiles import examples
 
 WORDS = [
     "whale",
@@ -114,7 +115,7 @@ def test_a_text_has_one_vector_in_any_company() -> None:
         assert lsa.documents([corpus[i]]).tobytes() == together[i].tobytes()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=6), st.integers(1, 8))
 def test_any_small_corpus_is_taken(corpus: list[str], dimensions: int) -> None:
     lsa = fitted(corpus, dimensions=dimensions)

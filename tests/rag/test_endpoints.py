@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
@@ -23,6 +23,7 @@ from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerato
 from steelyard.rag.registry import make, settings_of
 from steelyard.services.addresses import checked_url, is_loopback, shown
 from steelyard.services.client import Patience, Service, _retry_after_s, _stamina
+from tests.hypothesis_profiles import examples
 from tests.rag.server import (
     CUT,
     MALFORMED,
@@ -524,7 +525,7 @@ def test_embedder_settings_out_of_range(server: Server, setting: str) -> None:
         embedder(server, **{setting: 0})
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.permutations(range(6)))
 def test_items_are_put_in_the_order_of_their_index(order: list[int]) -> None:
     service = Service("test", "http://127.0.0.1/", Patience())
@@ -532,7 +533,7 @@ def test_items_are_put_in_the_order_of_their_index(order: list[int]) -> None:
     assert _in_order(service, items, 6, "values", "value") == [0, 10, 20, 30, 40, 50]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.one_of(st.integers(-1, 4), st.none(), st.booleans()), min_size=4, max_size=4))
 def test_only_a_whole_set_of_positions_is_taken(indexes: list[Any]) -> None:
     service = Service("test", "http://127.0.0.1/", Patience())

@@ -4,15 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fusion import RRF, Weighted
 from steelyard.rag.registry import make
 from steelyard.rag.stages import Fuser, Ranking
+from tests.hypothesis_profiles import examples
 
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 
 
 def ranking(*hits: tuple[int, float]) -> Ranking:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
@@ -19,6 +19,7 @@ from steelyard.rag.generation import (
 )
 from steelyard.text.citing import citations
 from steelyard.text.languages import language_of
+from tests.hypothesis_profiles import examples
 
 LIBRARY = (
     "The library opens at nine. It closes at six on weekdays. On Sunday the library is shut.",
@@ -113,7 +114,7 @@ def test_it_is_registered_and_checks_its_setting() -> None:
 words = st.lists(st.sampled_from(["drill", "rent", "library", "电钻", "租金", "fee", "the"]), max_size=6).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(words, st.lists(st.lists(words, max_size=3).map(". ".join), max_size=4), st.integers(1, 3))
 def test_an_answer_cites_only_what_was_given(query: str, found: list[str], n: int) -> None:
     answer = Extractive(sentences=n).answer(query, given := passages(*found))

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.data.corpus import Document
 from steelyard.rag.pipeline import Pipeline
 from steelyard.services.cache import Cache
+from tests.hypothesis_profiles import examples
 from tests.rag import small
 from tests.rag.small import TEXTS, Common, Halves, Learner, Letters, Nearest, Shortest, Stops
 
@@ -39,7 +40,7 @@ def test_equal_scores_are_ordered_as_they_are_weighed() -> None:
     assert [p.chunk_id for p in pipeline.search("x")][-3:] == ["a#11", "a#10", "a#1"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.text("ab.", max_size=8), min_size=1, max_size=6), st.integers(1, 6), st.integers(1, 6))
 def test_what_is_shown_is_what_is_weighed(texts: list[str], k: int, top_n: int) -> None:
     pipeline = made({f"d{i}": text + "." for i, text in enumerate(texts)}, k=k, rerank=Shortest(), top_n=top_n)

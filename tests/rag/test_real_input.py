@@ -117,7 +117,6 @@ class TestNovel:
             ((start, end),) = locator.find(passage)
             assert " ".join(novel.text[start:end].split()) == " ".join(passage.split())
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", [f"{search}{more}" for search in SEARCHES for more in ("", " + rerank")])
     def test_six_pipelines(self, novel: Novel, systems: dict[str, sy.Pipeline], name: str) -> None:
         """Measures of spans equal a count of single characters: what passages 2 and 3 share counts once."""
@@ -199,7 +198,6 @@ class TestNovel:
             # The gold was cut by this chunker: each passage is one of its chunks.
             assert set(places) <= set(spans)
 
-    @pytest.mark.slow
     def test_dense_with_a_model(self, novel: Novel, minilm: str) -> None:
         """Two pieces of the novel, as a model needs minutes for all of it."""
         parts = {"first": novel.text[:16_000], "novel": novel.text[528_000:540_000]}
@@ -267,7 +265,6 @@ class TestChinese:
     def test_is_what_it_says(self, chinese: Chinese) -> None:
         assert (len(chinese.contexts), len(chinese.all), len(chinese.some)) == (848, 3219, 322)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("settings", "ndcg", "recall"),
         [
@@ -303,7 +300,6 @@ class TestChinese:
                 assert {context[start:end] for start, end in found} <= {answer.strip()}
                 assert {start for start, _ in found} <= set(raw)
 
-    @pytest.mark.slow
     def test_answers_as_quotes(self, chinese: Chinese) -> None:
         """The first reference answer is verbatim everywhere, and small chunks show it nearly always."""
         system = sy.Pipeline(chinese.folder, chunk={"kind": "recursive", "size": 120, "overlap": 20}, k=10)
@@ -386,7 +382,6 @@ class TestCranfield:
         assert "2 documents are empty: 471, 995" in bm25.notes
         assert len(bm25.chunks) == 1398
 
-    @pytest.mark.slow
     def test_bm25(self, cranfield: Cranfield, bm25: sy.Pipeline, cranfield_outputs: sy.Outputs) -> None:
         scores = sy.evaluate(cranfield.questions, cranfield_outputs, ["ndcg@10", "recall@10"], corpus=bm25.chunks)
         ndcg, recall = scores.means[0].tolist()
@@ -436,7 +431,6 @@ class TestCranfield:
         assert [line["_id"] for line in beir] == [str(i) for i in range(1, 226)]
         assert [line["metadata"]["num_in_source"] for line in beir] == numbers
 
-    @pytest.mark.slow
     def test_numbers_of_the_source_find_others_judgements(
         self, cranfield: Cranfield, bm25: sy.Pipeline, cranfield_outputs: sy.Outputs
     ) -> None:

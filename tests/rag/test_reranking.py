@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
@@ -16,6 +16,7 @@ from steelyard.rag.registry import make, settings_of
 from steelyard.rag.reranking import Lexical, checked_scores
 from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer
+from tests.hypothesis_profiles import examples
 
 pytest.importorskip("Stemmer", reason="the default stems English words")
 
@@ -36,7 +37,7 @@ def test_case(case: dict[str, Any]) -> None:
     assert given_scores == pytest.approx(case["want"]), case["comment"]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(sentences, st.lists(sentences, max_size=5), st.sampled_from([0.0, 0.3, 1.0]))
 def test_equals_counting(query: str, texts: list[str], pairs: float) -> None:
     tokens = Tokenizer(chinese="bigrams", stem="english", stopwords=True).tokens
@@ -51,7 +52,7 @@ def test_equals_counting(query: str, texts: list[str], pairs: float) -> None:
     assert Lexical(pairs=pairs).scores(query, texts) == pytest.approx(want)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(max_size=20), st.lists(st.text(max_size=20), max_size=4))
 def test_scores_lie_between_0_and_1_in_any_company(query: str, texts: list[str]) -> None:
     scores = Lexical().scores(query, texts)

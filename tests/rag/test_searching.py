@@ -7,7 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.arrays import Vectors
@@ -16,8 +16,9 @@ from steelyard.rag.registry import make, settings_of
 from steelyard.rag.searching import BM25, Dense, best
 from steelyard.rag.stages import Index, Ranking
 from steelyard.text.tokens import Tokenizer
+from tests.hypothesis_profiles import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 BACKENDS = [
     pytest.param("numpy"),
     pytest.param(
@@ -294,7 +295,7 @@ def crowded(draw: st.DrawFn) -> tuple[Vectors, Vectors]:
     return vectors.astype(np.float32), query.astype(np.float32)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(crowded(), st.integers(1, 100))
 def test_faiss_and_numpy_agree_to_the_bit(case: tuple[Vectors, Vectors], k: int) -> None:
     pytest.importorskip("faiss", reason="one of the two")

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.targets import Answer, Retrieved, callable_target, http_target
+from tests.hypothesis_profiles import examples
 from tests.rag.server import DOCUMENTS, MALFORMED, Fault, Server, put, stall, status
 
 CASES = [
@@ -248,7 +249,7 @@ def test_the_loop_ends_with_its_target() -> None:
     assert "steelyard-target" not in {thread.name for thread in threading.enumerate()}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.text(min_size=1), unique=True), st.lists(st.floats(allow_nan=False, allow_infinity=False)))
 def test_ids_and_scores_come_through_as_they_are(ids: list[str], scores: list[float]) -> None:
     n = min(len(ids), len(scores))
@@ -258,7 +259,7 @@ def test_ids_and_scores_come_through_as_they_are(ids: list[str], scores: list[fl
     assert given_back([{"id": id_, "score": score} for id_, score in pairs]).retrieved == want
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.text(st.characters(codec=None)), unique=True))
 def test_texts_have_ids_of_their_own(texts: list[str]) -> None:
     found = given_back(texts, texts=True).retrieved

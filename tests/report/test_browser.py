@@ -26,10 +26,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 PICTURES = Path(os.environ.get("STEELYARD_SCREENSHOTS", "build/screenshots"))
 ROWS = "#question-table tbody tr"
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -20,6 +20,7 @@ from steelyard.report.sheets.changing import (
     settings_sheet,
 )
 from steelyard.report.words import read_words
+from tests.hypothesis_profiles import examples
 
 EN, ZH = read_words("en"), read_words("zh")
 
@@ -144,7 +145,7 @@ def test_no_difference_is_said() -> None:
     assert list(settings_notes(same, ZH)) == ["a、b：配置没有差别。"]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.sampled_from("ab退款"), max_size=40), st.integers(2, 30))
 def test_cut_texts_fit(text: str, width: int) -> None:
     for cut in (middle_cut, end_cut):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -27,6 +27,7 @@ from steelyard.report.page.highlighting import Highlights, merged
 from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
+from tests.hypothesis_profiles import examples
 from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report
 
 pytest.importorskip("altair", reason="pages need the extra report")
@@ -91,7 +92,7 @@ def test_gold_is_marked(case: dict[str, Any]) -> None:
 spans = st.tuples(st.integers(0, 29), st.integers(1, 12)).map(lambda s: (s[0], min(s[0] + s[1], 30)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(spans, min_size=1, max_size=5), st.lists(spans, min_size=1, max_size=5))
 def test_marks_are_the_gold_characters_that_a_chunk_shows(gold: list[Any], chunks: list[Any]) -> None:
     """Held against a set of characters."""

@@ -2,13 +2,14 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.gates.gating import gate
 from steelyard.report.formats.junit import junit
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
+from tests.hypothesis_profiles import examples
 
 EN, ZH = read_words("en"), read_words("zh")
 PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5": (0.9, 0.88, 0.92)}
@@ -39,7 +40,7 @@ def test_counts_are_those_of_each_system() -> None:
     assert suites.get("failures") == "1"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(min_size=1, max_size=12))
 def test_whatever_a_system_is_called_the_xml_is_well_formed(name: str) -> None:
     text = junit(gate(scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=[name]), "ratings"), EN)

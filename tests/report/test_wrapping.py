@@ -1,14 +1,15 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from steelyard.report.wrapping import wrapped
+from tests.hypothesis_profiles import examples
 
 TEXTS = st.text(st.sampled_from("ab 退款，。（）“”0.5-；x"), max_size=60)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(TEXTS, st.integers(4, 30))
 def test_lines_fit_and_nothing_is_lost(text: str, width: int) -> None:
     lines = wrapped(text, width)

@@ -6,14 +6,15 @@ from string import ascii_letters
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
 from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
+from tests.hypothesis_profiles import examples
 
-quick = settings(max_examples=80, deadline=None)
+quick = examples(80)
 coarse = st.integers(0, 4).map(lambda x: x / 10)
 boards = st.lists(st.tuples(coarse, coarse), min_size=2, max_size=12)
 small_boards = st.lists(st.tuples(coarse, coarse), min_size=2, max_size=5)
@@ -122,7 +123,7 @@ def at_best(one: list[str], other: list[str], depth: int = 3000) -> tuple[list[s
     return grown[0], grown[1]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(rankings, rankings, st.sampled_from([0.1, 0.5, 0.9]))
 def test_bounds_are_reached(one: list[str], other: list[str], p: float) -> None:
     """Carried on with nothing in common, and with all that can be, the rankings come to the two ends."""

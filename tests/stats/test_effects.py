@@ -4,14 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
 from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
+from tests.hypothesis_profiles import examples
 
-quick = settings(max_examples=100, deadline=None)
+quick = examples(100)
 pairs = st.lists(st.tuples(*[st.integers(0, 100).map(lambda x: x / 100)] * 2), min_size=2, max_size=30)
 
 

@@ -4,14 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
 from steelyard.stats.equivalence import non_inferiority, tost
+from tests.hypothesis_profiles import examples
 
-quick = settings(max_examples=80, deadline=None)
+quick = examples(80)
 samples = st.lists(st.integers(-50, 50).map(lambda x: x / 1000), min_size=2, max_size=30)
 margins = st.sampled_from([0.001, 0.01, 0.03, 0.1])
 

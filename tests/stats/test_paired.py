@@ -8,18 +8,19 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.stats.flipping import EXACT_QUERIES
 from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
+from tests.hypothesis_profiles import examples
 
 Floats = npt.NDArray[np.float64]
 Tested = Callable[[npt.ArrayLike], PairedTest]
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 ALL: list[Tested] = [paired_t, lambda d: sign_flip(d, seed=0, n_resamples=500), wilcoxon, sign_test]
 IDS = ["t", "randomization", "wilcoxon", "sign"]
 coarse = st.integers(-4, 4).map(lambda x: x / 4)
@@ -73,7 +74,7 @@ def test_random_and_all_sign_patterns_agree_where_one_takes_over() -> None:
 
 
 @given(st.integers(1, 400))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_observed_signs_count_once(n_resamples: int) -> None:
     found = sign_flip(np.ones(60), seed=1, n_resamples=n_resamples)
     assert found.p == 1 / (1 + n_resamples)

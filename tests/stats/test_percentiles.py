@@ -2,11 +2,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.stats.percentiles import percentile_interval
+from tests.hypothesis_profiles import examples
 
 
 @pytest.mark.parametrize(("p", "least"), [(0.95, 72), (0.99, 368), (0.5, 6)])
@@ -35,7 +36,7 @@ def test_the_interval_covers_at_least_at_its_level() -> None:
     assert 0.94 < covered < 0.99
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.floats(0.01, 0.99), st.randoms(use_true_random=False))
 def test_order_moves_nothing_and_a_wider_level_holds_a_narrower(values, p, shuffler) -> None:
     narrow, wide = percentile_interval(values, p, level=0.5), percentile_interval(values, p, level=0.99)

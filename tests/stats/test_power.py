@@ -4,14 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
 from steelyard.stats.power import min_detectable_difference, min_detectable_effect, power, questions_needed
+from tests.hypothesis_profiles import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 effects = st.floats(0.05, 2)
 counts = st.integers(2, 2000)
 alphas = st.sampled_from([0.1, 0.05, 0.01])

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
 from steelyard.stats.samples import cluster_codes, differences, finite, mean_error
+from tests.hypothesis_profiles import examples
 
 numbers = st.lists(st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 3)), min_size=2, max_size=40)
 
@@ -57,7 +58,7 @@ def test_the_order_of_queries_moves_no_bit(values: list[float], shuffler: object
     assert mean_error(np.array(mixed)) == mean_error(np.array(values))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.floats(-1, 1).map(lambda x: round(x, 2)), min_size=2, max_size=10), st.integers(2, 5))
 def test_copies_of_a_query_are_no_evidence(values: list[float], copies: int) -> None:
     """Every query repeated within its cluster: the clustered error is that of the queries without their copies."""

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -20,11 +20,12 @@ from steelyard.stats.paired import paired_t, sign_flip
 from steelyard.stats.pairs import Pairs, all_pairs, baseline_pairs, corrected, sign_flip_pairs, t_pairs
 from steelyard.stats.samples import differences
 from steelyard.stats.tukey import tukey
+from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 
 Floats = npt.NDArray[np.float64]
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 ps = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
@@ -21,6 +21,7 @@ from steelyard.text import chunks, recursive
 from steelyard.text.chunks import LANGCHAIN_SEPARATORS, Recursive, Semantic, Sentences, Splitter, Whole, Windows
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
+from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "chunks.jsonl"
@@ -34,7 +35,7 @@ texts = (
     | st.text(max_size=30)
 )  # fmt: skip
 sizes = st.integers(1, 30).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1)))
-quick = settings(max_examples=300, deadline=None)
+quick = examples(300)
 
 
 def cut(text: str, spans: Sequence[Span]) -> list[str]:
@@ -141,7 +142,7 @@ def test_exact_neighbours_overlap(text: str, size: tuple[int, int]) -> None:
         assert all(i in inner or text[i].isspace() or text[i] in recursive._NEVER_FIRST for i in range(low, end))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(texts, sizes, st.lists(st.sampled_from(["\n", "。", ". ", "|", " ", "", "er", "\r\n"]), min_size=1, max_size=4))
 def test_own_separators_are_sound(text: str, size: tuple[int, int], separators: list[str]) -> None:
     sound(text, Recursive(*size, separators=separators).spans(text), size[0])
@@ -281,7 +282,7 @@ def test_windows_of_characters(text: str, size: tuple[int, int]) -> None:
 # Semantic
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(texts, sizes, st.booleans())
 def test_semantic_offsets_are_exact(text: str, size: tuple[int, int], markdown: bool) -> None:
     library = pytest.importorskip("semantic_text_splitter", reason="needs the extra splitter")

@@ -5,10 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.text.citing import citations
+from tests.hypothesis_profiles import examples
 
 CASES = [
     json.loads(line)
@@ -27,7 +28,7 @@ doc_ids = st.text(
 chunk_ids = st.builds("{}#{}".format, doc_ids, st.integers(1, 99))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.lists(chunk_ids, min_size=1, max_size=3), max_size=4),
     st.sampled_from(["[]", "【】", "［］", "[】"]),
@@ -38,7 +39,7 @@ def test_every_id_in_brackets_is_found(groups: list[list[str]], pair: str, separ
     assert citations(answer) == list(dict.fromkeys(itertools.chain.from_iterable(groups)))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.sampled_from("[]【】a#1;, \n中")))
 def test_citations_of_anything_are_ids(answer: str) -> None:
     found = citations(answer)

@@ -7,11 +7,12 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, fold_with_offsets, in_order
+from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "folding.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
@@ -22,7 +23,7 @@ DANGEROUS = (
 )
 texts = st.text(st.sampled_from(DANGEROUS) | st.characters(), max_size=24)
 steps = st.sampled_from(SUBSETS)
-quick = settings(max_examples=600, deadline=None)
+quick = examples(600)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["label"] for row in ROWS])

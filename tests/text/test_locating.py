@@ -7,17 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, fold_with_offsets
 from steelyard.text.locating import LONGEST_COMPARED, Locator, locate, why_not
+from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "locating.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-quick = settings(max_examples=200, deadline=None)
+quick = examples(200)
 small = st.text(st.sampled_from("aAb 天\nﬁ“-"), max_size=20)
 
 

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold
 from steelyard.text.matching import Matches, match_texts, steps_of_match
+from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "matching.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-quick = settings(max_examples=200, deadline=None)
+quick = examples(200)
 chunks = st.lists(st.text(st.sampled_from("aAb 天下-\n“"), max_size=12), max_size=8)
 golds = st.lists(
     st.text(st.sampled_from("aAb 天下-\n“"), max_size=12).map("天{}".format) | st.sampled_from("ab天"), max_size=5
@@ -54,7 +55,7 @@ def test_as_a_double_loop_does_it(golds: list[str], chunks: list[str], steps: tu
     assert rows(match_texts(golds, chunks, steps=steps)) == naive(golds, chunks, steps)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.data(), st.sampled_from(["ab", "abcdefgh天下大势"]))
 def test_slices_of_one_text_at_every_length(data: st.DataObject, alphabet: str) -> None:
     text = "".join(data.draw(st.randoms(use_true_random=False)).choices(alphabet, k=700))
@@ -118,7 +119,7 @@ def test_only_the_steps_given_are_tried() -> None:
     assert steps_of_match("Cat", "cat", ("white_space", "lower")) == ("lower",)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(golds, chunks)
 def test_steps_of_a_match_agree_with_the_matcher(golds: list[str], chunks: list[str]) -> None:
     subsets = [chosen for n in range(len(STEPS) + 1) for chosen in combinations(STEPS, n)]

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard.text.sentences import BEFORE_NUMBERS, NEVER_LAST, SOMETIMES_LAST, sentence_spans
+from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "sentences.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
 TRICKY = "aA我 \n\r\t.!?。！？；…”\"')（《》1-#|、，e\u3000😀\x1c\u2028"
 texts = st.text(st.sampled_from(TRICKY), max_size=40) | st.text(max_size=20)
-quick = settings(max_examples=500, deadline=None)
+quick = examples(500)
 
 
 def cut(text: str) -> list[str]:

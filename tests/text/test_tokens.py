@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.text import tokens as module
 from steelyard.text.tokens import CHINESE_STOPWORDS, ENGLISH_STOPWORDS, Tokenizer
+from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "tokens.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
 BUILT_IN = Tokenizer(chinese="bigrams", stem="none")
 TRICKY = "aBz19 .,-_'’+#—“”\n知识库，。ＡａÀé\u0301がカｶﾞ한글हिüş😀𠮷²ﬁ"
 texts = st.text(st.sampled_from(TRICKY) | st.characters(codec="utf-8"), max_size=30)
-quick = settings(max_examples=300, deadline=None)
+quick = examples(300)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_bigrams_by_definition(run: str) -> None:
     assert BUILT_IN.tokens(run) == ([run] if len(run) == 1 else [a + b for a, b in pairwise(run)])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(st.sampled_from("知识库我们在中国科学院，a "), max_size=20))
 def test_words_join_to_the_text(text: str) -> None:
     pytest.importorskip("rjieba", reason="needs the extra rag")
