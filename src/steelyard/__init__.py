@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         SteelyardError,
         UnknownMeasureError,
     )
-    from steelyard.comparison.comparison import Comparison, compare
+    from steelyard.comparison.comparison import compare
+    from steelyard.comparison.result import Comparison
     from steelyard.data.chunk_table import Corpus
     from steelyard.data.corpus import Chunks, Document, Passage
     from steelyard.data.loading import load
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
     from steelyard.report.report import Report
 
 _HOMES = {
-    "comparison.comparison": "Comparison compare",
+    "comparison.comparison": "compare",
+    "comparison.result": "Comparison",
     "data.corpus": "Chunks Document Passage",
     "base.errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
     "SteelyardError UnknownMeasureError",

@@ -212,7 +212,7 @@ def test_questions_with_evidence_are_a_truth(tmp_path: Path) -> None:
     )  # fmt: skip
     of_mrr = made["measures"]["mrr"]
     assert (of_mrr["questions"], of_mrr["left_out"]) == (5, 1)
-    assert [(row["system"], row["won"]) for row in of_mrr["systems"]] == [("early", 5), ("late", 0)]
+    assert [(row["system"], row["n_wins"]) for row in of_mrr["systems"]] == [("early", 5), ("late", 0)]
     assert of_mrr["systems"][0]["p"] == 2 / 2**5
     assert made["recipe"]["rule"] == "any"
 
@@ -272,7 +272,7 @@ def test_leaderboard_of_37_real_runs() -> None:
     best, worst = set(of_ndcg["groups"][0]), set(of_ndcg["groups"][-1])
     assert {"idst_bert_p1", "idst_bert_p2", "idst_bert_p3"} <= best
     assert worst == {"UNH_exDL_bm25"}
-    assert "Systems that share a letter cannot be told apart." in text
+    assert "Systems that share a letter are not shown to differ." in text
 
 
 def test_movers_of_two_runs(demo: Path) -> None:

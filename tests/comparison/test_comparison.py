@@ -1,16 +1,19 @@
-import dataclasses
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.comparison.comparison import TESTS, Compared
+from steelyard.comparison.plan import TESTS
+from steelyard.comparison.result import COLUMNS, ComparisonRow
+from steelyard.data.segments import segments
 from steelyard.experiment.scores import Scores
+from steelyard.measures import registry
 from steelyard.stats.agreement import rank_biased_overlap, tau_ap
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import relative_change, standardised
@@ -25,7 +28,7 @@ from tests.hypothesis_profiles import examples
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
 
-NOTHING = ("low", "high", "p", "adjusted", "detectable")
+NO_NUMBER = ("low", "high", "p", "adjusted", "detectable")
 
 
 def scores_of(values: npt.ArrayLike, *, systems: Sequence[str] | None = None, measures: str = "map mrr p@1") -> Scores:
@@ -48,7 +51,7 @@ def drawn(s: int, q: int = 30, *, m: int = 1, seed: int = 1) -> npt.NDArray[np.f
     return rng.random((1, m, q)) * 0.6 + rng.random((s, m, q)) * 0.3 + np.arange(s)[:, None, None] * 0.03
 
 
-def by_name(found: sy.Comparison, measure: str = "map") -> dict[str, Compared]:
+def by_name(found: sy.Comparison, measure: str = "map") -> dict[str, ComparisonRow]:
     return {row.system: row for row in found.rows[measure]}
 
 
@@ -82,7 +85,7 @@ def test_effect_counts_and_detectable_are_of_the_differences() -> None:
     d = values[2] - values[0]
     row = by_name(sy.compare(scores_of(values)))["c"]
     assert row.effect == pytest.approx(standardised(d).hedges_g)
-    assert (row.counts.n_wins, row.counts.n_ties, row.counts.n_losses) == ((d > 0).sum(), 4, (d < 0).sum())
+    assert (row.n_wins, row.n_ties, row.n_losses) == ((d > 0).sum(), 4, (d < 0).sum())
     assert row.detectable == pytest.approx(min_detectable_difference(d, n_comparisons=2))
     plain = by_name(sy.compare(scores_of(values), correction="none"))["c"]
     assert plain.detectable == pytest.approx(min_detectable_difference(d))
@@ -206,7 +209,7 @@ def test_baseline_row() -> None:
         assert found.baseline == baseline.system == (name or "a")
         assert baseline.verdict == "baseline"
         assert baseline.difference == 0
-        assert all(math.isnan(getattr(baseline, field)) for field in NOTHING)
+        assert all(math.isnan(getattr(baseline, field)) for field in NO_NUMBER)
         assert [row.verdict for row in found.rows["map"]].count("baseline") == 1
 
 
@@ -219,7 +222,7 @@ def test_swapping_the_baseline_turns_the_signs_alone(seed: int, test: str, q: in
     assert two.p == pytest.approx(one.p, rel=1e-9, nan_ok=True)
     assert two.difference == -one.difference
     assert two.effect == pytest.approx(-one.effect, nan_ok=True)
-    assert (two.counts.n_wins, two.counts.n_losses) == (one.counts.n_losses, one.counts.n_wins)
+    assert (two.n_wins, two.n_losses) == (one.n_losses, one.n_wins)
     turned = {"better": "worse", "worse": "better"}
     assert two.verdict == turned.get(one.verdict, one.verdict)
 
@@ -230,7 +233,7 @@ def test_equal_systems_give_p_1(test: str) -> None:
     row = by_name(sy.compare(scores_of(np.concatenate([values, values])), test=test))["b"]
     assert (row.p, row.adjusted, row.difference, row.low, row.high) == (1, 1, 0, 0, 0)
     assert np.isnan(row.detectable) if test in ("sign", "wilcoxon") else row.detectable == 0
-    assert row.counts.n_ties == 12
+    assert row.n_ties == 12
     assert row.verdict == "no difference shown"
 
 
@@ -267,7 +270,7 @@ def test_one_question_is_no_test(test: str) -> None:
     row = by_name(found)["b"]
     assert row.verdict == "no test"
     assert row.reason is not None
-    assert all(math.isnan(getattr(row, field)) for field in NOTHING)
+    assert all(math.isnan(getattr(row, field)) for field in NO_NUMBER)
     assert (row.difference, found.groups) == (0.25, {})
 
 
@@ -318,18 +321,22 @@ def test_a_question_that_one_system_lacks_is_left_out_for_all() -> None:
     for name in "abc":
         assert got[name].mean == pytest.approx(want[name].mean)
         assert got[name].p == pytest.approx(want[name].p, nan_ok=True)
-    assert sum(dataclasses.astuple(got["b"].counts)) == 10
+    assert got["b"].n_wins + got["b"].n_ties + got["b"].n_losses == 10
 
 
-def test_what_evaluate_skips_is_left_out() -> None:
+def test_what_evaluate_skips_is_left_out_and_counted_by_system() -> None:
     truth = {f"q{i}": {"d": 1} for i in range(6)}
     full = {query: ["x", "d"] for query in truth}
     part = {query: ["d"] for query in list(truth)[:4]}
     skipped = sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr", missing="skip"))
     assert (skipped.n["mrr"], skipped.left_out["mrr"]) == (4, 2)
+    assert (skipped.lacking, skipped.missing) == ({"mrr": {"part": 2}}, {})
     counted = sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr"))
     assert (counted.n["mrr"], counted.left_out["mrr"]) == (6, 0)
+    assert (counted.lacking, counted.missing) == ({"mrr": {}}, {"part": 2})
     assert counted.recipe["missing"] == "zero"
+    with pytest.raises(sy.InputError, match=r"mrr: 2 of 6 questions lack a value \(part: 2\), first 'q4'"):
+        sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr"), strict=True)
 
 
 def test_strict_refuses_holes() -> None:
@@ -393,8 +400,9 @@ def test_scores_are_not_changed() -> None:
 def test_the_relative_change_is_fiellers() -> None:
     values = drawn(2)[:, 0]
     row = by_name(sy.compare(scores_of(values), alpha=0.1))["b"]
-    assert row.relative == relative_change(values[0], values[1], level=0.9)
-    assert by_name(sy.compare(scores_of(values)))["a"].relative is None
+    change = relative_change(values[0], values[1], level=0.9)
+    assert (row.relative, row.relative_low, row.relative_high) == (change.change, change.low, change.high)
+    assert math.isnan(by_name(sy.compare(scores_of(values)))["a"].relative)
 
 
 def test_questions_needed_where_no_difference_is_shown() -> None:
@@ -517,3 +525,90 @@ def test_the_nearest_name_of_an_unknown_baseline() -> None:
         sy.compare(scores_of(drawn(12), systems=systems), baseline="bm25-3")
     with pytest.raises(sy.InputError, match=r"'x'; there are bm25-00, .*bm25-09, \.\.\. \(12 in all\)"):
         sy.compare(scores_of(drawn(12), systems=systems), baseline="x")
+
+
+def test_the_frame_holds_every_row_and_nulls() -> None:
+    comparison = sy.compare(scores_of(drawn(3, m=2)), segments=PARTS)
+    frame = comparison.frame
+    assert frame.schema == COLUMNS
+    assert frame.height == (1 + len(PARTS)) * 2 * 3
+    assert frame["segment"].unique(maintain_order=True).to_list() == [None, *PARTS]
+    baseline = frame.filter(verdict="baseline")
+    assert baseline["p"].null_count() == baseline.height
+    assert not frame.select(pl.col(pl.Float64).is_nan().any()).row(0).count(True)
+    for measure, rows in comparison.rows.items():
+        of_all = frame.filter(pl.col("segment").is_null(), measure=measure)
+        assert of_all["system"].to_list() == [row.system for row in rows]
+        assert of_all["adjusted"].to_list() == [None if math.isnan(row.adjusted) else row.adjusted for row in rows]
+
+
+def slower(monkeypatch: pytest.MonkeyPatch, faster: Sequence[float], slow: Sequence[float]) -> Scores:
+    """Latencies of two systems, a being the faster one."""
+    for table in ("_definitions", "_aliases"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    sy.measure(name="latency_ms", range=(0.0, math.inf), relevant=False)(lambda alignment: np.zeros(0))
+    return scores_of([faster, slow], measures="latency_ms")
+
+
+FAST = np.array([90.0, 110.0, 95.0, 105.0, 100.0, 102.0])
+
+
+@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+def test_less_latency_is_better(monkeypatch: pytest.MonkeyPatch, test: str) -> None:
+    slow = np.append(FAST, FAST + 1) + np.linspace(20, 30, 12)
+    scores = slower(monkeypatch, np.append(FAST, FAST + 1), slow)
+    comparison = sy.compare(scores, test=test, margin=100.0)
+    assert comparison.frame["system"].to_list() == ["a", "b"]
+    row = by_name(comparison, "latency_ms")["b"]
+    assert (row.verdict, row.n_wins, row.n_losses) == ("worse", 0, 12)
+    assert row.difference == pytest.approx(25)
+    assert (row.not_worse, row.equivalent) == (True, True)
+    turned = by_name(sy.compare(scores, test=test, baseline="b"), "latency_ms")["a"]
+    assert (turned.verdict, turned.n_wins) == ("better", 12)
+    assert turned.difference == pytest.approx(-25)
+
+
+def test_a_loss_of_latency_is_held_against_the_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = slower(monkeypatch, FAST, FAST + np.array([-1.0, 1.0, 0.5, -0.5, 1.0, 0.0]))
+    assert by_name(sy.compare(scores, margin=5.0), "latency_ms")["b"].verdict == "not worse"
+    unsure = scores_of([FAST, FAST + np.array([-40.0, 60.0, 30.0, -10.0, 50.0, 0.0])], measures="latency_ms")
+    assert by_name(sy.compare(unsure, margin=5.0), "latency_ms")["b"].verdict == "no difference shown"
+
+
+TRUTH = {f"q{i}": {"gold": 2, "poor": 0} for i in range(6)}
+LATE = {query: ["x", "y", "gold"] for query in TRUTH}
+EARLY = {query: ["gold", "x"] if query != "q5" else ["x", "gold"] for query in TRUTH}
+
+
+def test_a_weighing_shows_all_that_the_command_prints() -> None:
+    questions = sy.Questions([{"qid": query, "query": "who?", "tags": [f"t{query > 'q2'}"]} for query in TRUTH])
+    weighing = sy.weigh(TRUTH, {"late": LATE, "early": EARLY}, queries=questions)
+    comparison = sy.compare(weighing, "mrr", segments="tag")
+    assert comparison.frame.equals(
+        sy.compare(weighing.scores("mrr"), segments=segments(weighing.questions, weighing.query_ids, "tag")).frame
+    )
+    assert comparison.segmentation is not None
+    assert (comparison.segmentation.by, list(comparison.segments)) == ("tag", ["tFalse", "tTrue"])
+    assert comparison.sensitivity is not None
+    assert comparison.sensitivity.frame["mean"].to_list() == pytest.approx([1 / 3, 5.5 / 6])
+    (change,) = comparison.changes
+    assert (change.baseline, change.system, [mover.query_id for mover in change.gained]) == ("late", "early", ["q0"])
+    assert comparison.settings is None
+    assert sy.compare(weighing).measures == [sy.parse("ndcg@10")]
+    assert sy.compare(weighing, "mrr", movers=0).changes == ()
+    assert sy.compare(weighing, "mrr", segments="length").segmentation.lengths == {"en": {"medium": (1, 1)}}
+
+
+def test_of_a_weighing_missing_questions_count_0_or_are_left_out() -> None:
+    weighing = sy.weigh(TRUTH, {"late": LATE, "early": {query: EARLY[query] for query in list(TRUTH)[:4]}})
+    assert (sy.compare(weighing).n, sy.compare(weighing).missing) == ({"ndcg@10": 6}, {"early": 2})
+    assert sy.compare(weighing, missing="skip").n == {"ndcg@10": 4}
+    assert sy.compare(weighing, "recall@1", min_gain=3).measures == [sy.parse("recall(min_gain=3)@1")]
+
+
+@pytest.mark.parametrize(
+    "options", [{"measures": "mrr"}, {"min_gain": 1.0}, {"missing": "skip"}, {"movers": 1}, {"segments": "tag"}]
+)
+def test_scores_take_no_option_of_rankings(options: dict[str, object]) -> None:
+    with pytest.raises(sy.InputError, match="pass what `weigh` returns"):
+        sy.compare(scores_of(drawn(2)), **options)

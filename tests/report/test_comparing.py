@@ -3,6 +3,7 @@ import dataclasses
 import io
 import json
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -10,19 +11,23 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import UNTAGGED
+from steelyard.report.formats.comparison import comparison_csv, comparison_json
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.comparing import Beside, as_csv, as_json, sheets, verdict_text
+from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.verdicts import group_letters, verdict_text
 from steelyard.report.words import read_words
 from tests.comparison.test_comparison import VERDICTS, drawn, scores_of
 
 pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
 
+Lengths = Mapping[str, Mapping[str, tuple[int, int]]]
+
 EN, ZH = read_words("en"), read_words("zh")
 
 
 def only(comparison: sy.Comparison, **options) -> Sheet:
-    (made,) = sheets(comparison, EN, **options)
+    (made,) = comparison_sheets(comparison, EN, **options)
     return made
 
 
@@ -32,7 +37,7 @@ def said(sheet: Sheet) -> list[str]:
 
 
 def test_a_sheet_a_measure_and_what_holds_for_all_once() -> None:
-    first, second = sheets(sy.compare(scores_of(drawn(3, m=2))), EN)
+    first, second = comparison_sheets(sy.compare(scores_of(drawn(3, m=2))), EN)
     assert [first.header[0], second.header[0]] == ["map", "mrr"]
     assert first.header[1:] == ["mean", "difference", "95% interval", "p", "effect", "won/tied/lost", "verdict"]
     assert [row[0] for row in first.rows] == ["c", "b", "a"]
@@ -104,17 +109,14 @@ def test_group_letters() -> None:
     made = only(sy.compare(scores_of(values)))
     assert made.header[-2] == "group"
     assert {row[0]: row[-2] for row in made.rows} == {"a": "a", "b": "b", "c": "b", "d": "c"}
-    assert "Systems that share a letter cannot be told apart." in made.notes
+    assert "Systems that share a letter are not shown to differ." in made.notes
     alone = only(sy.compare(scores_of(values), baseline="a"))
     assert "group" not in alone.header
     assert not any("letter" in note for note in alone.notes)
 
 
 def test_more_groups_than_letters() -> None:
-    systems = [f"s{i}" for i in range(28)]
-    found = sy.compare(scores_of(drawn(28, 3), systems=systems), baseline="s0")
-    apart = dataclasses.replace(found, groups={"map": [[row.system] for row in found.rows["map"]]})
-    letters = [row[-2] for row in only(apart).rows]
+    letters = list(group_letters([[f"s{i}"] for i in range(28)]).values())
     assert len(set(letters)) == len(letters)
     assert [letters[0], letters[25], letters[26], letters[27]] == ["a", "z", "aa", "ab"]
 
@@ -156,14 +158,14 @@ def test_margin_is_explained_where_there_is_one() -> None:
 def test_what_is_left_out_is_counted(holes: list[int], note: str) -> None:
     values = drawn(2, m=2)
     values[1, 1, holes] = np.nan
-    first, second = sheets(sy.compare(scores_of(values)), EN)
+    first, second = comparison_sheets(sy.compare(scores_of(values)), EN)
     assert note in second.notes
     assert not any("left out" in said for said in first.notes)
 
 
 def test_json_has_full_precision_and_nulls() -> None:
     found = sy.compare(scores_of(drawn(3, m=2)), margin=0.01)
-    made = json.loads(as_json(found))
+    made = json.loads(comparison_json(found))
     assert {key: made[key] for key in ("baseline", "test", "correction", "alpha", "margin", "seed")} == {
         "baseline": "a", "test": "t", "correction": "holm", "alpha": 0.05, "margin": 0.01, "seed": 0
     }  # fmt: skip
@@ -174,9 +176,7 @@ def test_json_has_full_precision_and_nulls() -> None:
     for row, written in zip(found.rows["map"], one["systems"], strict=True):
         assert (written["system"], written["verdict"]) == (row.system, row.verdict)
         assert written["in_words"] == verdict_text(row, found, EN)
-        assert (written["won"], written["tied"], written["lost"]) == (
-            row.counts.n_wins, row.counts.n_ties, row.counts.n_losses
-        )  # fmt: skip
+        assert (written["n_wins"], written["n_ties"], written["n_losses"]) == (row.n_wins, row.n_ties, row.n_losses)
         for name in ("mean", "difference", "low", "high", "p", "adjusted", "effect", "detectable"):
             value = getattr(row, name)
             assert written[name] == (None if np.isnan(value) else value)
@@ -186,19 +186,19 @@ def test_json_has_full_precision_and_nulls() -> None:
 
 def test_json_of_one_question_and_of_equal_differences_is_valid() -> None:
     for values in ([[0.5], [0.75]], [[0.25] * 5, [0.5] * 5]):
-        made = json.loads(as_json(sy.compare(scores_of(values))), parse_constant=pytest.fail)
+        made = json.loads(comparison_json(sy.compare(scores_of(values))), parse_constant=pytest.fail)
         row = made["measures"]["map"]["systems"][0]
         assert (row["verdict"], row["p"], row["effect"]) == ("no test", None, None)
 
 
 def test_json_lists_groups() -> None:
     found = sy.compare(scores_of(drawn(4)))
-    assert json.loads(as_json(found))["measures"]["map"]["groups"] == found.groups["map"]
+    assert json.loads(comparison_json(found))["measures"]["map"]["groups"] == found.groups["map"]
 
 
 def test_csv_is_one_table_in_full_precision() -> None:
     found = sy.compare(scores_of(drawn(4, m=2)))
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(comparison_csv(found))))
     assert [row["measure"] for row in rows] == ["map"] * 4 + ["mrr"] * 4
     by_name = {row.system: row for row in found.rows["mrr"]}
     for row in rows[4:]:
@@ -208,7 +208,7 @@ def test_csv_is_one_table_in_full_precision() -> None:
 
 
 def test_csv_without_groups_has_the_same_columns() -> None:
-    heads = [as_csv(sy.compare(scores_of(drawn(s)))).splitlines()[0] for s in (2, 4)]
+    heads = [comparison_csv(sy.compare(scores_of(drawn(s)))).splitlines()[0] for s in (2, 4)]
     assert heads[0] == heads[1]
 
 
@@ -237,7 +237,7 @@ def test_relative_change_where_there_is_room() -> None:
     made = only(found, relative=True)
     assert made.header[3] == "change"
     assert [row[3] for row in made.rows] == ["+23.1%", "–"]
-    row = json.loads(as_json(found))["measures"]["map"]["systems"][0]
+    row = json.loads(comparison_json(found))["measures"]["map"]["systems"][0]
     assert row["relative"] == pytest.approx(0.3 / 1.3)
     assert row["relative_low"] < row["relative"] < row["relative_high"]
 
@@ -251,7 +251,7 @@ def test_better_by_less_than_the_margin() -> None:
 def test_more_than_a_measure_can_differ_is_not_shown_as_a_number() -> None:
     found = sy.compare(scores_of([[0.0, 0.5], [1.0, 0.0]]))
     assert only(found).rows[0][-1] == "no difference shown: 2 questions are too few to show any"
-    assert json.loads(as_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
+    assert json.loads(comparison_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
 
 
 def test_questions_needed_stand_beside_what_is_not_shown() -> None:
@@ -274,28 +274,27 @@ def test_marks_for_a_paper_are_explained() -> None:
 
 def test_agreement_of_leaderboards() -> None:
     values = np.array([[[0.1, 0.2], [0.3, 0.1]], [[0.2, 0.4], [0.4, 0.2]], [[0.9, 0.5], [0.1, 0.1]]])
-    first, _ = sheets(sy.compare(scores_of(values)), EN)
+    first, _ = comparison_sheets(sy.compare(scores_of(values)), EN)
     (note,) = [note for note in first.notes if note.startswith("Leaderboards")]
     # map: c b a;  mrr: b a c
     assert note.startswith("Leaderboards by map and mrr: Kendall tau -0.33, tau_AP ")
     assert note.endswith("(p 0.33).")
 
 
-def with_sensitivity(*, low, high, tie_low, tie_high, measure: str = "ndcg@10") -> Beside:
+def with_sensitivity(*, low, high, tie_low, tie_high, measure: str = "ndcg@10") -> Sensitivity:
     n = len(low)
     columns = {name: np.array(values, float)[:, None] for name, values in
                (("low", low), ("high", high), ("tie_low", tie_low), ("tie_high", tie_high))}  # fmt: skip
     judged, mass = np.linspace(0.83, 0.91, n)[:, None], np.full((n, 1), 0.25)
-    found = Sensitivity(
+    return Sensitivity(
         list("abc"[:n]), [sy.parse(measure)], mean=columns["low"], judged=judged, tie_mass=mass, **columns
     )
-    return Beside(sensitivity=found)
 
 
 def test_unjudged_documents_and_ties_are_warned_of() -> None:
     found = sy.compare(scores_of(drawn(2), measures="ndcg@10"))
-    beside = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.61, 0.65], tie_high=[0.633, 0.65])
-    notes = only(found, beside=beside).notes
+    bounds = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.61, 0.65], tie_high=[0.633, 0.65])
+    notes = only(dataclasses.replace(found, sensitivity=bounds)).notes
     assert (
         "judged@10 is 83 % to 91 %; the bounds of b (0.650–0.800) and a (0.610–0.720) overlap: unjudged documents "
         "could change their order."
@@ -304,19 +303,24 @@ def test_unjudged_documents_and_ties_are_warned_of() -> None:
         "Ties could move ndcg@10 of a by 0.023 (0.610–0.633): 25 % of the places looked at are tied; give "
         "ties=average, as in ndcg(ties=average)@10."
     ) in notes
-    evidence = dataclasses.replace(beside, labelled=False)
-    assert not any("judged" in note for note in only(found, beside=evidence).notes)
-    made = json.loads(as_json(found, beside=beside))["sensitivity"]["ndcg@10"]["a"]
+    evidence = dataclasses.replace(found, sensitivity=dataclasses.replace(bounds, labelled=False))
+    assert not any("judged" in note for note in only(evidence).notes)
+    assert list(json.loads(comparison_json(evidence))["sensitivity"]["ndcg@10"]["a"]) == [
+        "tie_mass",
+        "tie_low",
+        "tie_high",
+    ]
+    made = json.loads(comparison_json(dataclasses.replace(found, sensitivity=bounds)))["sensitivity"]["ndcg@10"]["a"]
     assert (made["low"], made["high"], made["tie_high"]) == (0.61, 0.72, 0.633)
 
 
 def test_several_pairs_and_systems_are_counted() -> None:
     found = sy.compare(scores_of(drawn(3), measures="recall(min_gain=2)@10"))
-    beside = with_sensitivity(
+    bounds = with_sensitivity(
         low=[0.61, 0.65, 0.6], high=[0.72, 0.8, 0.7], tie_low=[0.6, 0.6, 0.6], tie_high=[0.62, 0.64, 0.6],
         measure="recall(min_gain=2)@10",
     )  # fmt: skip
-    notes = only(found, beside=beside).notes
+    notes = only(dataclasses.replace(found, sensitivity=bounds)).notes
     assert any(
         "the bounds of 3 of 3 pairs of systems overlap, such as b (0.650–0.800) and a (" in note for note in notes
     )
@@ -326,25 +330,32 @@ def test_several_pairs_and_systems_are_counted() -> None:
 
 def test_averaged_ties_are_not_warned_of() -> None:
     measure = "ndcg(ties=average)@10"
-    beside = with_sensitivity(low=[0.6, 0.8], high=[0.6, 0.8], tie_low=[0.5, 0.7], tie_high=[0.7, 0.9], measure=measure)
-    notes = only(sy.compare(scores_of(drawn(2), measures=measure)), beside=beside).notes
+    bounds = with_sensitivity(low=[0.6, 0.8], high=[0.6, 0.8], tie_low=[0.5, 0.7], tie_high=[0.7, 0.9], measure=measure)
+    notes = only(dataclasses.replace(sy.compare(scores_of(drawn(2), measures=measure)), sensitivity=bounds)).notes
     assert not any("Ties" in note for note in notes)
 
 
 def test_nothing_is_said_where_nothing_could_move() -> None:
-    beside = with_sensitivity(low=[0.6, 0.8], high=[0.7, 0.9], tie_low=[0.6, 0.8], tie_high=[0.6, 0.805])
-    notes = only(sy.compare(scores_of(drawn(2), measures="ndcg@10")), beside=beside).notes
+    bounds = with_sensitivity(low=[0.6, 0.8], high=[0.7, 0.9], tie_low=[0.6, 0.8], tie_high=[0.6, 0.805])
+    found = sy.compare(scores_of(drawn(2), measures="ndcg@10"))
+    notes = only(dataclasses.replace(found, sensitivity=bounds)).notes
     assert not any("judged" in note or "Ties" in note for note in notes)
 
 
-def segmented(*, m: int = 1, s: int = 2) -> sy.Comparison:
+def segmented(*, by: str | None, m: int = 1, s: int = 2, lengths: Lengths | None = None) -> sy.Comparison:
     parts = {"en": np.arange(30) < 20, UNTAGGED: np.arange(30) >= 29}
-    return sy.compare(scores_of(drawn(s, m=m)), test="t", segments=parts)
+    return parted_by(sy.compare(scores_of(drawn(s, m=m)), test="t", segments=parts), by, lengths)
+
+
+def parted_by(comparison: sy.Comparison, by: str | None, lengths: Lengths | None = None) -> sy.Comparison:
+    assert comparison.segmentation is not None
+    return dataclasses.replace(
+        comparison, segmentation=dataclasses.replace(comparison.segmentation, by=by, lengths=lengths)
+    )
 
 
 def test_segments_have_sheets_of_their_own() -> None:
-    found = segmented(m=2)
-    made = list(sheets(found, EN, beside=Beside(by="tag")))
+    made = list(comparison_sheets(segmented(by="tag", m=2), EN))
     assert [sheet.header[0] for sheet in made] == ["map", "mrr", "map by tag", "mrr by tag"]
     assert [row[:2] for row in made[2].rows] == [["en", "20"], ["(untagged)", "1"]]
     assert made[2].rows[1][2:] == [*made[2].rows[1][2:3], "–", "–", made[2].rows[1][5], "–", "no test"]
@@ -355,25 +366,25 @@ def test_segments_have_sheets_of_their_own() -> None:
         "A question may have several tags.",
         "No test: a single question, or differences that are all equal.",
     ]
-    several = list(sheets(segmented(s=3), EN, beside=Beside(by="language")))[1]
+    several = list(comparison_sheets(segmented(by="language", s=3), EN))[1]
     assert {row[0] for row in several.rows} >= {"English · b", "English · c"}
 
 
 def test_segments_in_json_and_csv() -> None:
-    found = segmented()
-    made = json.loads(as_json(found, beside=Beside(by="tag")))["segments"]
+    found = segmented(by="tag")
+    made = json.loads(comparison_json(found))["segments"]
     assert (made["by"], made["test"], made["correction"]) == ("tag", "t", "bh")
     assert made["family"] == "2 comparisons: 1 with the baseline in each of 2 segments"
     (of_en,) = [row for row in made["parts"]["en"]["measures"]["map"]["systems"] if row["system"] == "b"]
     (row,) = [row for row in found.segments["en"].rows["map"] if row.system == "b"]
     assert (of_en["p"], of_en["adjusted"]) == (row.p, row.adjusted)
-    lines = list(csv.DictReader(io.StringIO(as_csv(found))))
+    lines = list(csv.DictReader(io.StringIO(comparison_csv(found))))
     assert [line["segment"] for line in lines] == ["", "", "en", "en", UNTAGGED, UNTAGGED]
 
 
 def test_lengths_are_told() -> None:
     bounds = {"en": {"short": (1, 4), "long": (7, 9)}, "zh": {"medium": (5, 5)}}
-    made = list(sheets(segmented(), EN, beside=Beside(by="length", bounds=bounds)))[1]
+    made = list(comparison_sheets(segmented(by="length", lengths=bounds), EN))[1]
     assert made.notes[1] == (
         "Length in tokens (of Chinese, pairs of adjoining characters), by thirds of the questions of each language: "
         "English short 1 to 4, long 7 to 9; Chinese medium 5 to 5."
@@ -403,14 +414,11 @@ def test_no_english_in_chinese(test: str) -> None:
     parts = {"en": np.arange(30) < 20, "zh": np.arange(30) >= 29}
     scores = dataclasses.replace(scores_of(values), measures=[sy.parse("ndcg@10"), sy.parse("mrr")])
     found = sy.compare(scores, test=test, margin=0.02, segments=parts)
-    one = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.6, 0.6], tie_high=[0.62, 0.64])
-    beside = dataclasses.replace(one, by="language", bounds={"en": {"short": (1, 2)}, "zh": {"long": (3, 4)}})
-    (of_ndcg, *_), segments = (
-        list(sheets(found, ZH, beside=dataclasses.replace(beside, sensitivity=None), marks=True)),
-        (list(sheets(found, ZH, beside=dataclasses.replace(beside, sensitivity=None)))[2:]),
-    )
+    found = parted_by(found, "language", {"en": {"short": (1, 2)}, "zh": {"long": (3, 4)}})
+    (of_ndcg, *_), segments = list(comparison_sheets(found, ZH, marks=True)), list(comparison_sheets(found, ZH))[2:]
     pair = sy.compare(scores_of(drawn(2), measures="ndcg@10"))
-    (warned,) = sheets(pair, ZH, beside=dataclasses.replace(beside, by=None))
+    bounds = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.6, 0.6], tie_high=[0.62, 0.64])
+    (warned,) = comparison_sheets(dataclasses.replace(pair, sensitivity=bounds), ZH)
     for sheet in (of_ndcg, warned, *segments):
         texts = [*sheet.header, *(cell for row in sheet.rows for cell in row), *sheet.notes]
         left = [text for text in texts if re.search("[A-Za-z]", AS_IT_IS.sub("", text))]
@@ -429,6 +437,5 @@ def test_verdicts_in_chinese(d: list[float], margin: float | None, verdict: str,
 def test_chinese_table_fits(width: int) -> None:
     from rich.cells import cell_len
 
-    found = segmented(m=2)
-    for sheet in sheets(found, ZH, beside=Beside(by="tag")):
+    for sheet in comparison_sheets(segmented(by="tag", m=2), ZH):
         assert max(map(cell_len, SHEET_FORMATS["table"](sheet, width=width).splitlines())) <= width

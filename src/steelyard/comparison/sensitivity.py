@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import MeasureError
@@ -42,6 +43,8 @@ class Sensitivity:
     tie_mass            (s, m) mean share of the first k places, down to the end of the list and to rank 1000 at most,
                         that tie with another one; 0 for a query that got nothing
     tie_low, tie_high   (s, m) means where of tied documents the worst or the best come first, in order
+    labelled            whether documents without a label may be relevant: not where the gold is evidence, which every
+                        chunk is held against
     """
 
     systems: Sequence[str]
@@ -53,6 +56,20 @@ class Sensitivity:
     tie_mass: Floats
     tie_low: Floats
     tie_high: Floats
+    labelled: bool = True
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row for each measure and system: measure, system, mean, low, high, judged, tie_mass, tie_low, tie_high.
+
+        Null where the value is NaN.
+        """
+        columns = ("mean", "low", "high", "judged", "tie_mass", "tie_low", "tie_high")
+        named = pl.DataFrame(
+            [(str(measure), system) for measure in self.measures for system in self.systems],
+            schema={"measure": pl.String, "system": pl.String}, orient="row",
+        )  # fmt: skip
+        return named.with_columns(pl.Series(name, getattr(self, name).T.ravel(), nan_to_null=True) for name in columns)
 
 
 def sensitivity(
@@ -93,6 +110,7 @@ def sensitivity(
         tie_mass=tie_mass,
         tie_low=np.minimum(worst, best),
         tie_high=np.maximum(worst, best),
+        labelled=any(alignment.evidence is None for alignment in alignments),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.base.errors import InputError
-from steelyard.comparison.comparison import Comparison
+from steelyard.comparison.result import Comparison
 from steelyard.diagnosis.advice import Advice, advise
 from steelyard.diagnosis.ceilings import DEEPER, NS, Captured, Ceilings, captured, ceilings, values
 from steelyard.diagnosis.curves import KS, Curves, curves

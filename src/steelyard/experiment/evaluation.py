@@ -15,7 +15,7 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions, has_evidence, is_dataset, read_queries
 from steelyard.data.run import Run, StreamedRun, is_path
-from steelyard.data.run_folder import is_run_folder, read_run_folder
+from steelyard.data.run_folder import RunFolder, is_run_folder, read_run_folder
 from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -109,7 +109,20 @@ def weigh(
             for name, run in _systems(runs, _system).items()
         ]
     questions = {question.query_id: question for question in asked} if isinstance(asked, Questions) else {}
-    return Weighing(gold, weighed, questions, recipe)
+    folders = _run_folders(runs, [system.name for system in weighed])
+    return Weighing(gold, weighed, questions, recipe, folders)
+
+
+def _run_folders(runs: object, names: Sequence[str]) -> dict[str, RunFolder]:
+    """The run folders among the systems, by name."""
+    listed = list(runs.values()) if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else [runs]
+    if len(listed) != len(names):  # results of one run
+        return {}
+    return {
+        name: read_run_folder(run)
+        for name, run in zip(names, listed, strict=True)
+        if is_path(run) and is_run_folder(run)
+    }
 
 
 def _weigh_evidence(

@@ -18,6 +18,7 @@ from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Question, Questions
 from steelyard.data.run import Run, StreamedRun
+from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -67,12 +68,14 @@ class Weighing:
     gold       the truth, or the questions with their evidence
     questions  query_id -> query, tags and answer, where they are known
     recipe     rule, steps and policy by which the gold was found
+    folders    system -> its run folder, where it has one
     """
 
     gold: Truth | Questions
     weighed: Sequence[Weighed]
     questions: Mapping[str, Question] = field(repr=False)
     recipe: Mapping[str, Any] = field(repr=False)
+    folders: Mapping[str, RunFolder] = field(repr=False, default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"

@@ -8,7 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from steelyard.comparison.comparison import Comparison, compare
+from steelyard.comparison.comparison import compare
+from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.experiment import defaults

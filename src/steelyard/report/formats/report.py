@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from steelyard.report.contents import Contents
+from steelyard.report.formats.comparison import comparison_json
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
-from steelyard.report.sheets import comparing
 from steelyard.report.sheets.sections import report_sections
 from steelyard.report.words import Words
 
@@ -40,7 +40,7 @@ def report_json(contents: Contents, words: Words) -> str:
     comparison = contents.comparison
     parts = {
         "scores": json.loads(FORMATS["json"](contents.scores, per_query=True)),
-        "comparison": None if comparison is None else json.loads(comparing.as_json(comparison)),
+        "comparison": None if comparison is None else json.loads(comparison_json(comparison)),
         "profile": contents.profile.name,
         "ratings": [
             {"system": rating.system, "measure": rating.measure, "level": rating.level,

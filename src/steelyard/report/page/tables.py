@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.comparison.comparison import Comparison
+from steelyard.comparison.result import Comparison
 from steelyard.diagnosis.funnel import Funnel
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
-from steelyard.report.sheets.comparing import sheets
+from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.visible import visible
@@ -87,7 +87,7 @@ def _ends(low: float, high: float) -> str:
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
     """A table for each measure, by its name."""
     tables = []
-    for measure, sheet in zip(map(str, comparison.measures), sheets(comparison, words), strict=False):
+    for measure, sheet in zip(map(str, comparison.measures), comparison_sheets(comparison, words), strict=False):
         table = sheet_table(sheet, words("page.comparison.caption", measure=measure))
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.report.contents import Contents
-from steelyard.report.sheets import comparing
+from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import diagnosis_sections
 from steelyard.report.sheets.rating import rating_sheets
 from steelyard.report.sheets.scores import scores_sheet
@@ -25,7 +25,7 @@ def report_sections(contents: Contents, words: Words, *, marks: bool = False) ->
         yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
     yield Section("leaderboard", words("page.leaderboard.title"), sheets=[scores_sheet(contents.scores, words)])
     if contents.comparison is not None:
-        sheets = list(comparing.sheets(contents.comparison, words, marks=marks))
+        sheets = list(comparison_sheets(contents.comparison, words, marks=marks))
         yield Section("comparison", words("page.comparison.title"), sheets=sheets)
     if contents.ratings:
         sheets = rating_sheets(contents.ratings, contents.profile, words)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.base.arrays import Bools
-from steelyard.comparison.comparison import Compared
+from steelyard.comparison.result import ComparisonRow
 from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.advice import advice_text
-from steelyard.report.sheets.comparing import verdict_text
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
 from steelyard.report.sheets.rating import rating_text
 from steelyard.report.sheets.sheet import number, signed
+from steelyard.report.sheets.verdicts import verdict_text
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -55,7 +55,7 @@ def verdict(contents: Contents, words: Words) -> str:
     return words("page.verdict.several" if leads else "page.verdict.baseline", **values | difference)
 
 
-def difference_ends(row: Compared) -> str:
+def difference_ends(row: ComparisonRow) -> str:
     """Both ends of the interval of a difference, signed."""
     return "–" if np.isnan(row.low) else f"{signed(row.low, 3)} … {signed(row.high, 3)}"
 

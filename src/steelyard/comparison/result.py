@@ -1,0 +1,221 @@
+"""What a comparison of systems shows, as columns; rows, groups and segments are views of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from steelyard.comparison.changes import Changes
+from steelyard.comparison.leaderboards import Agreement
+from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.comparison.settings_diff import SettingsDiff
+from steelyard.measures import Measure
+
+Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
+NoTestReason = Literal["few questions", "no spread"]
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "segment": pl.String,
+    "measure": pl.String,
+    "system": pl.String,
+    "n": pl.Int64,
+    "n_left_out": pl.Int64,
+    "n_lacking": pl.Int64,
+    "n_missing": pl.Int64,
+    "mean": pl.Float64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "relative": pl.Float64,
+    "relative_low": pl.Float64,
+    "relative_high": pl.Float64,
+    "p": pl.Float64,
+    "adjusted": pl.Float64,
+    "effect": pl.Float64,
+    "n_wins": pl.Int64,
+    "n_ties": pl.Int64,
+    "n_losses": pl.Int64,
+    "detectable": pl.Float64,
+    "needed": pl.Int64,
+    "verdict": pl.String,
+    "not_worse": pl.Boolean,
+    "equivalent": pl.Boolean,
+    "reason": pl.String,
+    "groups": pl.List(pl.Int64),
+}
+"""Columns of `Comparison.frame`; see there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonRow:
+    """One row of `Comparison.frame`, for code that reads one system at a time; NaN where the frame has no number."""
+
+    segment: str | None
+    measure: str
+    system: str
+    n: int
+    n_left_out: int
+    n_lacking: int
+    n_missing: int
+    mean: float
+    difference: float
+    low: float
+    high: float
+    relative: float
+    relative_low: float
+    relative_high: float
+    p: float
+    adjusted: float
+    effect: float
+    n_wins: int
+    n_ties: int
+    n_losses: int
+    detectable: float
+    needed: int | None
+    verdict: Verdict
+    not_worse: bool | None
+    equivalent: bool | None
+    reason: NoTestReason | None
+    groups: Sequence[int] | None
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """How questions were parted, and the tests of the parts; one correction covers all segments.
+
+    by        "tag", "language" or "length"; None for masks of one's own
+    names     of the segments, in order
+    lengths   language -> segment -> fewest and most tokens, where questions were parted by length
+    """
+
+    by: str | None
+    names: Sequence[str]
+    test: str
+    correction: str
+    family: str
+    n_comparisons: int
+    lengths: Mapping[str, Mapping[str, tuple[int, int]]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems beside a baseline, by one or several measures.
+
+    frame         one row for each measure and system, best mean first; then the same of each segment.  Columns:
+                  segment     null for all questions
+                  measure, system
+                  n           questions that all systems have a value for, and that are compared
+                  n_left_out  other questions;   n_lacking  those among them that this system has no value for
+                  n_missing   questions of the n that this system's run does not hold: they count as 0
+                  mean, difference   of the system, and less the baseline's
+                  low, high   ends of the interval of the difference
+                  relative, relative_low, relative_high   the difference as a share of the baseline's mean, its interval
+                  p, adjusted   before and after the correction; null where there is no test, and reason says why:
+                              "few questions" (fewer than two), or "no spread" (all differences are equal, which a t
+                              test cannot judge)
+                  effect      standardised difference (d_z with Hedges' correction)
+                  n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the
+                              baseline
+                  detectable  smallest difference that these questions would show in 80 of 100 cases, alpha shared among
+                              all comparisons of the family; infinite where values of the measure cannot differ by so
+                              much; null for tests of ranks and signs, which are not about means
+                  needed      where no difference is shown: how many questions would show the effect observed in 80 of
+                              100 cases, were it the true one; null elsewhere, and where it is 0 or needs too many
+                  verdict     baseline, better, worse, not worse, no difference shown, no test; better is what the
+                              measure's direction says
+                  not_worse   than the margin, and equivalent within it; null without a margin
+                  groups      numbers, from 0, of the groups of systems that the test of all pairs cannot part
+    family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
+    agreement     of each further measure's leaderboard with the first one's, for three systems or more
+    segmentation  how questions were parted; None where they were not
+    sensitivity   to labels and ties;   changes   of the lists, from the baseline to the other systems
+    settings      of the run folders, where two systems at least have one.  These three need a Weighing: None or empty
+                  for Scores
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    baseline: str
+    measures: Sequence[Measure]
+    test: str
+    correction: str
+    family: str
+    n_comparisons: int
+    alpha: float
+    margin: float | None
+    seed: int
+    recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+    agreement: Sequence[Agreement] = ()
+    segmentation: Segmentation | None = None
+    sensitivity: Sensitivity | None = None
+    changes: Sequence[Changes] = ()
+    settings: SettingsDiff | None = None
+
+    @cached_property
+    def rows(self) -> dict[str, list[ComparisonRow]]:
+        """By measure, the rows of all questions."""
+        return {
+            name: [
+                _row(row) for row in self.frame.filter(pl.col("segment").is_null(), measure=name).iter_rows(named=True)
+            ]
+            for name in map(str, self.measures)
+        }  # fmt: skip
+
+    @cached_property
+    def groups(self) -> dict[str, list[list[str]]]:
+        """By measure: sets of systems that the test cannot part, best first; none where only the baseline is tested."""
+        return {
+            measure: [
+                [row.system for row in rows if row.groups is not None and number in row.groups]
+                for number in range(1 + max(max(row.groups or [0]) for row in rows))
+            ]
+            for measure, rows in self.rows.items()
+            if rows[0].groups is not None
+        }
+
+    @property
+    def n(self) -> dict[str, int]:
+        """By measure: questions that are compared."""
+        return {measure: rows[0].n for measure, rows in self.rows.items()}
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """By measure: questions that some system has no value for."""
+        return {measure: rows[0].n_left_out for measure, rows in self.rows.items()}
+
+    @cached_property
+    def lacking(self) -> dict[str, dict[str, int]]:
+        """By measure: system -> questions that it has no value for, of the systems that lack any."""
+        return {measure: {row.system: row.n_lacking for row in rows if row.n_lacking}
+                for measure, rows in self.rows.items()}  # fmt: skip
+
+    @cached_property
+    def missing(self) -> dict[str, int]:
+        """System -> questions that its run does not hold and that count 0, of the systems that miss any."""
+        first = next(iter(self.rows.values()))
+        return {row.system: row.n_missing for row in first if row.n_missing}
+
+    @cached_property
+    def segments(self) -> dict[str, Comparison]:
+        """By name: the comparison among the questions of one segment."""
+        parted = self.segmentation
+        if parted is None:
+            return {}
+        return {
+            name: replace(
+                self, frame=self.frame.filter(pl.col("segment") == name).with_columns(segment=pl.lit(None, pl.String)),
+                test=parted.test, correction=parted.correction, family=parted.family,
+                n_comparisons=parted.n_comparisons, agreement=(), segmentation=None, sensitivity=None, changes=(),
+                settings=None,
+            )
+            for name in parted.names
+        }  # fmt: skip
+
+
+def _row(values: Mapping[str, Any]) -> ComparisonRow:
+    numbers: dict[str, Any] = {name: math.nan for name, kind in COLUMNS.items() if kind == pl.Float64}
+    return ComparisonRow(**{**values, **{name: number for name, number in numbers.items() if values[name] is None}})

@@ -1,0 +1,162 @@
+"""The rows of a comparison: every system beside the baseline, by every measure, p corrected over the family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Floats
+from steelyard.comparison.margins import correct_margins, margin_tests
+from steelyard.comparison.plan import TESTS, Plan
+from steelyard.comparison.power import detectable_difference, questions_for
+from steelyard.comparison.result import COLUMNS
+from steelyard.comparison.samples import Sample
+from steelyard.stats.corrections import correct
+from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
+from steelyard.stats.grouping import indistinguishable
+from steelyard.stats.guarded import MANY_QUERIES, guarded_tukey
+from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.paired import PairedTest, wilcoxon
+from steelyard.stats.pairs import Pairs, placed
+from steelyard.stats.samples import differences
+
+_WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64}
+"""Columns on the way to a verdict."""
+
+
+def comparison_rows(samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
+    """All columns of `Comparison.frame`, best mean first within a measure; one correction covers all rows."""
+    listed = [row for sample in samples for row in _sample_rows(sample, plan)]
+    rows = pl.DataFrame(listed, schema={**COLUMNS, **_WORKING}).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return _verdicts(_adjusted(rows, plan), plan).select(list(COLUMNS))
+
+
+def _sample_rows(sample: Sample, plan: Plan) -> Iterator[dict[str, object]]:
+    """One row a system, best mean first; of equal means the system that was named first."""
+    pairs = _all_pairs(sample.values, plan) if plan.test == "tukey" else None
+    groups = _groups(sample, pairs, plan)
+    means = np.array([values.mean() if len(values) else np.nan for values in sample.values])
+    for i in np.argsort(np.nan_to_num(-sample.sign * means, nan=np.inf), kind="stable").tolist():
+        yield {
+            "segment": sample.segment,
+            "measure": str(sample.measure),
+            "system": plan.systems[i],
+            "n": sample.values.shape[1],
+            "n_left_out": sample.n_left_out,
+            "n_lacking": int(sample.lacking[i]),
+            "n_missing": int(sample.missing[i]),
+            "mean": float(means[i]),
+            "groups": groups[i],
+            **_beside_baseline(sample, i, plan, pairs),
+        }
+
+
+def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) -> dict[str, object]:
+    """One system less the baseline; the baseline's own row has counts alone."""
+    reference, values = sample.values[plan.reference], sample.values[i]
+    d = differences(reference, values)
+    counts = win_tie_loss(sample.sign * d)
+    row: dict[str, object] = {"n_wins": counts.n_wins, "n_ties": counts.n_ties, "n_losses": counts.n_losses}
+    if i == plan.reference:
+        return {**row, "difference": 0.0, "effect": 0.0}
+    test = _paired_test(d, i, plan, pairs)
+    relative = relative_change(reference, values, level=1 - plan.alpha)
+    low, high = _interval(d, plan)
+    return {
+        **row,
+        "difference": float(d.mean()) if len(d) else math.nan,
+        "low": low,
+        "high": high,
+        "relative": relative.change,
+        "relative_low": relative.low,
+        "relative_high": relative.high,
+        "p": test.p,
+        "reason": None if test.reason is None else "few questions" if len(d) < 2 else "no spread",
+        "effect": standardised(d).hedges_g,
+        "detectable": _detectable(d, sample, plan, pairs),
+        "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
+        **margin_tests(sample.sign * d, plan.margin),
+    }
+
+
+def _all_pairs(values: Floats, plan: Plan) -> Pairs:
+    """Tukey's p of all pairs; shuffled by name, so that the order in which systems are listed moves no p."""
+    by_name = sorted(range(len(plan.systems)), key=lambda i: plan.systems[i])
+    return placed(guarded_tukey(values[by_name], seed=plan.seed, alpha=plan.alpha), by_name)
+
+
+def _paired_test(d: Floats, i: int, plan: Plan, pairs: Pairs | None) -> PairedTest:
+    """The test of one system against the baseline."""
+    if pairs is None:
+        return TESTS[plan.test](d, plan.seed)
+    low, high = min(i, plan.reference), max(i, plan.reference)
+    at = int(np.flatnonzero((pairs.first == low) & (pairs.second == high))[0])
+    return PairedTest("tukey", float(pairs.difference[at]), float(pairs.p[at]), pairs.n, reason=pairs.reason)
+
+
+def _interval(d: Floats, plan: Plan) -> tuple[float, float]:
+    if not len(d):
+        return math.nan, math.nan
+    method = "t" if plan.test == "t" else "bca" if len(d) < MANY_QUERIES else "normal"
+    interval = mean_intervals(d[:, None], seed=plan.seed, level=1 - plan.alpha, method=method)
+    return float(interval.low[0]), float(interval.high[0])
+
+
+def _detectable(d: Floats, sample: Sample, plan: Plan, pairs: Pairs | None) -> float:
+    """NaN for tests of ranks and signs: how far apart means must be says nothing of them."""
+    if not plan.is_of_means:
+        return math.nan
+    return detectable_difference(d, sample.measure, plan, None if pairs is None else pairs.critical)
+
+
+def _lean(test: str, gain: Floats, counts: WinTieLoss) -> float:
+    """Above 0 where the test leans to the system: tests of ranks and of signs may contradict the mean."""
+    if test == "sign":
+        return counts.n_wins - counts.n_losses
+    return wilcoxon(gain).statistic - wilcoxon(-gain).statistic if test == "wilcoxon" else float(gain.mean())
+
+
+def _groups(sample: Sample, pairs: Pairs | None, plan: Plan) -> list[list[int] | None]:
+    """Numbers of the groups of systems that each system is in, from 0, best first; None without a test of all pairs."""
+    if pairs is None or pairs.reason is not None:
+        return [None] * len(plan.systems)
+    groups = indistinguishable(sample.sign * sample.values.mean(axis=1), pairs, alpha=plan.alpha)
+    return [[number for number, group in enumerate(groups) if i in group] for i in range(len(plan.systems))]
+
+
+def _adjusted(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """The rows with p corrected over all of them, and the answers against the margin too."""
+    p = rows["p"].fill_null(math.nan).to_numpy()
+    adjusted = p if plan.test == "tukey" else correct(p, method=plan.correction, family=plan.family).adjusted
+    rows = rows.with_columns(pl.Series("adjusted", adjusted, nan_to_null=True))
+    return correct_margins(rows, correction=plan.correction, family=plan.family, alpha=plan.alpha)
+
+
+def _verdicts(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    verdict = (
+        pl.when(system=plan.baseline)
+        .then(pl.lit("baseline"))
+        .when(pl.col("adjusted").is_null())
+        .then(pl.lit("no test"))
+        .when(pl.col("adjusted") <= plan.alpha, pl.col("lean") > 0)
+        .then(pl.lit("better"))
+        .when(pl.col("adjusted") <= plan.alpha)
+        .then(pl.lit("worse"))
+        .when(pl.col("not_worse"))
+        .then(pl.lit("not worse"))
+        .otherwise(pl.lit("no difference shown"))
+    )
+    rows = rows.with_columns(verdict=verdict)
+    return rows.with_columns(pl.Series("needed", list(_needed(rows, plan)), pl.Int64))
+
+
+def _needed(rows: pl.DataFrame, plan: Plan) -> Iterable[int | None]:
+    """How many questions would show the effect, of the rows that show no difference."""
+    for n, difference, effect, detectable, verdict in rows.select(
+        "n", "difference", "effect", "detectable", "verdict"
+    ).iter_rows():
+        asked = plan.is_of_means and verdict == "no difference shown" and effect is not None
+        yield questions_for(effect, n=n, difference=difference, detectable=detectable, plan=plan) if asked else None

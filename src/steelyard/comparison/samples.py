@@ -1,0 +1,84 @@
+"""What is compared: of every measure and segment, the questions that all systems have a value for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.errors import InputError
+from steelyard.experiment.scores import Scores
+from steelyard.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The questions of a segment that all s systems have a value of the measure for.
+
+    segment      its name; None for all questions
+    values       (s, n)
+    n_left_out   questions of the segment that some system has no value for
+    lacking      (s,) how many of those each system has no value for
+    missing      (s,) how many of the n each system's run does not hold; they count as 0
+    """
+
+    segment: str | None
+    measure: Measure
+    values: Floats
+    n_left_out: int
+    lacking: Ints
+    missing: Ints
+
+    @property
+    def sign(self) -> int:
+        """1 where higher values of the measure are better, -1 where lower ones are."""
+        return 1 if self.measure.definition.higher_is_better else -1
+
+
+def samples(scores: Scores, segment: str | None = None, members: Bools | None = None) -> Iterator[Sample]:
+    """One sample a measure; members (q,) marks the questions of the segment, all of them by default."""
+    inside = np.ones(len(scores.query_ids), bool) if members is None else members
+    for j, measure in enumerate(scores.measures):
+        has_value = ~np.isnan(scores.values[:, j])
+        common = has_value.all(axis=0) & inside
+        yield Sample(
+            segment, measure, scores.values[:, j][:, common], int((inside & ~common).sum()),
+            lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1),
+        )  # fmt: skip
+
+
+def check_common(scores: Scores, *, strict: bool) -> None:
+    """Refuse measures that no question has a value of for every system; with strict, systems that lack questions.
+
+    Raises   InputError
+    """
+    for j, measure in enumerate(scores.measures):
+        unscored = np.isnan(scores.values[:, j])
+        if unscored.any(axis=0).all():
+            raise InputError(f"{measure}: no question has a value for every system; are these systems of one truth?")
+        lacking = scores.missing | unscored
+        if strict and lacking.any():
+            rows = np.flatnonzero(lacking.any(axis=0))
+            counts = zip(scores.systems, lacking.sum(axis=1).tolist(), strict=True)
+            listed = ", ".join(f"{system}: {n}" for system, n in counts if n)
+            raise InputError(
+                f"{measure}: {len(rows)} of {len(scores.query_ids)} questions lack a value ({listed}), first "
+                f"{scores.query_ids[int(rows[0])]!r}; without --strict they count 0, or are left out (--missing skip)"
+            )
+
+
+def check_segments(scores: Scores, segments: Mapping[str, Bools]) -> dict[str, Bools]:
+    """The masks as arrays of truth values.
+
+    Raises   InputError for a mask of another length than the questions
+    """
+    masks = {name: np.asarray(mask, dtype=bool) for name, mask in segments.items()}
+    for name, mask in masks.items():
+        if mask.shape != (len(scores.query_ids),):
+            raise InputError(
+                f"segment {name!r} has shape {mask.shape}, expected ({len(scores.query_ids)},): one truth value for "
+                "each question of the scores"
+            )
+    return masks

@@ -1,0 +1,116 @@
+"""A comparison as CSV and as JSON: every number in full precision, words in English, whatever the locale."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow
+from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.report.sheets.changing import changes_json, settings_json
+from steelyard.report.sheets.verdicts import group_letters, verdict_text
+from steelyard.report.words import read_words
+
+FORMAT = 1
+"""Of the JSON; it rises where a key is renamed or goes."""
+
+_OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "groups")]
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """One row for each measure and system, then the same of each segment: the columns of `Comparison.frame`.
+
+    `in_words` is the verdict in English, `group` the letters of groups of systems that are not shown to differ.
+    """
+    lines = []
+    for segment, part in [("", comparison), *comparison.segments.items()]:
+        for measure, rows in part.rows.items():
+            letters = group_letters(part.groups.get(measure, []))
+            lines += [
+                {"measure": measure, **_row(row, part), "group": letters.get(row.system), "segment": segment}
+                for row in rows
+            ]
+    out = StringIO()
+    writer = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Everything; null where there is no number.  Rows have the columns of `Comparison.frame`."""
+    sensitivity, settings = comparison.sensitivity, comparison.settings
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "baseline": comparison.baseline,
+        "test": comparison.test,
+        "correction": comparison.correction,
+        "family": comparison.family,
+        "alpha": comparison.alpha,
+        "margin": comparison.margin,
+        "seed": comparison.seed,
+        "missing": comparison.missing,
+        "measures": _measures(comparison),
+        "agreement": [
+            {name: _finite(value) for name, value in asdict(agreement).items()} for agreement in comparison.agreement
+        ],
+        "segments": _segments(comparison),
+        "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),
+        "changes": [changes_json(change) for change in comparison.changes],
+        "settings": None if settings is None else settings_json(settings),
+        "recipe": comparison.recipe,
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _measures(comparison: Comparison) -> dict[str, Any]:
+    return {
+        measure: {
+            "questions": comparison.n[measure],
+            "left_out": comparison.left_out[measure],
+            "lacking": comparison.lacking[measure],
+            "systems": [_row(row, comparison) for row in rows],
+            "groups": comparison.groups.get(measure),
+        }
+        for measure, rows in comparison.rows.items()
+    }
+
+
+def _row(row: ComparisonRow, comparison: Comparison) -> dict[str, Any]:
+    return {
+        **{name: _finite(getattr(row, name)) for name in _OF_ROWS},
+        "in_words": verdict_text(row, comparison, read_words("en")),
+    }
+
+
+def _finite(value: object) -> object:
+    """The value; None for a number that is not finite."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _segments(comparison: Comparison) -> dict[str, Any] | None:
+    segmentation = comparison.segmentation
+    if segmentation is None:
+        return None
+    return {
+        "by": segmentation.by,
+        "test": segmentation.test,
+        "correction": segmentation.correction,
+        "family": segmentation.family,
+        "lengths": segmentation.lengths,
+        "parts": {name: {"measures": _measures(part)} for name, part in comparison.segments.items()},
+    }
+
+
+def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
+    left_out = {"measure", "system", "mean", *(() if sensitivity.labelled else ("low", "high", "judged"))}
+    content: dict[str, Any] = {}
+    for row in sensitivity.frame.iter_rows(named=True):
+        figures = {name: _finite(value) for name, value in row.items() if name not in left_out}
+        content.setdefault(row["measure"], {})[row["system"]] = figures
+    return content

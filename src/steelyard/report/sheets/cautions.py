@@ -1,0 +1,67 @@
+"""Cautions of a comparison: labels that are missing, and the order of tied documents, could move the means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.comparison.sensitivity import Sensitivity, moved_by_ties, overlapping
+from steelyard.measures import Measure, make
+from steelyard.report.words import Words
+
+
+def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
+    """A warning where labels of unjudged documents could change the order of systems."""
+    pairs = overlapping(bounds, j) if bounds.labelled else []
+    if not pairs:
+        return []
+    place = {system: i for i, system in enumerate(bounds.systems)}
+    mean, low, high = (column[:, j].tolist() for column in (bounds.mean, bounds.low, bounds.high))
+    # The pair highest up the leaderboard, the better system first.
+    one, other = max(
+        ((a, b) if mean[place[a]] > mean[place[b]] else (b, a) for a, b in pairs),
+        key=lambda pair: (mean[place[pair[0]]], mean[place[pair[1]]]),
+    )
+    named = {"one": one, "one_bounds": f"{low[place[one]]:.3f}–{high[place[one]]:.3f}",
+             "other": other, "other_bounds": f"{low[place[other]]:.3f}–{high[place[other]]:.3f}"}  # fmt: skip
+    judged = _judged(bounds, j, words)
+    if len(pairs) == 1:
+        return [words("compare.bounds.one_pair", judged=judged, **named)]
+    s = len(bounds.systems)
+    return [words("compare.bounds.pairs", judged=judged, pairs=len(pairs), all=s * (s - 1) // 2, **named)]
+
+
+def _judged(bounds: Sensitivity, j: int, words: Words) -> str:
+    spec, shares = bounds.measures[j], bounds.judged[:, j]
+    name = str(make("judged", spec.depth))
+    low, high = _percent(float(np.nanmin(shares)), words), _percent(float(np.nanmax(shares)), words)
+    if low == high:
+        return words("compare.bounds.judged", name=name, share=low)
+    return words("compare.bounds.judged_range", name=name, low=low, high=high)
+
+
+def _percent(share: float, words: Words) -> str:
+    return words("compare.bounds.percent", number=f"{100 * share:.0f}")
+
+
+def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
+    """A warning where the order of tied documents moves a mean: the system that it moves most, and how many more."""
+    spec, moved = bounds.measures[j], moved_by_ties(bounds, j)
+    takes_ties = "ties" in spec.definition.parameters
+    if not moved or (takes_ties and spec.param("ties") == "average"):
+        return []
+    rows = [list(bounds.systems).index(system) for system in moved]
+    i = max(rows, key=lambda row: float(bounds.tie_high[row, j] - bounds.tie_low[row, j]))
+    low, high = float(bounds.tie_low[i, j]), float(bounds.tie_high[i, j])
+    note = words(
+        f"compare.bounds.{'ties_average' if takes_ties else 'ties'}", measure=spec, system=bounds.systems[i],
+        moved=f"{high - low:.3f}", low=f"{low:.3f}", high=f"{high:.3f}",
+        mass=_percent(float(bounds.tie_mass[i, j]), words), **({"spec": _averaged(spec)} if takes_ties else {}),
+    )  # fmt: skip
+    if len(moved) == 1:
+        return [note]
+    return [note + (" " if words.code == "en" else "") + words("compare.bounds.ties_more", n=len(moved) - 1)]
+
+
+def _averaged(spec: Measure) -> Measure:
+    """The measure with the expected value under ties: ndcg@10 is ndcg(ties=average)@10."""
+    return make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})

@@ -1,0 +1,79 @@
+"""The notes below a comparison: what is left out, how it was tested, and how many questions would show more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from steelyard.comparison.margins import margin_correction
+from steelyard.comparison.result import Comparison, ComparisonRow
+from steelyard.report.words import Words
+
+
+def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
+    """How many questions are left out of a measure, and which systems have no value for them."""
+    if left_out := comparison.left_out[measure]:
+        lacking = [words("compare.lacking", system=s, n=n) for s, n in comparison.lacking[measure].items()]
+        yield words("compare.left_out", n=left_out, compared=comparison.n[measure], listed=words.listed(lacking))
+
+
+def missing_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """From which runs questions are missing that count 0."""
+    if comparison.missing:
+        listed = [words("compare.missing_of", system=system, n=n) for system, n in comparison.missing.items()]
+        yield words("compare.missing", listed=words.listed(listed))
+
+
+def needed_notes(rows: Sequence[ComparisonRow], words: Words) -> Iterator[str]:
+    """How many questions would show the effects observed."""
+    listed = [
+        words("compare.needed_of", system=row.system, number=f"{row.needed:,}")
+        for row in rows
+        if row.needed is not None
+    ]
+    if listed:
+        yield words("compare.needed", listed=words.listed(listed))
+
+
+def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """Baseline, test, correction, margin, and the agreement of leaderboards."""
+    yield words(
+        "compare.baseline", baseline=comparison.baseline, alpha=f"{comparison.alpha:g}",
+        family=_family(comparison, words), test=words(f"compare.test.{comparison.test}"),
+        correction=_correction(comparison, words), seed=comparison.seed,
+    )  # fmt: skip
+    yield words("compare.effect")
+    yield words("compare.intervals")
+    if comparison.groups:
+        yield words("compare.letters")
+    if comparison.margin is not None:
+        method = margin_correction(comparison.correction)
+        yield words(
+            "compare.margin", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
+            correction=words(f"compare.method.{method}"), family=family_with_baseline(comparison, None, words),
+        )  # fmt: skip
+    for agreement in comparison.agreement:
+        figures = {name: f"{getattr(agreement, name):.2f}" for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
+        yield words("compare.agreement", first=agreement.first, other=agreement.other, **figures)
+
+
+def _correction(comparison: Comparison, words: Words) -> str:
+    if comparison.correction == "tukey":
+        return words("compare.correction.family_wise")
+    return words("compare.correction.corrected", name=words(f"compare.method.{comparison.correction}"))
+
+
+def _family(comparison: Comparison, words: Words) -> str:
+    if comparison.test != "tukey":
+        return family_with_baseline(comparison, None, words)
+    s = len(comparison.rows[str(comparison.measures[0])])
+    pairs = words("compare.family.pairs", n=s * (s - 1) // 2, systems=s)
+    return words("compare.family.each", pairs=pairs) if len(comparison.measures) > 1 else pairs
+
+
+def family_with_baseline(comparison: Comparison, segments: int | None, words: Words) -> str:
+    """What a correction covers: comparisons of each system with the baseline, by each measure, in each segment."""
+    measures = len(comparison.measures)
+    others = len(comparison.rows[str(comparison.measures[0])]) - 1
+    family = "_".join([*(["segments"] if segments else []), *(["measures"] if measures > 1 else [])]) or "baseline"
+    n = others * measures * (segments or 1)
+    return words(f"compare.family.{family}", n=n, each=others, measures=measures, segments=segments)

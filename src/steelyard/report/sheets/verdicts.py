@@ -1,0 +1,91 @@
+"""The cells of a comparison in words: verdicts, differences, intervals, p, counts, letters of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.comparison.result import Comparison, ComparisonRow
+from steelyard.report.words import Words
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def column_head(name: str, comparison: Comparison, words: Words) -> str:
+    """The head of a column in the reader's language."""
+    return words(f"compare.head.{name}", level=f"{100 * (1 - comparison.alpha):g}")
+
+
+def difference_text(row: ComparisonRow) -> str:
+    """The difference with its sign; a dash for the baseline."""
+    return "–" if row.verdict == "baseline" or np.isnan(row.difference) else f"{row.difference:+.4f}"
+
+
+def interval_text(row: ComparisonRow, words: Words) -> str:
+    """Both ends of the interval of the difference; a dash where there is none."""
+    return "–" if np.isnan(row.low) else words("compare.interval", low=f"{row.low:+.3f}", high=f"{row.high:+.3f}")
+
+
+def p_text(p: float) -> str:
+    """p to three digits; a dash where there is none."""
+    return "–" if np.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def counts_text(row: ComparisonRow) -> str:
+    """Questions won, tied and lost; a dash for the baseline."""
+    return "–" if row.verdict == "baseline" else f"{row.n_wins}/{row.n_ties}/{row.n_losses}"
+
+
+def relative_text(row: ComparisonRow) -> str:
+    """The relative change in per cent; a dash where there is none."""
+    return "–" if np.isnan(row.relative) else f"{100 * row.relative:+.1f}%"
+
+
+def effect_text(row: ComparisonRow) -> str:
+    """The standardised difference with its sign; a dash for the baseline."""
+    return "–" if row.verdict == "baseline" or np.isnan(row.effect) else f"{row.effect:+.2f}"
+
+
+def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
+    """The verdict in words, with what the questions could have shown where they show nothing."""
+    margin = "" if comparison.margin is None else f"{comparison.margin:g}"
+    if row.verdict == "no test":
+        reason = words(f"compare.reason.{'few' if row.reason == 'few questions' else 'no_spread'}", n=row.n)
+        return words("compare.verdict.no_test", reason=reason)
+    key = _verdict_key(row)
+    return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
+
+
+def _verdict_key(row: ComparisonRow) -> str:
+    key = row.verdict.replace(" ", "_")
+    if row.verdict == "no difference shown":
+        if row.n_ties == row.n:
+            return "equal"
+        if np.isnan(row.detectable):
+            return "no_difference"
+        return "none_shown" if np.isfinite(row.detectable) else "too_few"
+    if row.verdict == "not worse" and row.equivalent:
+        return "equivalent"
+    within = (row.verdict == "worse" and row.not_worse) or (row.verdict == "better" and row.equivalent)
+    return f"{key}_within" if within else key
+
+
+def group_letters(groups: list[list[str]]) -> dict[str, str]:
+    """The letters of each system's groups; systems that share one are not shown to differ.
+
+    From the 27th group on there are letters of two characters, and blanks between the letters of a system.
+
+    >>> group_letters([["c"], ["b", "a"]])
+    {'c': 'a', 'b': 'b', 'a': 'b'}
+    """
+    letters: dict[str, list[str]] = {}
+    for position, group in enumerate(groups):
+        for system in group:
+            letters.setdefault(system, []).append(_letter(position))
+    between = "" if len(groups) <= len(_LETTERS) else " "
+    return {system: between.join(of_one) for system, of_one in letters.items()}
+
+
+def _letter(position: int) -> str:
+    """a to z, aa, ab, ..., as the columns of a spreadsheet."""
+    more, last = divmod(position, len(_LETTERS))
+    return (_letter(more - 1) if more else "") + _LETTERS[last]
