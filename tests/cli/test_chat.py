@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from steelyard.cli.chat import shown
 from steelyard.data.corpus import Passage
-from steelyard.rag.chatting import Turn
+from steelyard.data.responses import Response
+from steelyard.report.formats.chat import response_text
+from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
 from tests.rag import small
+from tests.report.untranslated import untranslated
 
 pytest.importorskip("bm25s", reason="the default index needs the extra rag")
 pytest.importorskip("sklearn", reason="the default embedder needs the extra rag")
@@ -84,8 +86,8 @@ def test_what_cannot_be_talked_to_is_told_in_a_line(folder: Path) -> None:
 @pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("text", ["word " * 40, "老茶馆在城南，" * 20, "short", "a\n\tb"])
 def test_a_passage_is_cut_to_the_width(text: str, width: int) -> None:
-    turn = Turn([Passage("d#1", "d", 0, len(text), text, 1.0)], [0.5], "Yes. [d#1]", None, {})
-    lines = shown(turn, 5, width=width).splitlines()
+    response = Response("why?", (Passage("d#1", "d", 0, len(text), text, 1.0),), "Yes. [d#1]")
+    lines = response_text(response, [0.5], read_words("en"), k=5, width=width).splitlines()
     assert lines[0] == "  1  cosine  0.500  [d#1]"
     assert cell_len(lines[1]) <= width
     whole = "     " + " ".join(text.split())
@@ -95,4 +97,24 @@ def test_a_passage_is_cut_to_the_width(text: str, width: int) -> None:
 
 
 def test_nothing_found_is_said() -> None:
-    assert shown(Turn([], [], "I don't know.", None, {}), 5, width=80).startswith("Nothing was found.\n")
+    response = Response("why?", answer="I don't know.")
+    assert response_text(response, [], read_words("en"), k=5, width=80).startswith("Nothing was found.\n")
+
+
+def test_a_conversation_in_chinese(folder: Path) -> None:
+    (folder / "documents" / "empty.txt").write_text("")
+    query = "龙井茶来自哪里？"
+    text = printed("chat", "tea.toml", "--lang", "zh", cwd=folder, stdin=f"{query}\n退出\n".encode())
+    greeting, question, *rest = text.splitlines()[:2] + text.splitlines()[3:]
+    assert greeting == "注意：1 篇文档为空：empty"
+    assert question.startswith("tea：4 篇文档，")
+    assert rest[0] == f"你：{query}"
+    assert rest[1].startswith("  1  余弦  ")
+    assert any(line.startswith("回答：") for line in rest)
+    assert any(line.startswith("数据集中的 q3：Hit@2 1.00、") for line in rest)
+    names = {"tea", "empty", "exit", "sea", "scales", *("Hit", "Precision", "Recall")}
+    assert untranslated("\n".join(line for line in text.splitlines() if not line.startswith("     ")), names) == []
+    in_words = read_words("zh")
+    assert printed("chat", "tea.toml", cwd=folder, stdin=b"", environment={"LC_ALL": "zh_CN.UTF-8"}).endswith(
+        f"\n{in_words('chat.you')}\n"
+    )

@@ -6,10 +6,16 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from steelyard.data.run_folder import read_run_folder
+from steelyard.rag.config import Config
+from steelyard.rag.weighed_run import run_and_weigh
+from steelyard.report.formats.run import weighed_run_text
+from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
 from tests.rag import small
 
@@ -40,6 +46,21 @@ def test_a_configuration_is_run_and_weighed(folder: Path) -> None:
     again = printed("run", folder / "words.toml", "-m", "hit_rate@1")
     assert "The run was finished before; nothing is asked again" in again
     assert "hit_rate@1" in again
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_library_gives_what_the_command_prints(lang: str, folder: Path) -> None:
+    (folder / "documents" / "empty.txt").write_text("")
+    config = Config.read(folder / "words.toml").with_changes({"rerank": "tests.rag.test_sweeping:tired"})
+    first, again = (run_and_weigh(config, measures=["mrr@2"]) for _ in range(2))
+    assert (first.n_before, again.n_before, first.folder.manifest["counts"]["failed"]) == (0, 2, 1)
+    assert first.scores.values.shape == (1, 1, 3)
+    (folder / "words.toml").write_text('rerank = "tests.rag.test_sweeping:tired"\n' + CONFIG)
+    text = printed("run", "words.toml", "-m", "mrr@2", "--lang", lang, cwd=folder)
+    assert text == weighed_run_text(
+        replace(again, folder=read_run_folder(again.folder.path)), read_words(lang), width=80
+    )
+    assert read_words(lang)("runs.kept", n=2, total=3) in text
 
 
 def test_a_run_without_a_configuration(folder: Path) -> None:

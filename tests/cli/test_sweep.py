@@ -10,8 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.cli.sweep import sheet_of
-from steelyard.rag.sweeping import Swept
+from steelyard.base.notes import Note
+from steelyard.rag.config import Config
+from steelyard.rag.sweeping import SweepNote, Swept, sweep
+from steelyard.report.formats.sweep import sweep_text
+from steelyard.report.sheets.sweep import sweep_sheet
+from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
 from tests.rag import small
 
@@ -78,6 +82,14 @@ def test_forms_for_programs_and_papers(folder: Path) -> None:
     assert "--format" not in complaint("sweep", *options, "--format", "trec", cwd=folder)
 
 
+@pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "latex"])
+def test_the_library_gives_what_the_command_prints(format: str, folder: Path) -> None:
+    swept = sweep(Config.read(folder / "grid.toml"), measures=["mrr", "recall"], holdout=True, seed=3)
+    text = sweep_text(swept, format, read_words("en"), seed=3, width=80)
+    options = ("-m", "mrr", "-m", "recall", "--holdout", "--seed", "3", "--format", format, "--lang", "en")
+    assert printed("sweep", "grid.toml", *options, cwd=folder) == text
+
+
 def test_narrow_terminals_name_every_row(folder: Path) -> None:
     text = printed("sweep", "grid.toml", "-m", "span_recall,mrr,ndcg", cwd=folder, columns=40)
     assert all(len(line) <= 40 for line in text.splitlines())
@@ -97,12 +109,13 @@ def test_a_bad_table_is_told_in_a_line(table: str, reason: str, folder: Path) ->
 def test_values_that_are_not_there_are_a_dash() -> None:
     values = np.array([[[np.nan, np.nan]], [[0.5, 0.25]]])
     swept = Swept(
-        [{"k": 1}, {"k": 2}], [Path(), Path()], ["span_iou"], values, ["a", "b"], np.zeros(2, bool), ["Said."]
-    )
-    sheet = sheet_of(swept, seed=0)
+        [{"k": 1}, {"k": 2}], [Path(), Path()], ["span_iou"], values, ["a", "b"], np.zeros(2, bool),
+        [SweepNote(Note.of_json("Written before."), ("rerank=none",))],
+    )  # fmt: skip
+    sheet = sweep_sheet(swept, words=read_words("en"))
     assert sheet.rows == [["2", "0.3750"], ["1", "–"]]
     assert sheet.best == {(0, 1)}
-    assert sheet.notes[-1] == "Said."
+    assert sheet.notes[-1] == "rerank=none: Written before."
 
 
 SLOW = """

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.notes import Note
 from steelyard.data.corpus import Document
 from steelyard.rag.pipeline import Pipeline
 from steelyard.services.cache import Cache
@@ -26,11 +27,11 @@ def test_a_question_gets_its_passages_with_exact_offsets() -> None:
     assert passages[0].text == " The weight slides along the beam."
     assert passages[0].chunk_id == "scales.txt#2"
     assert all(TEXTS[p.doc_id][p.start : p.end] == p.text for p in passages)
-    reply = pipeline.ask("What slides along the beam?")
-    assert list(reply.passages) == passages
-    assert reply.answer is None
-    assert set(reply.latency_ms) == {"search", "total"}
-    assert 0 < reply.latency_ms["search"] < reply.latency_ms["total"]
+    response = pipeline.ask("What slides along the beam?")
+    assert list(response.passages) == passages
+    assert response.answer is None
+    assert set(response.latency_ms) == {"search", "total"}
+    assert 0 < response.latency_ms["search"] < response.latency_ms["total"]
 
 
 def test_equal_scores_are_ordered_as_they_are_weighed() -> None:
@@ -140,11 +141,11 @@ def test_notes_say_each_thing_once(tmp_path: Path) -> None:
     pipeline.search("One")
     pipeline.prepare()
     pipeline.search("Two")
-    assert pipeline.notes == [
-        "1 file was skipped: c.bin",
-        "1 document is empty: b",
-        "k is 10, but there is only 1 chunk: questions get fewer results",
-    ]
+    assert pipeline.notes == (
+        Note("files_skipped", {"n": 1, "names": ["c.bin"]}),
+        Note("documents_empty", {"n": 1, "names": ["b"]}),
+        Note("few_chunks", {"k": 10, "n": 1}),
+    )
     assert len(pipeline.search("One")) == 1
 
 
@@ -336,9 +337,9 @@ def test_real_stages_find_chinese_and_english(index: object, rerank: str | None,
         ("Where does Longjing tea 龙井茶 come from 来自哪里", "龙井茶来自杭州"),
         ("Who fear the whale?", "Sailors"),
     ):
-        reply = pipeline.ask(query)
-        assert text in reply.passages[0].text
-        assert f"[{reply.passages[0].chunk_id}]" in reply.answer
+        response = pipeline.ask(query)
+        assert text in response.passages[0].text
+        assert f"[{response.passages[0].chunk_id}]" in response.answer
 
 
 @pytest.mark.usefixtures("real")

@@ -9,7 +9,8 @@ from steelyard.base.errors import DuplicateError, InputError, OutputError, Stage
 from steelyard.data.run_folder import is_run_folder, read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.running import n_done, run
+from steelyard.rag.run_writer import n_answered
+from steelyard.rag.running import run
 from steelyard.rag.system import TargetSystem
 from tests.rag import small
 from tests.rag.small import QUESTIONS, TEXTS, Common, Letters, Nearest, Shortest, Stops
@@ -119,7 +120,7 @@ def stopping(query: str | None) -> Stopping:
 def test_an_interrupted_run_goes_on_where_it_was(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         made(rerank=stopping("the whale 7")).run(many(20), folder)
-    assert n_done(folder) == 7
+    assert n_answered(folder) == 7
     assert len(lines(folder, "outputs.partial.jsonl")) == 7
     with pytest.raises(InputError, match="was interrupted; start it again"):
         read_run_folder(folder)
@@ -138,7 +139,7 @@ def test_a_torn_last_line_is_asked_again(cut: int, folder: Path) -> None:
         made(rerank=stopping("the whale 5")).run(many(8), folder)
     partial = folder / "outputs.partial.jsonl"
     partial.write_bytes(partial.read_bytes()[:-cut])
-    assert n_done(folder) == 4
+    assert n_answered(folder) == 4
     made(rerank=stopping(None)).run(many(8), folder)
     assert Stopping.asked == [f"the whale {i}" for i in range(4, 8)]
     assert [line["qid"] for line in lines(folder)] == [f"q{i}" for i in range(8)]
@@ -238,7 +239,7 @@ def test_a_full_disk_is_told_and_loses_nothing(folder: Path, monkeypatch: pytest
         patched.setattr("os.replace", full)
         with pytest.raises(OutputError, match="No space left on device"):
             made(rerank=stopping(None)).run(many(6), folder)
-    assert n_done(folder) >= 3
+    assert n_answered(folder) >= 3
     made(rerank=stopping(None)).run(many(6), folder)
     assert [line["qid"] for line in lines(folder)] == [f"q{i}" for i in range(6)]
 
@@ -269,7 +270,7 @@ def test_a_reranker_that_gives_nan_fails_its_question_only(folder: Path) -> None
 def test_a_system_that_fails_from_the_start_is_stopped(folder: Path) -> None:
     with pytest.raises(StageError, match="the first 5 questions all failed: the reranker is tired"):
         made(rerank=Shortest(_fail_on="whale")).run(many(9), folder)
-    assert n_done(folder) == 0
+    assert n_answered(folder) == 0
     made(rerank=Shortest()).run(many(9), folder)
     assert [line["qid"] for line in lines(folder)] == [f"q{i}" for i in range(9)]
 

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError, MeasureError, StageError
+from steelyard.base.notes import Note
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
-from steelyard.rag.sweeping import MEASURES, Swept, grid, setting_text, sweep
+from steelyard.rag.grid import grid, setting_text
+from steelyard.rag.sweeping import MEASURES, SweepNote, Swept, sweep
 from tests.rag import small
 
 # Stages that count what they are asked, across all pipelines of a sweep; the configurations name them.
@@ -165,7 +167,7 @@ def test_measures_of_the_configuration_are_taken(folder: Path) -> None:
     weigh = {"measures": ["hit_rate", "ndcg@2"], "rule": "contains"}
     swept = sweep(configured(folder, {"k": [1, 2]}, weigh=weigh))
     assert swept.measures == ["hit_rate", "ndcg@2"]
-    assert "A chunk holds a gold span by the rule contains." in swept.notes
+    assert SweepNote(Note("gold_rule", {"rule": "contains"}), ()) in swept.notes
 
 
 def test_pipelines_share_vectors_and_a_second_sweep_computes_nothing(folder: Path) -> None:
@@ -202,9 +204,9 @@ def test_an_interrupted_sweep_goes_on(folder: Path) -> None:
 def test_notes_are_said_once_and_failures_are_told(folder: Path) -> None:
     (folder / "documents" / "empty.txt").write_text("")
     swept = sweep(configured(folder, {"rerank": ["none", "lexical", f"{HERE}:tired"]}))
-    assert swept.notes.count("1 document is empty: empty") == 1
-    told = [note for note in swept.notes if "failed" in note]
-    assert told == [f"rerank={HERE}:tired: Questions that failed: 1 of 3 (q2); they count 0."]
+    assert swept.notes.count(SweepNote(Note("documents_empty", {"n": 1, "names": ["empty"]}), ())) == 1
+    failed = Note("questions_failed", {"n": 1, "total": 3, "names": ["q2"]})
+    assert [note for note in swept.notes if note.pipelines] == [SweepNote(failed, (f"rerank={HERE}:tired",))]
 
 
 def test_a_pipeline_that_fails_from_the_start_is_named(folder: Path) -> None:
@@ -219,8 +221,11 @@ def test_gold_that_is_nowhere_is_told(folder: Path) -> None:
     with (folder / "questions.jsonl").open("a") as file:
         file.write(json.dumps({"qid": "q4", "query": "Lost?", "evidence": [{"text": "nowhere to be found"}]}) + "\n")
     swept = sweep(configured(folder, {"k": [1, 2]}))
-    assert "Gold pieces that are in no chunk: 1 of 4." in swept.notes
-    assert "Questions without gold in any chunk: 1 of 4 (q4); they count 0." in swept.notes
+    assert [note.note for note in swept.notes] == [
+        Note("gold_rule", {"rule": "any"}),
+        Note("gold_lost", {"n": 1, "total": 4}),
+        Note("questions_unwinnable", {"n": 1, "total": 4, "names": ["q4"]}),
+    ]
 
 
 # Luck and holding out

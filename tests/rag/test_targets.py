@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.rag.targets import Answer, Retrieved, callable_target, http_target
+from steelyard.data.corpus import Passage
+from steelyard.data.responses import Response
+from steelyard.rag.targets import callable_target, http_target
 from tests.hypothesis_profiles import examples
 from tests.rag.server import DOCUMENTS, MALFORMED, Fault, Server, put, stall, status
 
@@ -29,8 +31,20 @@ QUICK: dict[str, Any] = {"timeout_s": 5.0, "attempts": 3, "wait_initial_s": 0.00
 KEY = "sk-secret0123456789"
 
 
-def given_back(found: Any, **more: Any) -> Answer:
-    return callable_target(lambda query: found, **more)("why?", 10)
+def given_back(results: Any, **more: Any) -> Response:
+    return callable_target(lambda query: results, **more)("why?", 10)
+
+
+def passage(
+    id: str,
+    score: float | None = None,
+    text: str | None = None,
+    doc: str | None = None,
+    start: int | None = None,
+    end: int | None = None,
+) -> Passage:
+    """A passage by the names that items of outputs have."""
+    return Passage(id, doc, start, end, text, score)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
@@ -40,8 +54,8 @@ def test_results_of_every_form(case: dict[str, Any]) -> None:
         with pytest.raises(StageError, match=re.escape(case["error"])):
             given_back(case["input"], texts=texts)
     else:
-        want = tuple(Retrieved(**one) for one in case["want"])
-        assert given_back(case["input"], texts=texts) == Answer(want, case.get("answer"))
+        want = tuple(passage(**item) for item in case["want"])
+        assert given_back(case["input"], texts=texts) == Response("why?", want, case.get("answer"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["label"] for case in CASES])
@@ -53,7 +67,9 @@ def test_an_endpoint_is_understood_like_a_function(endpoint: Server, case: dict[
     endpoint.always("/search", Fault(body=json.dumps(found)))
     target = http_target(endpoint.url + "/search", texts=case.get("texts", False), **names, **QUICK)
     if "want" in case:
-        assert target("why?", 10) == Answer(tuple(Retrieved(**one) for one in case["want"]), case.get("answer"))
+        assert target("why?", 10) == Response(
+            "why?", tuple(passage(**item) for item in case["want"]), case.get("answer")
+        )
     else:
         with pytest.raises(StageError, match=r"^target: http://127.*/search .*; name its fields"):
             target("why?", 10)
@@ -73,25 +89,25 @@ class Document:
 @pytest.mark.parametrize(
     ("document", "want"),
     [
-        (Document("bees", {"source": "d1.md", "start_index": 7}, "c1"), Retrieved("c1", None, "bees", "d1.md", 7, 11)),
-        (Document("bees", {"id": 4, "source": Path("d1.md")}), Retrieved("4", None, "bees", "d1.md")),
-        (Document("bees"), Retrieved("text:23da0d3b0b5aa5ee", None, "bees")),
-        (SimpleNamespace(page_content="bees", metadata={"id": "x"}), Retrieved("x", None, "bees")),
-        (SimpleNamespace(page_content="bees", id="x"), Retrieved("x", None, "bees")),
-        ((Document("bees", id="x"), np.float32(0.5)), Retrieved("x", 0.5, "bees")),
+        (Document("bees", {"source": "d1.md", "start_index": 7}, "c1"), passage("c1", None, "bees", "d1.md", 7, 11)),
+        (Document("bees", {"id": 4, "source": Path("d1.md")}), passage("4", None, "bees", "d1.md")),
+        (Document("bees"), passage("text:23da0d3b0b5aa5ee", None, "bees")),
+        (SimpleNamespace(page_content="bees", metadata={"id": "x"}), passage("x", None, "bees")),
+        (SimpleNamespace(page_content="bees", id="x"), passage("x", None, "bees")),
+        ((Document("bees", id="x"), np.float32(0.5)), passage("x", 0.5, "bees")),
     ],
 )
-def test_documents_with_page_content(document: Any, want: Retrieved) -> None:
-    assert given_back([document]).retrieved == (want,)
+def test_documents_with_page_content(document: Any, want: Passage) -> None:
+    assert given_back([document]).passages == (want,)
 
 
 def test_orders_of_other_kinds() -> None:
-    want = (Retrieved("d2"), Retrieved("d1"))
-    assert given_back(("d2", "d1")).retrieved == want
-    assert given_back(np.array(["d2", "d1"])).retrieved == want
-    assert given_back(name for name in ("d2", "d1")).retrieved == want
-    assert given_back({"results": iter(["d2", "d1"])}).retrieved == want
-    assert given_back(np.array([2, 1])).retrieved == (Retrieved("2"), Retrieved("1"))
+    want = (passage("d2"), passage("d1"))
+    assert given_back(("d2", "d1")).passages == want
+    assert given_back(np.array(["d2", "d1"])).passages == want
+    assert given_back(name for name in ("d2", "d1")).passages == want
+    assert given_back({"results": iter(["d2", "d1"])}).passages == want
+    assert given_back(np.array([2, 1])).passages == (passage("2"), passage("1"))
 
 
 @pytest.mark.parametrize("found", [{"d1", "d2"}, b"d1", object(), {"results": {"d1"}}])
@@ -110,9 +126,9 @@ def test_the_function_may_ask_for_k() -> None:
     def with_k(query: str, k: int = 3) -> list[str]:
         return [f"{query}{i}" for i in range(k)]
 
-    assert len(callable_target(with_k)("q", 5).retrieved) == 5
-    assert len(callable_target(lambda query: ["a", "b", "c"])("q", 2).retrieved) == 3  # Weighing cuts.
-    assert callable_target(str.split)("d1 d2", 2).retrieved == (Retrieved("d1"), Retrieved("d2"))
+    assert len(callable_target(with_k)("q", 5).passages) == 5
+    assert len(callable_target(lambda query: ["a", "b", "c"])("q", 2).passages) == 3  # Weighing cuts.
+    assert callable_target(str.split)("d1 d2", 2).passages == (passage("d1"), passage("d2"))
 
 
 def mine(query: str) -> list[str]:
@@ -128,8 +144,8 @@ RETRIEVER = Mine()
 
 
 def test_a_function_by_its_name() -> None:
-    assert callable_target("tests.rag.test_targets:mine")("d1", 5).retrieved == (Retrieved("d1"),)
-    assert callable_target("tests.rag.test_targets:RETRIEVER.search")("d1", 5).retrieved == (Retrieved("d1"),)
+    assert callable_target("tests.rag.test_targets:mine")("d1", 5).passages == (passage("d1"),)
+    assert callable_target("tests.rag.test_targets:RETRIEVER.search")("d1", 5).passages == (passage("d1"),)
 
 
 @pytest.mark.parametrize(
@@ -219,15 +235,15 @@ class Async:
 def test_async_functions_share_one_loop() -> None:
     client = Async()
     target = callable_target(client)
-    assert [target(name, 5).retrieved[0].id for name in ("d1", "d2")] == ["d1", "d2"]
+    assert [target(name, 5).passages[0].chunk_id for name in ("d1", "d2")] == ["d1", "d2"]
     assert client.loops[0] is client.loops[1]
 
 
 def test_async_functions_run_within_a_running_loop() -> None:
-    async def notebook() -> Answer:
+    async def notebook() -> Response:
         return callable_target(Async())("d1", 5)
 
-    assert asyncio.run(notebook()).retrieved == (Retrieved("d1"),)
+    assert asyncio.run(notebook()).passages == (passage("d1"),)
 
 
 def test_async_functions_run_from_many_threads() -> None:
@@ -237,7 +253,7 @@ def test_async_functions_run_from_many_threads() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(answer.retrieved[0].id for answer in found) == [f"d{i}" for i in range(8)]
+    assert sorted(answer.passages[0].chunk_id for answer in found) == [f"d{i}" for i in range(8)]
 
 
 def test_the_loop_ends_with_its_target() -> None:
@@ -254,18 +270,18 @@ def test_the_loop_ends_with_its_target() -> None:
 def test_ids_and_scores_come_through_as_they_are(ids: list[str], scores: list[float]) -> None:
     n = min(len(ids), len(scores))
     pairs = list(zip(ids[:n], scores[:n], strict=True))
-    want = tuple(Retrieved(id_, score) for id_, score in pairs)
-    assert given_back(pairs).retrieved == want
-    assert given_back([{"id": id_, "score": score} for id_, score in pairs]).retrieved == want
+    want = tuple(passage(id_, score) for id_, score in pairs)
+    assert given_back(pairs).passages == want
+    assert given_back([{"id": id_, "score": score} for id_, score in pairs]).passages == want
 
 
 @examples(100)
 @given(st.lists(st.text(st.characters(codec=None)), unique=True))
 def test_texts_have_ids_of_their_own(texts: list[str]) -> None:
-    found = given_back(texts, texts=True).retrieved
-    assert [one.text for one in found] == texts
-    assert len({one.id for one in found}) == len(texts)
-    assert all(re.fullmatch("text:[0-9a-f]{16}", one.id) for one in found)
+    found = given_back(texts, texts=True).passages
+    assert [item.text for item in found] == texts
+    assert len({item.chunk_id for item in found}) == len(texts)
+    assert all(re.fullmatch("text:[0-9a-f]{16}", item.chunk_id) for item in found)
 
 
 # Endpoints.
@@ -280,16 +296,16 @@ def endpoint(server: Server) -> Server:
 
 def test_an_endpoint(endpoint: Server) -> None:
     answer = http_target(endpoint.url + "/search", **QUICK)("what weighs the load", 5)
-    first = answer.retrieved[0]
-    assert first == Retrieved("d0#1", 0.75, DOCUMENTS[0], "d0", 0, len(DOCUMENTS[0]))
-    assert len(answer.retrieved) == 3
+    first = answer.passages[0]
+    assert first == passage("d0#1", 0.75, DOCUMENTS[0], "d0", 0, len(DOCUMENTS[0]))
+    assert len(answer.passages) == 3
     assert answer.answer == "See [d0#1]."
     (request,) = endpoint.seen("/search")
     assert (request.method, request.body) == ("POST", {"query": "what weighs the load"})
 
 
 def test_k_is_sent_where_it_has_a_name(endpoint: Server) -> None:
-    assert len(http_target(endpoint.url + "/search", k_field="k", **QUICK)("weighs", 2).retrieved) == 2
+    assert len(http_target(endpoint.url + "/search", k_field="k", **QUICK)("weighs", 2).passages) == 2
     assert endpoint.seen("/search")[0].body == {"query": "weighs", "k": 2}
 
 
@@ -297,7 +313,7 @@ def test_get(endpoint: Server) -> None:
     target = http_target(
         endpoint.url + "/search?lang=zh", method="GET", k_field="k", body={"mode": "fast & 好"}, **QUICK
     )
-    assert len(target("秤 & 砣?", 2).retrieved) == 2
+    assert len(target("秤 & 砣?", 2).passages) == 2
     (request,) = endpoint.seen("/search")
     assert (request.method, request.body) == ("GET", {"lang": "zh", "mode": "fast & 好", "query": "秤 & 砣?", "k": "2"})
 
@@ -336,8 +352,10 @@ def test_fields_within_fields(endpoint: Server) -> None:
         end_field="_source.at.1",
         **QUICK,
     )
-    want = Answer((Retrieved("d1#1", 2.5, "bees", "d1", 3, 7),), "Because.")
-    assert [target(query, 5) for query in ("why", "how")] == [want, want]
+    want = (passage("d1#1", 2.5, "bees", "d1", 3, 7),)
+    assert [target(query, 5) for query in ("why", "how")] == [
+        Response("why", want, "Because."), Response("how", want, "Because.")
+    ]  # fmt: skip
     assert [request.body for request in endpoint.seen("/search")] == [
         {"query": {"match": {"fuzzy": True, "text": query}}, "size": 5} for query in ("why", "how")
     ]
@@ -363,7 +381,7 @@ def test_results_that_are_not_there(endpoint: Server, field: str, found: str) ->
 def test_an_endpoint_is_asked_again_where_that_helps(endpoint: Server) -> None:
     endpoint.script("/search", status(500), status(429, Retry_After="0"), stall(0.6))
     target = http_target(endpoint.url + "/search", **{**QUICK, "timeout_s": 0.25, "attempts": 4})
-    assert target("weighs", 5).retrieved
+    assert target("weighs", 5).passages
     assert len(endpoint.seen("/search")) == 4
 
 

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.run import _first_failure, _said
+from steelyard.base.notes import PLAIN, Note
 from steelyard.cli.run import run as run_command
-from steelyard.cli.sweep import _json, sheet_of
-from steelyard.data.run_folder import read_run_folder
+from steelyard.data.run_folder import read_run_folder, write_manifest
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
+from steelyard.report.formats.run import first_failure, run_lines
+from steelyard.report.formats.sweep import sweep_text
+from steelyard.report.sheets.notes import note_text
+from steelyard.report.sheets.sweep import sweep_sheet
 from steelyard.report.words import read_words
 from tests.rag import small
 from tests.report.test_sheet import listening
@@ -19,7 +22,19 @@ from tests.report.untranslated import untranslated
 ZH = read_words("zh")
 STAGES = {"chunk": "tests.rag.small:Stops", "index": "tests.rag.small:Common"}
 TIRED = "tests.rag.test_sweeping:tired"
-NAMES = {"--holdout", "--overwrite", "ndcg", "recall", "any", "rerank=none", f"rerank={TIRED}", "rerank", "none", TIRED}
+NAMES = {
+    "--holdout",
+    "--overwrite",
+    "ndcg",
+    "recall",
+    "any",
+    "rerank=none",
+    f"rerank={TIRED}",
+    "rerank",
+    "none",
+    TIRED,
+    "empty",
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,44 +48,75 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def swept(folder: Path, *, holdout: bool, lang: str = "zh") -> tuple[Swept, set[str], str]:
-    """A sweep, the keys of its notes, and the text of its table."""
-    told, heard = listening(read_words(lang))
+def swept(folder: Path, *, holdout: bool) -> Swept:
     table = {"documents": "documents", "questions": "questions.jsonl", "k": 2, "name": "mine", **STAGES}
     config = Config.of({**table, "sweep": {"rerank": ["none", TIRED]}}, base=folder)
-    found = sweep(config, measures=["ndcg", "recall"], holdout=holdout, lang=told)
-    made = sheet_of(found, seed=0, lang=told)
-    return found, heard.keys_heard, "\n".join([*made.header, *(cell for row in made.rows for cell in row), *made.notes])
+    return sweep(config, measures=["ndcg", "recall"], holdout=holdout)
 
 
 def test_no_english_is_left_in_a_sweep_and_every_text_is_seen(folder: Path) -> None:
-    keys: set[str] = set()
+    lang, heard = listening(ZH)
     for holdout in (False, True):
-        found, heard, text = swept(folder, holdout=holdout)
-        keys |= heard
-        own = {note for path in found.folders for note in read_run_folder(path).manifest["notes"]}
-        assert "1 document is empty: empty" in own
-        assert untranslated(text, NAMES | own) == []
-    assert {key for key in ZH.texts if key.startswith("scores.sweep.")} - keys == set()
+        sheet = sweep_sheet(swept(folder, holdout=holdout), words=lang)
+        text = "\n".join([*sheet.header, *(cell for row in sheet.rows for cell in row), *sheet.notes])
+        assert "1 篇文档为空：empty" in text
+        assert f"rerank={TIRED}：运行失败的问题：9 个中的 1 个（q2），计 0 分。" in text
+        assert "（n0、n1、n2、n3、n4……），计 0 分。" in text
+        assert untranslated(text, NAMES) == []
+    assert {key for key in ZH.texts if key.startswith("sweep.")} - heard.keys_heard == set()
 
 
 def test_the_json_of_a_sweep_is_for_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = set()
-    for told in ("zh_CN.UTF-8", "C"):
-        monkeypatch.setenv("LC_ALL", told)
-        made.add(_json(swept(folder, holdout=False, lang="en")[0], 0))
-    assert len(made) == 1
-    assert "Means over 9 questions." in made.pop()
+    texts = set()
+    for locale in ("zh_CN.UTF-8", "C"):
+        monkeypatch.setenv("LC_ALL", locale)
+        texts.add(sweep_text(swept(folder, holdout=False), "json", read_words()))
+    assert len(texts) == 1
+    assert "Means over 9 questions." in texts.pop()
+
+
+NOTES = [
+    Note("files_skipped", {"n": 5, "names": ["a.bin", "b.bin", "c.bin"]}),
+    Note("documents_empty", {"n": 1, "names": ["d"]}),
+    Note("documents_without_chunks", {"n": 2, "names": ["d", "e"]}),
+    Note("few_chunks", {"k": 10, "n": 1}),
+    Note("gold_rule", {"rule": "any"}),
+    Note("gold_lost", {"n": 1, "total": 4}),
+    Note("questions_failed", {"n": 1, "total": 4, "names": ["q2"]}),
+    Note("questions_unwinnable", {"n": 7, "total": 9, "names": ["q1"]}),
+]
+
+
+def test_every_note_has_a_text_in_both_languages() -> None:
+    heard = set()
+    for lang in ("en", "zh"):
+        words, listener = listening(read_words(lang))
+        texts = [note_text(note, words) for note in NOTES]
+        assert len(set(texts)) == len(NOTES)
+        heard |= {key.removesuffix(".one").removesuffix(".other") for key in listener.keys_heard}
+    assert heard - {"list.comma", "list.and_more"} == {f"notes.{note.code}" for note in NOTES}
+    assert note_text(NOTES[0], read_words("en")) == "5 files were skipped: a.bin, b.bin, c.bin, ..."
+    assert note_text(NOTES[0], ZH) == "跳过了 5 个文件：a.bin、b.bin、c.bin……"
+    assert note_text(NOTES[3], read_words("en")) == "k is 10, but there is only 1 chunk: questions get fewer results"
+
+
+def test_notes_of_other_versions_are_shown_as_they_are(folder: Path, tmp_path: Path) -> None:
+    write_manifest(tmp_path, {"name": "old", "finished": "2025-01-01", "notes": ["2 documents are empty: a, b"]})
+    (tmp_path / "outputs.jsonl").write_text("")
+    (note,) = read_run_folder(tmp_path).notes
+    assert note == Note(PLAIN, {"text": "2 documents are empty: a, b"})
+    assert note_text(note, ZH) == "2 documents are empty: a, b"
+    assert note_text(Note("from_the_future", {"n": 1}), ZH) == 'from_the_future {"n": 1}'
 
 
 def test_no_english_is_left_in_what_a_run_says_and_every_text_is_seen(folder: Path) -> None:
-    found = swept(folder, holdout=False)[0]
-    tired = read_run_folder(found.folders[1])
-    told, heard = listening(ZH)
-    allowed = NAMES | {str(tired.path), *tired.manifest["notes"], _first_failure(tired)[1]}
+    tired = read_run_folder(swept(folder, holdout=False).folders[1])
+    lang, heard = listening(ZH)
+    allowed = NAMES | {str(tired.path), first_failure(tired)[1]}
     for n_before in (0, 4, 9):
-        assert untranslated("\n".join(_said(tired, n_before, told)), allowed) == []
-    assert {key for key in ZH.texts if key.startswith("scores.run.")} - heard.keys_heard == set()
+        assert untranslated("\n".join(run_lines(tired, n_before, lang)), allowed) == []
+    assert "注意：1 篇文档为空：empty" in list(run_lines(tired, 0, lang))
+    assert {key for key in ZH.texts if key.startswith("runs.")} - heard.keys_heard == set()
 
 
 def test_a_run_speaks_the_language_that_is_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -388,11 +388,12 @@ def sweep(
 def chat(
     config: Annotated[Path, typer.Argument(help="Configuration in TOML: documents, questions, stages.")],
     k: Annotated[int | None, typer.Option("--k", "-k", help="Chunks that a question gets.")] = None,
+    lang: Annotated[Lang | None, typer.Option(help="Language of the output; that of the locale by default.")] = None,
 ) -> None:
     """Ask a pipeline questions, one by one."""
     from steelyard.cli.chat import run
 
-    run(config, k=k)
+    run(config, k=k, lang=lang.value if lang else None)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard.base.errors import MissingExtraError, OutputError
 from steelyard.cli.diagnose import rerankers
-from steelyard.cli.run import progress_bars
+from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline

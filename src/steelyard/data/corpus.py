@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import PurePath, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.base.arrays import Ints
 from steelyard.io.source import strip_compression
@@ -34,16 +36,25 @@ class Document:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """One retrieved chunk: text == document.text[start:end] where the document is known."""
+class Passage(NamedTuple):
+    """One retrieved chunk.
+
+    Passages of a pipeline have everything, and text == document.text[start:end]; a system of the user's own may know
+    no more than an id.
+
+    chunk_id    unique among the results of a question
+    doc_id      the document that it is from
+    start, end  offsets there, in characters; both or neither
+    text        of the chunk
+    score       higher is better; None where the system gives an order alone
+    """
 
     chunk_id: str
-    doc_id: str
-    start: int
-    end: int
-    text: str
-    score: float
+    doc_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +99,29 @@ class Chunks:
 
     def passage(self, i: int, score: float) -> Passage:
         """Chunk i as it is retrieved."""
-        document = self.documents[self.owner[i]]
-        start, end = int(self.start[i]), int(self.end[i])
-        return Passage(self.ids[i], document.doc_id, start, end, document.text[start:end], score)
+        return Passage(*self._rows[i], score)
+
+    def passages(self, positions: Iterable[int], scores: Iterable[float]) -> tuple[Passage, ...]:
+        """Chunks as they are retrieved, one score each."""
+        rows = self._rows
+        return tuple([Passage(*rows[i], score) for i, score in zip(positions, scores, strict=True)])
+
+    def ids_at(self, positions: Ints) -> tuple[str, ...]:
+        """Ids of some chunks: long lists of candidates are looked up for every question."""
+        return tuple(self._id_array[positions].tolist())
+
+    @cached_property
+    def _id_array(self) -> npt.NDArray[np.object_]:
+        array = np.empty(len(self), object)
+        array[:] = self.ids
+        return array
+
+    @cached_property
+    def _rows(self) -> list[tuple[str, str, int, int, str]]:
+        """Id, document, start, end and text of each chunk: one look-up a passage, as every question needs some."""
+        names = [document.doc_id for document in self.documents]
+        docs = [names[owner] for owner in self.owner.tolist()]
+        return list(zip(self.ids, docs, self.start.tolist(), self.end.tolist(), self.texts, strict=True))
 
 
 def other_names(documents: Iterable[Document]) -> dict[str, str]:

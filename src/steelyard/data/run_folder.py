@@ -1,6 +1,7 @@
 """The folder that a run leaves: what was retrieved, from which chunks, and by which configuration.
 
-manifest.json           name, fingerprint, counts, notes, latencies; `finished` is null until the run is done
+manifest.json           name, fingerprint, counts, notes, machine, versions, latencies; `finished` is null until the
+                        run is done
 config.json             the configuration, resolved, without secrets
 outputs.jsonl           one line a question: qid, query, retrieved, answer, latency_ms, or error
 outputs.partial.jsonl   the same while the run goes on
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,9 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.responses import Response, ResponseEncoder, decode_response
 from steelyard.io.write import write_bytes, write_text
 
 MANIFEST, CONFIG, OUTPUTS, PARTIAL = "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl"
@@ -49,9 +52,40 @@ class RunFolder:
         """The file with one line a question."""
         return self.path / OUTPUTS
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the run had to remark, such as empty documents."""
+        return tuple(Note.of_json(note) for note in self.manifest.get("notes") or ())
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """What config.json holds: the configuration, resolved, without secrets; empty where there is none.
+
+        Raises   InputError where it cannot be read.
+        """
+        try:
+            config = json.loads((self.path / CONFIG).read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path / CONFIG}: cannot be read ({error}); run it again with --overwrite") from None
+        return config if isinstance(config, dict) else {}
+
+    def responses(self) -> Iterator[tuple[str, Response]]:
+        """Each question's id and response, in the order of the questions.
+
+        Raises   InputError for a line that is none of a run.
+        """
+        with self.outputs.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield decode_response(line)
+                except ValueError as error:
+                    raise InputError(f"{self.outputs}, line {number}: {error}; run it again with --overwrite") from None
+
     @cached_property
     def chunks(self) -> Chunks | None:
-        """The corpus that was searched, or None where the run does not tell.
+        """The corpus that was searched, or None where it is not known.
 
         Raises   InputError where the two tables do not fit together.
         """
@@ -80,6 +114,32 @@ def read_run_folder(path: str | Path) -> RunFolder:
     if not manifest.get("finished") or not (path / OUTPUTS).exists():
         raise InputError(f"{path}: holds a run that was interrupted; start it again, and it goes on from there")
     return RunFolder(str(manifest["name"]), path, manifest)
+
+
+def write_run_folder(
+    path: str | Path,
+    *,
+    config: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    responses: Iterable[tuple[str, Response]],
+    chunks: Chunks | None = None,
+) -> RunFolder:
+    """Make a run folder again from its parts, as they were stored elsewhere: those of a `RunFolder`.
+
+    Raises   InputError where the folder holds something; OutputError where it cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and any(path.iterdir()):
+        raise InputError(f"{path}: holds something already; choose another folder")
+    path.mkdir(parents=True, exist_ok=True)
+    encoder = ResponseEncoder()
+    write_bytes(path / OUTPUTS, b"".join(encoder.line(query_id, response) for query_id, response in responses))
+    write_json(path / CONFIG, config)
+    if chunks is not None:
+        write_chunks(path, chunks)
+    # Last: this makes it a run folder.
+    write_manifest(path, {key: value for key, value in manifest.items() if key != _MARK})
+    return read_run_folder(path)
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:

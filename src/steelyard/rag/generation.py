@@ -98,7 +98,7 @@ def build_prompt(
         template = template_text(language_of(query) if language == "auto" else language)
     _check_template(template, "the prompt")
     values = {
-        "passages": "\n\n".join(f"[{passage.chunk_id}]\n{passage.text}" for passage in passages),
+        "passages": "\n\n".join(f"[{passage.chunk_id}]\n{passage.text or ''}" for passage in passages),
         "query": query,
     }
     head = _SYSTEM_END.search(template)
@@ -143,39 +143,57 @@ class Extractive:
 
     def answer(self, query: str, passages: Sequence[Passage]) -> str:
         """The best sentences with their citations, or that it does not know."""
-        candidates = [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
-        asked = _content_tokens(query)
-        words = [asked & _content_tokens(passage.text[start:end]) for passage, start, end in candidates]
-        df = Counter(word for each in words for word in each)
+        sentences = [
+            _Sentence(passage, start, end) for passage in passages for start, end in sentence_spans(passage.text or "")
+        ]
+        query_words = _content_tokens(query)
+        shared = [query_words & _content_tokens(sentence.text) for sentence in sentences]
+        df = Counter(word for words in shared for word in words)
         # fsum, since the order of a set must not move a bit of the score.
-        scores = [math.fsum(math.log1p(len(words) / df[word]) for word in each) for each in words]
-        chosen: list[int] = []
+        scores = [math.fsum(math.log1p(len(shared) / df[word]) for word in words) for words in shared]
+        selected: list[int] = []
         for i in sorted(range(len(scores)), key=lambda i: (-scores[i], i)):
-            if len(chosen) == self.sentences or scores[i] == 0:
+            if len(selected) == self.sentences or scores[i] == 0:
                 break
-            if not any(_repeats(candidates[i], candidates[j]) for j in chosen):
-                chosen.append(i)
-        if not chosen:
+            if not any(sentences[i].repeats(sentences[j]) for j in selected):
+                selected.append(i)
+        if not selected:
             return DONT_KNOW[language_of(query)]
-        return " ".join(f"{_folded(candidates[i])} [{candidates[i][0].chunk_id}]" for i in sorted(chosen))
+        return " ".join(f"{sentences[i].folded} [{sentences[i].passage.chunk_id}]" for i in sorted(selected))
 
 
-Candidate = tuple[Passage, int, int]
+@dataclass(frozen=True)
+class _Sentence:
+    """A sentence of a passage, by its offsets there."""
 
+    passage: Passage
+    start: int
+    end: int
 
-def _folded(candidate: Candidate) -> str:
-    passage, start, end = candidate
-    return " ".join(passage.text[start:end].split())
+    @property
+    def text(self) -> str:
+        return (self.passage.text or "")[self.start : self.end]
 
+    @property
+    def folded(self) -> str:
+        """The text with every run of white space as one space."""
+        return " ".join(self.text.split())
 
-def _repeats(one: Candidate, other: Candidate) -> bool:
-    if _folded(one) == _folded(other):
-        return True
-    (a, a_start, a_end), (b, b_start, b_end) = one, other
-    # Chunks of one document may overlap; offsets tell where they are those of the text.
-    located = all(passage.end - passage.start == len(passage.text) for passage in (a, b))
-    overlap = a.start + a_start < b.start + b_end and b.start + b_start < a.start + a_end
-    return located and a.doc_id == b.doc_id and overlap
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Offsets in the document; None where those of the passage are not those of its text."""
+        first, last, text = self.passage.start, self.passage.end, self.passage.text
+        if first is None or last is None or text is None or last - first != len(text):
+            return None
+        return first + self.start, first + self.end
+
+    def repeats(self, other: _Sentence) -> bool:
+        """Whether it says the same as another one, or overlaps it: chunks of one document may overlap."""
+        if self.folded == other.folded:
+            return True
+        if self.place is None or other.place is None or self.passage.doc_id != other.passage.doc_id:
+            return False
+        return self.place[0] < other.place[1] and other.place[0] < self.place[1]
 
 
 @cache

@@ -40,7 +40,7 @@ def run_manifest(system: System, queries: Mapping[str, str], *, started: str) ->
         "fingerprint": dict(system.fingerprint),
         "questions": f"sha256:{digest}",
         "counts": {**counts, "questions": len(queries)},
-        "notes": list(system.notes),
+        "notes": [note.as_json() for note in system.notes],
         "machine": dict(machine()),
         "python": platform.python_version(),
         "libraries": loaded_versions(LIBRARIES),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from steelyard._version import __version__
 from steelyard.base.arrays import Ints, Vectors
 from steelyard.base.errors import InputError, StageError, SteelyardError, describe_exception
+from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.loading import load
 from steelyard.rag.chunking import as_chunker
@@ -23,16 +24,15 @@ from steelyard.rag.stages import Embedder, FittedEmbedder
 from steelyard.rag.system import Progress
 from steelyard.services.cache import text_key
 
-Given = str | Path | Sequence[Document] | Mapping[str, str]
-Note = Callable[[str], None]
+Documents = str | Path | Sequence[Document] | Mapping[str, str]
 BATCH = 64
 """Texts that are embedded, and then kept, at once: what an interruption may cost."""
 _NAMES_SHOWN = 3
 
 
 @contextmanager
-def telling(what: str) -> Iterator[None]:
-    """Any error that a stage raises, as ours: its type, its message, and the line where it arose.
+def stage_errors(stage: str) -> Iterator[None]:
+    """Any exception of a stage as ours, with its type, its message, and the line where it arose.
 
     Raises   StageError.
     """
@@ -41,24 +41,32 @@ def telling(what: str) -> Iterator[None]:
     except SteelyardError:
         raise
     except Exception as error:
-        raise StageError(f"{what} raised {describe_exception(error)}; mend it, then run again") from error
+        raise stage_error(stage, error) from error
 
 
-def loaded(given: Given, encoding: str, note: Note, tell: Progress) -> Sequence[Document]:
-    """Documents of a path, or as they are given; what was skipped or is empty is noted.
+def stage_error(stage: str, error: Exception) -> StageError:
+    """An exception of a stage as the failure of a question."""
+    return StageError(f"{stage} raised {describe_exception(error)}; mend it, then run again")
+
+
+def load_documents(
+    source: Documents, encoding: str, progress: Progress
+) -> tuple[Sequence[Document], list[Note]]:  # fmt: skip
+    """Documents of a path, or the ones at hand; with notes of files that were skipped and documents that are empty.
 
     Raises   InputError for documents that cannot be read, or two of one name.
     """
-    tell("load", 0, 1)
-    if isinstance(given, str | Path):
-        found = load(given, encoding=encoding)
-        documents: Sequence[Document] = found.documents
-        if found.skipped:
-            note(_counted([str(name) for name in found.skipped], "file was skipped", "files were skipped"))
-    elif isinstance(given, Mapping):
-        documents = [Document(str(doc_id), text) for doc_id, text in given.items()]
+    progress("load", 0, 1)
+    notes = []
+    if isinstance(source, str | Path):
+        loaded = load(source, encoding=encoding)
+        documents: Sequence[Document] = loaded.documents
+        if loaded.skipped:
+            notes.append(_named("files_skipped", [str(name) for name in loaded.skipped]))
+    elif isinstance(source, Mapping):
+        documents = [Document(str(doc_id), text) for doc_id, text in source.items()]
     else:
-        documents = list(given)
+        documents = list(source)
     seen: set[str] = set()
     for document in documents:
         if document.doc_id in seen:
@@ -66,102 +74,97 @@ def loaded(given: Given, encoding: str, note: Note, tell: Progress) -> Sequence[
         seen.add(document.doc_id)
     empty = [document.doc_id for document in documents if not document.text]
     if empty:
-        note(_counted(empty, "document is empty", "documents are empty"))
-    tell("load", 1, 1)
-    return documents
+        notes.append(_named("documents_empty", empty))
+    progress("load", 1, 1)
+    return documents, notes
 
 
-def chunked(
-    documents: Sequence[Document], chunker: object, described: Description, cache: StageCache, note: Note,
-    tell: Progress,
-) -> Chunks:  # fmt: skip
-    """All chunks; those of texts that were cut before come from the cache.
+def cut_documents(
+    documents: Sequence[Document], chunker: object, description: Description, cache: StageCache, progress: Progress
+) -> tuple[Chunks, list[Note]]:  # fmt: skip
+    """All chunks, those of texts that were cut before from the cache; with a note of documents that gave none.
 
     Raises   InputError for spans that are no spans of their text, and where no document gives a chunk.
     """
-    key, cut = digest(described.digest, __version__), as_chunker(chunker)
-    store = cache if described.complete else StageCache()
-    names = [text_key(document.text) for document in documents]
-    known = store.spans(key, names)
+    key, cutter = digest(description.digest, __version__), as_chunker(chunker)
+    store = cache if description.complete else StageCache()
+    text_keys = [text_key(document.text) for document in documents]
+    spans = store.spans(key, text_keys)
     new: dict[bytes, Ints] = {}
     try:
-        for done, (name, document) in enumerate(zip(names, documents, strict=True)):
+        for done, (text, document) in enumerate(zip(text_keys, documents, strict=True)):
             if done % BATCH == 0:
-                tell("chunk", done, len(documents))
-            if name not in known:
-                known[name] = new[name] = _checked_spans(cut.spans(document.text), document)
+                progress("chunk", done, len(documents))
+            if text not in spans:
+                spans[text] = new[text] = _check_spans(cutter.spans(document.text), document)
     finally:
         store.put_spans(key, new)
-    tell("chunk", len(documents), len(documents))
-    flat = np.concatenate([np.empty((0, 2), np.int64), *(known[name] for name in names)])
+    progress("chunk", len(documents), len(documents))
+    flat = np.concatenate([np.empty((0, 2), np.int64), *(spans[text] for text in text_keys)])
     if not len(flat):
-        raise InputError(
-            f"no chunk could be made of {_counted([d.doc_id for d in documents], 'document', 'documents')}; "
-            "expected some text"
-        )
-    blank = [d.doc_id for d, name in zip(documents, names, strict=True) if d.text and not len(known[name])]
-    if blank:
-        note(_counted(blank, "document gave no chunk", "documents gave no chunk"))
-    owner = np.repeat(np.arange(len(documents)), [len(known[name]) for name in names])
-    return Chunks(documents, owner, flat[:, 0], flat[:, 1])
+        raise InputError(_no_chunk([document.doc_id for document in documents]))
+    uncut = [d.doc_id for d, text in zip(documents, text_keys, strict=True) if d.text and not len(spans[text])]
+    owner = np.repeat(np.arange(len(documents)), [len(spans[text]) for text in text_keys])
+    notes = [_named("documents_without_chunks", uncut)] if uncut else []
+    return Chunks(documents, owner, flat[:, 0], flat[:, 1]), notes
 
 
-def embedded(
-    texts: Sequence[str], embedder: Embedder, described: Description, cache: StageCache, tell: Progress
+def embed_texts(
+    texts: Sequence[str], embedder: Embedder, description: Description, cache: StageCache, progress: Progress
 ) -> tuple[Vectors, str]:  # fmt: skip
     """(n, d) vectors of all chunks, and the key under which the cache has them.
 
-    A text that stands there several times is embedded once, one that the cache has not at all.
+    A text that occurs several times is embedded once, one that is in the cache not at all.
     Raises   StageError where the embedder fails or gives something else than finite vectors of one length; what it
              gave before is in the cache.
     """
-    names = [text_key(text) for text in texts]
-    store, key = cache if described.complete else StageCache(), described.digest
+    text_keys = [text_key(text) for text in texts]
+    store, key = cache if description.complete else StageCache(), description.digest
     if isinstance(embedder, FittedEmbedder):
-        key = digest(key, texts_digest(names), __version__)
-        _fit(embedder, texts, store, key, tell)
+        key = digest(key, texts_digest(text_keys), __version__)
+        _fit(embedder, texts, store, key, progress)
     else:
         embedder.fit(texts)
-    known = {name: vector for name, (vector, _) in store.vectors(key, "document", names).items()}
-    missing = iter({name: text for name, text in zip(names, texts, strict=True) if name not in known}.items())
-    total = len(set(names))
-    tell("embed", len(known), total)
+    vectors = {text: vector for text, (vector, _) in store.vectors(key, "document", text_keys).items()}
+    missing = iter({k: text for k, text in zip(text_keys, texts, strict=True) if k not in vectors}.items())
+    total = len(set(text_keys))
+    progress("embed", len(vectors), total)
     # An embedder that sends smaller batches may fail between them; what it has done by then is kept.
     size = min(BATCH, getattr(embedder, "batch_size", BATCH))
     while batch := list(islice(missing, size)):
         start = perf_counter()
-        vectors = _checked_vectors(embedder.documents([text for _, text in batch]), len(batch))
+        rows = _check_vectors(embedder.documents([text for _, text in batch]), len(batch))
         ms = (perf_counter() - start) * 1000 / len(batch)
-        new = {name: vector for (name, _), vector in zip(batch, vectors, strict=True)}
-        store.put_vectors(key, "document", {name: (vector, ms) for name, vector in new.items()})
-        known |= new
-        tell("embed", len(known), total)
-    widths = sorted({len(vector) for vector in known.values()})
+        new = {text: vector for (text, _), vector in zip(batch, rows, strict=True)}
+        store.put_vectors(key, "document", {text: (vector, ms) for text, vector in new.items()})
+        vectors |= new
+        progress("embed", len(vectors), total)
+    widths = sorted({len(vector) for vector in vectors.values()})
     if len(widths) > 1:
         raise StageError(
             f"embed: vectors have {' and '.join(map(str, widths))} numbers; has the model behind the name changed? "
             "Delete the cache, or choose another"
         )
-    return np.stack([known[name] for name in names]), key
+    return np.stack([vectors[text] for text in text_keys]), key
 
 
-def checked_query(given: Any, width: int) -> Vectors:
-    """The vector of a question, before anybody keeps it.
+def check_query_vector(vector: Any, width: int) -> Vectors:
+    """The vector of a question, before it is used or cached.
 
     Raises   StageError where it is not as long as those of the chunks, or not finite.
     """
-    vector = np.asarray(given, np.float32)
-    if vector.shape != (width,) or not np.isfinite(vector).all():
+    checked = np.asarray(vector, np.float32)
+    if checked.shape != (width,) or not np.isfinite(checked).all():
         raise StageError(
-            f"embed: gave a question an array of shape {vector.shape}; expected {width} finite numbers, as of chunks; "
-            "look whether one model answers for both"
+            f"embed: gave a question an array of shape {checked.shape}; expected {width} finite numbers, as of chunks; "
+            "check whether one model answers for both"
         )
-    return vector
+    return checked
 
 
-def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: StageCache, key: str, tell: Progress) -> None:
-    """Have an embedder learn from the corpus, or remember what it learnt."""
-    tell("fit", 0, 1)
+def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: StageCache, key: str, progress: Progress) -> None:
+    """Fit an embedder to the corpus, or restore what it learnt before."""
+    progress("fit", 0, 1)
     state = store.state(key)
     if state is not None:
         try:
@@ -171,32 +174,38 @@ def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: StageCache, key:
     if state is None:
         embedder.fit(texts)
         store.put_state(key, embedder.state())
-    tell("fit", 1, 1)
+    progress("fit", 1, 1)
 
 
-def _checked_spans(spans: Iterable[tuple[int, int]], document: Document) -> Ints:
-    made = np.array([tuple(span) for span in spans], np.int64).reshape(-1, 2)
-    start, end = made[:, 0], made[:, 1]
+def _check_spans(spans: Iterable[tuple[int, int]], document: Document) -> Ints:
+    table = np.array([tuple(span) for span in spans], np.int64).reshape(-1, 2)
+    start, end = table[:, 0], table[:, 1]
     bad = (start < 0) | (end <= start) | (end > len(document.text))
     bad[1:] |= start[1:] < start[:-1]
     if bad.any():
-        span = tuple(made[np.flatnonzero(bad)[0]].tolist())
+        span = tuple(table[np.flatnonzero(bad)[0]].tolist())
         raise InputError(
             f"document {document.doc_id!r}: the chunker gave the span {span}; expected 0 <= start < end <= "
             f"{len(document.text)}, ascending by start"
         )
-    return made
+    return table
 
 
-def _checked_vectors(given: Any, n: int) -> Vectors:
-    vectors = np.asarray(given, np.float32)
-    if vectors.ndim != 2 or len(vectors) != n or not np.isfinite(vectors).all():
+def _check_vectors(vectors: Any, n: int) -> Vectors:
+    checked = np.asarray(vectors, np.float32)
+    if checked.ndim != 2 or len(checked) != n or not np.isfinite(checked).all():
         raise StageError(
-            f"embed: gave an array of shape {vectors.shape} for {n} texts; expected one row of finite numbers a text"
+            f"embed: gave an array of shape {checked.shape} for {n} texts; expected one row of finite numbers a text"
         )
-    return vectors
+    return checked
 
 
-def _counted(names: Sequence[str], one: str, several: str) -> str:
+def _named(code: str, names: Sequence[str]) -> Note:
+    """A note of n things, the first of them by name."""
+    return Note(code, {"n": len(names), "names": list(names[:_NAMES_SHOWN])})
+
+
+def _no_chunk(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
-    return f"{len(names)} {one if len(names) == 1 else several}{': ' + shown if shown else ''}"
+    documents = f"{len(names)} document{'' if len(names) == 1 else 's'}{': ' + shown if shown else ''}"
+    return f"no chunk could be made of {documents}; expected some text"

@@ -42,7 +42,7 @@ class Lexical:
     stem: Literal["english", "none"] = "english"
     stopwords: bool = True
     _tokenizer: Tokenizer = field(init=False, repr=False, compare=False)
-    _told: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _memory: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.pairs <= 1:
@@ -52,32 +52,35 @@ class Lexical:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """(n,) one score in [0, 1] a text; all 0 for a question without words."""
-        asked = self._tokenizer.tokens(query)
-        words, pairs = set(asked), _neighbours(asked)
-        told = self._tokens(texts)
-        shares = [_share(words, set(tokens)) for tokens in told]
+        query_tokens = self._tokenizer.tokens(query)
+        words, pairs = set(query_tokens), _neighbours(query_tokens)
+        token_lists = self._tokens(texts)
+        shares = [_share(words, set(tokens)) for tokens in token_lists]
         if not pairs:
             return shares
         return [
             (1 - self.pairs) * share + self.pairs * _share(pairs, _neighbours(tokens))
-            for share, tokens in zip(shares, told, strict=True)
+            for share, tokens in zip(shares, token_lists, strict=True)
         ]
 
     def _tokens(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens of each text; those of texts that were met before are remembered."""
-        if len(self._told) > _REMEMBERED:
-            self._told.clear()
-        new = list(dict.fromkeys(text for text in texts if text not in self._told))
-        self._told.update(zip(new, self._tokenizer.many(new), strict=True))
-        return [self._told[text] for text in texts]
+        # A copy of its own: another thread may clear the memory between a look and the next.
+        tokens = {text: stored for text in texts if (stored := self._memory.get(text)) is not None}
+        new = list(dict.fromkeys(text for text in texts if text not in tokens))
+        tokens.update(zip(new, self._tokenizer.many(new), strict=True))
+        if len(self._memory) > _REMEMBERED:
+            self._memory.clear()
+        self._memory.update((text, tokens[text]) for text in new)
+        return [tokens[text] for text in texts]
 
 
 def _neighbours(tokens: Sequence[str]) -> set[tuple[str, str]]:
     return set(pairwise(tokens))
 
 
-def _share(asked: Set[object], told: Set[object]) -> float:
-    return len(asked & told) / len(asked) if asked else 0.0
+def _share(wanted: Set[object], present: Set[object]) -> float:
+    return len(wanted & present) / len(wanted) if wanted else 0.0
 
 
 def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> Floats:
@@ -89,9 +92,9 @@ def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> Floa
     if not len(texts):
         return np.empty(0, np.float64)
     name = type(reranker).__name__
-    given = reranker.scores(query, texts)
+    answer = reranker.scores(query, texts)
     try:
-        scores = np.asarray(given, np.float64)
+        scores = np.asarray(answer, np.float64)
     except (TypeError, ValueError) as error:
         raise StageError(f"reranker {name} gave something else than numbers ({error}); expected one a text") from error
     if scores.shape != (len(texts),):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,46 +11,40 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
 from steelyard.experiment.evaluation import evaluate
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
-from steelyard.rag.fingerprint import digest
+from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
-from steelyard.rag.system import Progress
-from steelyard.report.words import Words, read_words
-from steelyard.services.secrecy import without_secrets
+from steelyard.rag.system import Progress, no_progress
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
-"""What a sweep is weighed by where nobody says: the evidence first, as it alone compares across chunkings."""
+"""The measures of a sweep by default: the evidence first, as it alone compares across chunkings."""
 _RESAMPLES = 2_000
-_LONGEST_FOLDER = 80
-_LISTED = 5
+_NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One pipeline of a grid.
+class SweepNote:
+    """A note, and the pipelines of the grid that it is of; none where it is of all."""
 
-    settings  key -> value of what varies, k left aside;   config  the whole configuration;   ks  the k to weigh it at
-    """
-
-    settings: Mapping[str, Any]
-    config: Config
-    ks: tuple[int, ...]
+    note: Note
+    pipelines: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """What a sweep found, a row for each pipeline and k.
+    """A sweep, a row for each pipeline and k.
 
-    settings   one mapping a row, k among them;   folders  where each run lies
+    settings   one mapping a row, k among them;   folders  the folder of each run
     measures   m measures, without their cut-offs where k varies
     values     (rows, m, q) one value a question; NaN where it is undefined
     query_ids  the q questions;   held_out  (q,) those that do not take part in choosing
-    notes      what the runs and the weighing had to say, each thing once, with the pipelines that it is of
+    notes      of the runs and of the weighing, each once
     """
 
     settings: Sequence[Mapping[str, Any]]
@@ -60,12 +53,12 @@ class Swept:
     values: Floats
     query_ids: Sequence[str]
     held_out: Bools
-    notes: Sequence[str]
+    notes: Sequence[SweepNote]
 
-    def means(self, chosen: Bools | None = None) -> Floats:
-        """(rows, m) means over some questions; over those that are not held out by default."""
-        kept = ~self.held_out if chosen is None else chosen
-        values = self.values[:, :, kept]
+    def means(self, questions: Bools | None = None) -> Floats:
+        """(rows, m) means over the questions of a mask; over those that are not held out by default."""
+        mask = ~self.held_out if questions is None else questions
+        values = self.values[:, :, mask]
         n = (~np.isnan(values)).sum(axis=2)
         sums: Floats = np.nansum(values, axis=2)
         means: Floats = np.divide(sums, n, out=np.full(sums.shape, np.nan), where=n > 0)
@@ -85,67 +78,12 @@ class Swept:
         that of all rows: at least 0, and 0 for rows that are alike.
         """
         values = self.values[:, 0][:, ~self.held_out]
-        known = ~np.isnan(values)
-        centred = np.where(known, values - self.means()[:, :1], 0.0)
+        defined = ~np.isnan(values)
+        centred = np.where(defined, values - self.means()[:, :1], 0.0)
         n = centred.shape[1]
         draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
-        means = draws @ centred.T / np.maximum(draws @ known.T, 1)
+        means = draws @ centred.T / np.maximum(draws @ defined.T, 1)
         return float((means.max(axis=1) - means.mean(axis=1)).mean())
-
-
-def grid(config: Config) -> list[Trial]:
-    """Every combination of the values in `[sweep]`, each once; those that differ in k alone are one trial.
-
-    Raises   InputError for a sweep without values, and for a value that the configuration cannot take.
-    """
-    varied = {key: values if isinstance(values, list) else [values] for key, values in config.sweep.items()}
-    if not varied or not all(varied.values()):
-        raise InputError(
-            f"{config.line('sweep')}there is nothing to vary; expected a table such as "
-            '[sweep] with "chunk.size" = [300, 1000] and index = ["bm25", "dense"]'
-        )
-    ks = varied.pop("k", [config.k])
-    if not all(isinstance(k, int) and not isinstance(k, bool) and k >= 1 for k in ks):
-        raise InputError(f"{config.line('sweep', 'k')}k must be whole numbers from 1, not {ks!r}")
-    ordered = tuple(sorted(set(ks)))
-    trials: dict[str, Trial] = {}
-    base = config.folder.with_name(f"{config.folder.name}-sweep")
-    for values in itertools.product(*varied.values()):
-        settings = dict(zip(varied, values, strict=True))
-        name = "-".join(f"{key.rpartition('.')[2]}={_text(value)}" for key, value in settings.items()) or config.name
-        depth = settings.get("depth", max(config.depth, ordered[-1]))
-        try:
-            # Its messages name the line of [sweep], not that of a key which the sweep replaces.
-            made = replace(config, where="").with_changes({**settings, "k": ordered[-1], "depth": depth})
-            made = replace(made, name=name, folder=base / _folder_name(name))
-            Pipeline.read(made)  # Told now, and not after hours of what comes before it in the grid.
-        except InputError as error:
-            shown = ", ".join(f"{key} = {_text(value)}" for key, value in settings.items())
-            reason = str(error).removeprefix("the configuration: ")
-            raise InputError(f"{config.line('sweep')}{shown + ': ' if shown else ''}{reason}") from error
-        trials.setdefault(name, Trial(settings, made, ordered))
-    return list(trials.values())
-
-
-def _text(value: Any) -> str:
-    value = without_secrets(value)
-    if isinstance(value, list):
-        return "+".join(map(_text, value))
-    if isinstance(value, Mapping):
-        more = [f"{key}={_text(inner)}" for key, inner in value.items() if key != "kind"]
-        return " ".join([str(value.get("kind", "")), *more]).strip()
-    return str(value)
-
-
-def _folder_name(name: str) -> str:
-    """A name as that of a folder; where letters are replaced or left away, with a digest that keeps it apart."""
-    plain = "".join(c if c.isalnum() or c in "=.+-_" else "_" for c in name)[:_LONGEST_FOLDER]
-    return plain if plain == name else f"{plain}-{digest(name)[:8]}"
-
-
-def setting_text(value: Any) -> str:
-    """A setting as a table shows it."""
-    return _text(value)
 
 
 def sweep(
@@ -156,78 +94,106 @@ def sweep(
     seed: int = 0,
     overwrite: bool = False,
     progress: Progress | None = None,
-    lang: Words | None = None,
 ) -> Swept:
     """Run every pipeline of the grid and weigh all of them.
 
-    measures   names such as "recall", weighed at each k; those that say their own k keep it
+    measures   names such as "recall", weighed at each k; those that name a k keep it
     holdout    keep half of the questions, drawn by the seed, from the choice of the best
-    lang       what the notes of the weighing are written in, the locale's by default; those of the runs are English
     Each run has a folder of its own beside that of the configuration; finished ones are not run again, and chunks and
     vectors that pipelines share are computed once.
     Raises     InputError, StageError; what was run before stays.
     """
     if config.questions is None:
         raise InputError(f"{config.line()}which questions? Set `questions`")
-    trials = grid(config)
-    questions = Questions.read(config.questions)
-    lang, wanted = lang or read_words(), measures or config.weigh.measures or MEASURES
-    given = parse_all(wanted)
-    settings, folders, values, names = list[Mapping[str, Any]](), list[Path](), list[Floats](), list[str]()
-    said: dict[str, list[str]] = {}
+    progress = progress or no_progress
+    trials, questions = grid(config), Questions.read(config.questions)
+    specs = parse_all(measures or config.weigh.measures or MEASURES)
+    rows = list[_Row]()
     for number, trial in enumerate(trials):
-        if progress:
-            progress("pipelines", number, len(trials))
-        pipeline = Pipeline.read(trial.config)
-        try:
-            folder = run(pipeline, questions, trial.config.folder, overwrite=overwrite, progress=progress)
-        except StageError as error:
-            raise StageError(f"{trial.config.name}: {error}") from error
-        specs = [_at(given, k) for k in trial.ks]
-        names = [
-            str(one if measure.k == one.k else replace(measure, k=None))
-            for measure, one in zip(specs[0], given, strict=True)
-        ]
-        scores = evaluate(
-            questions, [folder.path], [measure for of_k in specs for measure in of_k],
-            **config.weigh.options(), seed=seed,
-        )  # fmt: skip
-        at = {str(measure): j for j, measure in enumerate(scores.measures)}
-        for k, of_k in zip(trial.ks, specs, strict=True):
-            settings.append({**trial.settings, "k": k})
-            folders.append(folder.path)
-            values.append(np.array([scores.values[0, at[str(measure)]] for measure in of_k]))
-        for note in (*_weighing(scores, lang), *folder.manifest["notes"]):
-            said.setdefault(note, []).append(trial.config.name)
-        query_ids = scores.query_ids
-    if progress:
-        progress("pipelines", len(trials), len(trials))
-    comma = lang("list.comma")
-    notes = [
-        note if len(of) == len(trials) else lang("scores.gold.of", systems=comma.join(of), note=note)
-        for note, of in said.items()
-    ]
+        progress("pipelines", number, len(trials))
+        rows += _run_and_weigh(trial, questions, specs, seed=seed, overwrite=overwrite, progress=progress)
+    progress("pipelines", len(trials), len(trials))
+    query_ids = rows[0].query_ids
     held_out = np.zeros(len(query_ids), bool)
     if holdout:
         held_out[np.random.default_rng(seed).permutation(len(query_ids))[: len(query_ids) // 2]] = True
-    return Swept(settings, folders, names, np.stack(values), query_ids, held_out, notes)
+    return Swept(
+        [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
+        np.stack([row.values for row in rows]), query_ids, held_out, _merge_notes(rows, len(trials)),
+    )  # fmt: skip
 
 
-def _at(given: Sequence[Measure], k: int) -> list[Measure]:
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """A pipeline weighed at one k: values (m, q); notes of the pipeline, the same at each k."""
+
+    pipeline: str
+    settings: Mapping[str, Any]
+    folder: Path
+    values: Floats
+    query_ids: Sequence[str]
+    notes: Sequence[Note]
+
+
+def _run_and_weigh(
+    trial: Trial, questions: Questions, specs: Sequence[Measure], *, seed: int, overwrite: bool, progress: Progress
+) -> Iterator[_Row]:  # fmt: skip
+    """One run, and a row for each k."""
+    config = trial.config
+    try:
+        folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, progress=progress)
+    except StageError as error:
+        raise StageError(f"{config.name}: {error}") from error
+    at_each_k = [_at(specs, k) for k in trial.ks]
+    measures = [measure for of_k in at_each_k for measure in of_k]
+    scores = evaluate(questions, [folder.path], measures, **config.weigh.options(), seed=seed)
+    row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
+    notes = [*_weighing_notes(scores), *folder.notes]
+    for k, of_k in zip(trial.ks, at_each_k, strict=True):
+        values = np.array([scores.values[0, row_of[str(measure)]] for measure in of_k])
+        yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores.query_ids, notes)
+
+
+def _at(specs: Sequence[Measure], k: int) -> list[Measure]:
     """Measures at k, where they take a cut-off and do not have one."""
-    return [measure.with_depth(k) for measure in given]
+    return [
+        replace(measure, k=k) if measure.k is None and measure.definition.cutoff == "k" else measure
+        for measure in specs
+    ]
 
 
-def _weighing(scores: Scores, lang: Words) -> Iterator[str]:
+def _names(specs: Sequence[Measure], ks: Sequence[int]) -> list[str]:
+    """Measures as the columns of a sweep, without the k that varies."""
+    return [
+        str(measure if at_k.k == measure.k else replace(at_k, k=None))
+        for at_k, measure in zip(_at(specs, ks[0]), specs, strict=True)
+    ]
+
+
+def _weighing_notes(scores: Scores) -> Iterator[Note]:
     """By which rule the gold was mapped, and what the means of one pipeline hide."""
-    report = scores.gold[0]
-    if report is not None:
-        yield lang("scores.sweep.rule", rule=report.rule)
-        if report.lost:
-            yield lang("scores.sweep.lost", n=len(report.lost), total=report.n_pieces)
-    for which, what in ((scores.failed[0], "failed"), (scores.unwinnable[0], "unwinnable")):
-        if found := [scores.query_ids[q] for q in np.flatnonzero(which).tolist()]:
-            listed = lang("list.comma").join(found[:_LISTED])
-            if len(found) > _LISTED:
-                listed = lang("scores.sweep.more", shown=listed)
-            yield lang(f"scores.sweep.{what}", n=len(found), total=len(scores.query_ids), listed=listed)
+    mapping = scores.gold[0]
+    if mapping is not None:
+        yield Note("gold_rule", {"rule": str(mapping.rule)})
+        if mapping.lost:
+            yield Note("gold_lost", {"n": len(mapping.lost), "total": mapping.n_pieces})
+    for mask, code in ((scores.failed[0], "questions_failed"), (scores.unwinnable[0], "questions_unwinnable")):
+        query_ids = [scores.query_ids[q] for q in np.flatnonzero(mask).tolist()]
+        if query_ids:
+            values = {"n": len(query_ids), "total": len(scores.query_ids), "names": query_ids[:_NAMES_SHOWN]}
+            yield Note(code, values)
+
+
+def _merge_notes(rows: Sequence[_Row], n_pipelines: int) -> list[SweepNote]:
+    """Each note once, with the pipelines that it is of where it is not of all."""
+    notes, pipelines = list[Note](), list[dict[str, None]]()
+    for row in rows:
+        for note in row.notes:
+            if note not in notes:
+                notes.append(note)
+                pipelines.append({})
+            pipelines[notes.index(note)][row.pipeline] = None
+    return [
+        SweepNote(note, () if len(names) == n_pipelines else tuple(names))
+        for note, names in zip(notes, pipelines, strict=True)
+    ]

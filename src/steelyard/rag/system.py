@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks
+from steelyard.data.responses import Response
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest, module_source
 from steelyard.rag.registry import check_settings, import_object
@@ -18,24 +19,10 @@ from steelyard.rag.targets import Target, callable_target, http_target
 
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total): called now and then, first with what was done before."""
-quoted = json.JSONEncoder(ensure_ascii=False).encode
-"""A value as JSON.  (json.dumps makes an encoder for each, which costs more than the encoding.)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a system gave for one question, ready to be written.
-
-    retrieved   pieces of a JSON array of {id, score, text, doc, start, end}, in UTF-8
-    latency_ms  of each stage, and "total"
-    candidates  a JSON array of ids: what `retrieved` was taken from, in the order before any reranking; None where
-                the system does not tell, or `retrieved` is all of it
-    """
-
-    retrieved: Sequence[bytes]
-    answer: str | None
-    latency_ms: Mapping[str, float]
-    candidates: bytes | None = None
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Show nothing."""
 
 
 class System(Protocol):
@@ -44,7 +31,7 @@ class System(Protocol):
     name: str
 
     @property
-    def notes(self) -> Sequence[str]:
+    def notes(self) -> Sequence[Note]:
         """What the user should know: documents without text, fewer chunks than k."""
         ...
 
@@ -66,14 +53,10 @@ class System(Protocol):
         """Do all that comes before the first question; a second call does nothing."""
         ...
 
-    def session(self, queries: Sequence[str]) -> AbstractContextManager[None]:
-        """What is open while these queries are asked."""
-        ...
+    def session(self, queries: Sequence[str]) -> AbstractContextManager[Callable[[str], Response]]:
+        """A function that asks one question at a time, these ones among them, while the session is open.
 
-    def record(self, query: str) -> Record:
-        """Ask one question.
-
-        Raises   StageError where this question failed, and others may not.
+        It raises StageError where this question failed, and others may not.
         """
         ...
 
@@ -81,18 +64,18 @@ class System(Protocol):
 class TargetSystem:
     """A system of the user's own: a callable or an address.
 
-    Its fingerprint is made of its name, its options, and the source of the module that a callable stands in; what
-    else may have changed in it, nobody here can know.
+    Its fingerprint is made of its name, its options, and the source of the module of a callable; what else may have
+    changed in it cannot be known here.
     """
 
     corpus: Chunks | None = None
+    notes: tuple[Note, ...] = ()
 
     def __init__(self, target: Target, *, k: int, name: str, described: Mapping[str, Any], source: str = "") -> None:
         self.name = name
-        self.notes: list[str] = []
         self._target, self._k, self._described = target, k, described
-        known = digest(described.get("target"), source)
-        self.fingerprint: Mapping[str, str] = {"target": known, "all": digest(known, k)}
+        identity = digest(described.get("target"), source)
+        self.fingerprint: Mapping[str, str] = {"target": identity, "all": digest(identity, k)}
 
     @classmethod
     def read(cls, config: Config) -> TargetSystem:
@@ -100,18 +83,17 @@ class TargetSystem:
 
         Raises   InputError where it has none, or the target does not take its options.
         """
-        chosen = config.target
-        if chosen is None:
+        settings = config.target
+        if settings is None:
             raise InputError(f"{config.where or 'the configuration'}: has no [target]")
-        maker: Callable[..., Target] = callable_target if chosen.callable is not None else http_target
-        value = chosen.callable or chosen.url or ""
-        kind = "callable" if chosen.callable is not None else "url"
+        by_call = settings.callable is not None
+        maker: Callable[..., Target] = callable_target if by_call else http_target
         try:
-            check_settings("target", kind, maker, chosen.options)
-            target = maker(value, **chosen.options)
+            check_settings("target", "callable" if by_call else "url", maker, settings.options)
+            target = maker(settings.callable or settings.url or "", **settings.options)
         except InputError as error:
             raise InputError(f"{config.line('target')}{error}") from error
-        source = module_source(import_object(chosen.callable, "target")) if chosen.callable is not None else None
+        source = module_source(import_object(settings.callable, "target")) if settings.callable is not None else None
         return cls(target, k=config.k, name=config.name, described=config.resolved(), source=source or "")
 
     def resolved(self) -> Mapping[str, Any]:
@@ -121,21 +103,15 @@ class TargetSystem:
     def prepare(self, progress: Progress | None = None) -> None:
         """Nothing comes before the first question."""
 
-    def session(self, queries: Sequence[str]) -> AbstractContextManager[None]:
-        """Nothing is open."""
-        return nullcontext()
+    def session(self, queries: Sequence[str]) -> AbstractContextManager[Callable[[str], Response]]:
+        """What asks one question; nothing is open."""
+        return nullcontext(self.ask)
 
-    def record(self, query: str) -> Record:
+    def ask(self, query: str) -> Response:
         """Ask one question.
 
         Raises   StageError where the target fails.
         """
         start = perf_counter()
-        answer = self._target(query, self._k)
-        elapsed = (perf_counter() - start) * 1000
-        items = [{key: value for key, value in _item(found).items() if value is not None} for found in answer.retrieved]
-        return Record((quoted(items).encode(),), answer.answer, {"total": elapsed})
-
-
-def _item(found: Any) -> dict[str, Any]:
-    return {key: getattr(found, key) for key in ("id", "score", "text", "doc", "start", "end")}
+        response = self._target(query, self._k)
+        return replace(response, latency_ms={"total": (perf_counter() - start) * 1000})

@@ -7,13 +7,15 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
 
 from steelyard.base.errors import InputError, StageError, describe_exception
+from steelyard.data.corpus import Passage
+from steelyard.data.responses import Response
 from steelyard.rag.registry import import_object
 from steelyard.services.addresses import checked_url
 from steelyard.services.client import Patience, Service
@@ -23,37 +25,14 @@ from steelyard.services.secrecy import secret_from
 _RESULT_NAMES = ("retrieved", "results", "documents", "contexts")
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """One result of a system.
-
-    id           of the chunk or document; "text:" and 16 digits of the text's SHA-256 where the system names none
-    score        higher is better; None where the system gives only an order
-    text         of the chunk;   doc   the document that it is from
-    start, end   its place there, in characters; both or neither
-    """
-
-    id: str
-    score: float | None = None
-    text: str | None = None
-    doc: str | None = None
-    start: int | None = None
-    end: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a system gave for one question: results, best first, as many as came, and its answer if it made one."""
-
-    retrieved: tuple[Retrieved, ...]
-    answer: str | None = None
-
-
 class Target(Protocol):
     """A whole system that is weighed."""
 
-    def __call__(self, query: str, k: int) -> Answer:
+    def __call__(self, query: str, k: int) -> Response:
         """Ask it for k results; it may give more, and weighing looks at the first k.
+
+        Passages come in the order of the system, as many as it gave.  One that the system does not name is called
+        "text:" and 16 digits of its text's SHA-256.
 
         Raises   StageError where it fails or gives what cannot be understood.
         """
@@ -91,8 +70,9 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
              naming its type, message and innermost line, and for results that cannot be understood.
 
     >>> target = callable_target(lambda query: {"results": [("d1#2", 0.9), "d7#1"][:1], "answer": query.upper()})
-    >>> target("why", 5)
-    Answer(retrieved=(Retrieved(id='d1#2', score=0.9, text=None, doc=None, start=None, end=None),), answer='WHY')
+    >>> response = target("why", 5)
+    >>> response.passages[0].chunk_id, response.passages[0].score, response.answer
+    ('d1#2', 0.9, 'WHY')
     """
     if isinstance(target, str) and ":" not in target:
         raise InputError(f"target {target!r} names no function; expected module:function")
@@ -103,19 +83,19 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
     takes_k = _takes_k(function)
     loop = BackgroundLoop("steelyard-target")  # Its own, so that clients of the function's own are kept.
 
-    def ask(query: str, k: int) -> Answer:
+    def ask(query: str, k: int) -> Response:
         try:
-            found = function(query, k=k) if takes_k else function(query)
-            if inspect.isawaitable(found):
-                found = loop.run(_awaited(found))
-            found = _listed(found)  # A generator of the user's may fail here.
+            results = function(query, k=k) if takes_k else function(query)
+            if inspect.isawaitable(results):
+                results = loop.run(_awaited(results))
+            results = _listed(results)  # A generator of the user's may fail here.
         except StageError:
             raise
         except Exception as error:
             raised = describe_exception(error, outside=__file__)
             raise StageError(f"target {name}: raised {raised}; mend it, then run again") from error
         try:
-            return _answer_of(found, texts=texts)
+            return _parse_results(query, results, texts=texts)
         except _Odd as odd:
             raise StageError(f"target {name}: {odd}") from None
 
@@ -177,14 +157,14 @@ def http_target(
             return {"body": _placed(_placed(body or {}, query_field, query), k_field, k)}
         return {"query": {**(body or {}), query_field: query, **({} if k_field is None else {k_field: k})}}
 
-    sent("", 1)  # Paths that cross the body are told before anything is asked.
+    sent("", 1)  # Paths that cross the body raise before anything is asked.
 
-    def ask(query: str, k: int) -> Answer:
-        found = service.request(method, **sent(query, k))
+    def ask(query: str, k: int) -> Response:
+        body = service.request(method, **sent(query, k))
         try:
-            items = _at(found, results_field, required=True)
-            answer = _at(found, answer_field) if isinstance(found, Mapping) else None
-            return _answered(items, answer, names, texts=texts)
+            items = _at(body, results_field, required=True)
+            answer = _at(body, answer_field) if isinstance(body, Mapping) else None
+            return _response(query, items, answer, names, texts=texts)
         except _Odd as odd:
             raise service.error(str(odd), "name its fields: results_field, id_field, text_field, ...") from None
 
@@ -194,7 +174,7 @@ def http_target(
 def _takes_k(function: Callable[..., Any]) -> bool:
     try:
         return "k" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # Some functions written in C tell nothing.
+    except (TypeError, ValueError):  # Some functions written in C have no signature.
         return False
 
 
@@ -202,64 +182,67 @@ async def _awaited(awaitable: Any) -> Any:
     return await awaitable
 
 
-def _answer_of(found: Any, *, texts: bool) -> Answer:
+def _parse_results(query: str, results: Any, *, texts: bool) -> Response:
     """What a user's function gave."""
-    if not isinstance(found, Mapping):
-        return _answered(found, None, _Names(), texts=texts)
-    name = next((name for name in _RESULT_NAMES if name in found), None)
+    if not isinstance(results, Mapping):
+        return _response(query, results, None, _Names(), texts=texts)
+    name = next((name for name in _RESULT_NAMES if name in results), None)
     if name is None:
-        raise _Odd(f"gave a mapping with {_keys(found)}; expected its results under one of {', '.join(_RESULT_NAMES)}")
-    return _answered(_listed(found[name]), found.get("answer"), _Names(), texts=texts)
+        raise _Odd(
+            f"gave a mapping with {_keys(results)}; expected its results under one of {', '.join(_RESULT_NAMES)}"
+        )
+    return _response(query, _listed(results[name]), results.get("answer"), _Names(), texts=texts)
 
 
-def _listed(found: Any) -> Any:
+def _listed(results: Any) -> Any:
     """What has an order, as a list; all else as it is: a set has none, and a frame would give its columns."""
-    ordered = isinstance(found, Sequence | Iterator | np.ndarray) and not isinstance(found, str | bytes)
-    return list(found) if ordered else found
+    ordered = isinstance(results, Sequence | Iterator | np.ndarray) and not isinstance(results, str | bytes)
+    return list(results) if ordered else results
 
 
-def _answered(items: Any, answer: Any, names: _Names, *, texts: bool) -> Answer:
+def _response(query: str, items: Any, answer: Any, names: _Names, *, texts: bool) -> Response:
     if not isinstance(items, list):
         raise _Odd(f"gave {_kind(items)} as results; expected a list")
     if answer is not None and not isinstance(answer, str):
         raise _Odd(f"gave {_kind(answer)} as its answer; expected a text")
-    retrieved = []
+    passages = []
     for rank, item in enumerate(items, 1):
         try:
-            retrieved.append(_one(item, names, texts=texts))
+            passages.append(_passage(item, names, texts=texts))
         except _Odd as odd:
             raise _Odd(f"result {rank} {odd}") from None
-    _check_together(retrieved)
-    return Answer(tuple(retrieved), answer)
+    _check_together(passages)
+    return Response(query, tuple(passages), answer)
 
 
-def _check_together(retrieved: list[Retrieved]) -> None:
-    first: dict[str, int] = {}
-    for rank, one in enumerate(retrieved, 1):
-        if one.id in first:
-            raise _Odd(f"gave {one.id!r} twice, as result {first[one.id]} and {rank}; expected each once")
-        first[one.id] = rank
-    scored = sum(one.score is not None for one in retrieved)
-    if 0 < scored < len(retrieved):
-        raise _Odd(f"gave a score to {scored} of {len(retrieved)} results; expected all or none")
+def _check_together(passages: Sequence[Passage]) -> None:
+    ranks: dict[str, int] = {}
+    for rank, passage in enumerate(passages, 1):
+        if passage.chunk_id in ranks:
+            first = ranks[passage.chunk_id]
+            raise _Odd(f"gave {passage.chunk_id!r} twice, as result {first} and {rank}; expected each once")
+        ranks[passage.chunk_id] = rank
+    n_scored = sum(passage.score is not None for passage in passages)
+    if 0 < n_scored < len(passages):
+        raise _Odd(f"gave a score to {n_scored} of {len(passages)} results; expected all or none")
 
 
-def _one(item: Any, names: _Names, *, texts: bool) -> Retrieved:
-    """One result, in whichever of the known forms it came."""
+def _passage(item: Any, names: _Names, *, texts: bool) -> Passage:
+    """One result, in whichever form it came."""
     if isinstance(item, str):
-        return _retrieved(None, item) if texts else Retrieved(_id(item))
+        return _named(None, item) if texts else Passage(_id(item))
     if not isinstance(item, bool) and isinstance(item, Integral):
-        return Retrieved(_id(item))
+        return Passage(_id(item))
     if isinstance(item, Mapping):
         return _from_mapping(item, names)
     if isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[0], tuple | list):
-        return replace(_one(item[0], names, texts=texts), score=_score(item[1]))
+        return _passage(item[0], names, texts=texts)._replace(score=_score(item[1]))
     if isinstance(getattr(item, "page_content", None), str):
         return _from_document(item)
     raise _Odd(f"is {_kind(item)}; expected an id, a mapping with id or text, or a pair (id, score)")
 
 
-def _from_mapping(item: Mapping[Any, Any], names: _Names) -> Retrieved:
+def _from_mapping(item: Mapping[Any, Any], names: _Names) -> Passage:
     id_, text = _at(item, names.id), _text(_at(item, names.text), names.text)
     if id_ is None and text is None:
         raise _Odd(f"has neither {names.id!r} nor {names.text!r}; it has {_keys(item)}")
@@ -268,32 +251,32 @@ def _from_mapping(item: Mapping[Any, Any], names: _Names) -> Retrieved:
     if (start is None) != (end is None) or (start is not None and end is not None and start > end):
         raise _Odd(f"has {names.start!r} {start} and {names.end!r} {end}; expected start <= end, or neither")
     score = _at(item, names.score)
-    place = {"doc": None if doc is None else _id(doc), "start": start, "end": end}
-    return _retrieved(id_, text, score=None if score is None else _score(score), **place)
+    place = {"doc_id": None if doc is None else _id(doc), "start": start, "end": end}
+    return _named(id_, text, score=None if score is None else _score(score), **place)
 
 
-def _from_document(item: Any) -> Retrieved:
-    """A LangChain document, known by its attributes."""
+def _from_document(item: Any) -> Passage:
+    """A LangChain document, recognised by its attributes."""
     metadata = getattr(item, "metadata", None)
-    known: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
+    fields: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
     text: str = item.page_content
     id_ = getattr(item, "id", None)
-    start, source = _offset(known.get("start_index"), "start_index"), known.get("source")
-    return _retrieved(
-        known.get("id") if id_ is None else id_,
+    start, source = _offset(fields.get("start_index"), "start_index"), fields.get("source")
+    return _named(
+        fields.get("id") if id_ is None else id_,
         text,
-        doc=None if source is None else str(source),
+        doc_id=None if source is None else str(source),
         start=start,
         end=None if start is None else start + len(text),
     )
 
 
-def _retrieved(id_: Any, text: str | None, **more: Any) -> Retrieved:
+def _named(id_: Any, text: str | None, **more: Any) -> Passage:
     if id_ is None:
         # Half a character (a lone surrogate) still makes an id.
         whole = hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
-        return Retrieved(f"text:{whole[:16]}", text=text, **more)
-    return Retrieved(_id(id_), text=text, **more)
+        return Passage(f"text:{whole[:16]}", text=text, **more)
+    return Passage(_id(id_), text=text, **more)
 
 
 def _id(value: Any) -> str:

@@ -1,0 +1,76 @@
+"""What `steelyard sweep` prints: one table of all pipelines, and how much of the best one's lead may be luck."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from steelyard.rag.grid import setting_text
+from steelyard.rag.sweeping import Swept
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.sweep import best_first, sweep_notes, sweep_sheet
+from steelyard.report.words import Words, read_words
+
+
+def sweep_text(
+    swept: Swept, format: str, words: Words, *, seed: int = 0, width: int | None = None, colour: bool = False
+) -> str:  # fmt: skip
+    """A sweep in a format of `SHEET_FORMATS`; JSON and CSV are for programs, and the same in every language.
+
+    seed            of the estimate of luck
+    width, colour   of the terminal, for the format "table"
+    """
+    if format in _EXACT:
+        return _EXACT[format](swept, seed)
+    sheet, view = sweep_sheet(swept, seed=seed, words=words), dict[str, Any]()
+    if format == "table":
+        sheet, view = _settings_joined(sheet, len(swept.settings[0])), {"width": width, "colour": colour}
+    elif format == "latex":
+        view = {"words": words}
+    return SHEET_FORMATS[format](sheet, **view)
+
+
+def _settings_joined(sheet: Sheet, n: int) -> Sheet:
+    """The first n columns as one: a table that is cut into several repeats the first, which then names its rows."""
+    from rich.cells import cell_len, set_cell_size
+
+    lines = [sheet.header, *sheet.rows]
+    widths = [max(cell_len(line[c]) for line in lines) for c in range(n)]
+    joined = [["  ".join(set_cell_size(line[c], widths[c]) for c in range(n)).rstrip(), *line[n:]] for line in lines]
+    return Sheet(joined[0], joined[1:], {(r, c - n + 1) for r, c in sheet.best}, sheet.notes)
+
+
+def _rows(swept: Swept) -> list[dict[str, Any]]:
+    """The rows for a program: settings as they are, means in full precision, None where there is none."""
+    means = swept.means()
+    rows = []
+    for i in best_first(swept):
+        row: dict[str, Any] = {
+            key: value if isinstance(value, int | float | str) else setting_text(value)
+            for key, value in swept.settings[i].items()
+        }
+        for name, mean in zip(swept.measures, means[i].tolist(), strict=True):
+            row[name] = None if np.isnan(mean) else mean
+        rows.append({**row, "folder": str(swept.folders[i])})
+    return rows
+
+
+def _json(swept: Swept, seed: int) -> str:
+    document = {"rows": _rows(swept), "notes": list(sweep_notes(swept, seed, read_words("en")))}
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _csv(swept: Swept, seed: int) -> str:
+    out, rows = io.StringIO(), _rows(swept)
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+_EXACT = {"json": _json, "csv": _csv}
