@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.text import tokens as module
-from steelyard.text.tokens import CHINESE_STOPWORDS, ENGLISH_STOPWORDS, Tokenizer
+from steelyard.text.stopwords import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
+from steelyard.text.tokens import Tokenizer
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "tokens.jsonl"

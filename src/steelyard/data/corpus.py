@@ -76,7 +76,7 @@ class Chunks:
         """Chunks of every document, by a function from text to spans."""
         spans_of = [list(spans(document.text)) for document in documents]
         flat = np.array(list(chain.from_iterable(spans_of)), np.int64).reshape(-1, 2)
-        owner = np.repeat(np.arange(len(documents)), [len(spans_of_one) for spans_of_one in spans_of])
+        owner = np.repeat(np.arange(len(documents)), list(map(len, spans_of)))
         return cls(documents, owner, flat[:, 0], flat[:, 1])
 
     def __len__(self) -> int:

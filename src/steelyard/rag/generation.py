@@ -19,20 +19,13 @@ from steelyard.io.source import Source
 from steelyard.rag.registry import stage
 from steelyard.text.languages import Language, language_of
 from steelyard.text.sentences import sentence_spans
+from steelyard.text.stopwords import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS
 from steelyard.text.tokens import Tokenizer
 
 DONT_KNOW: dict[Language, str] = {"en": "I don't know.", "zh": "我不知道。"}
 """What is answered where the passages do not tell; the prompts ask for the same words."""
 
-_FUNCTION_WORDS = (
-    "a about all am an and any are as at be been being but by can could did do does doing for from had has have having "
-    "he her hers him his how i if in into is it its me my no nor not of off on or our ours out over she should so some "
-    "such than that the their theirs them then there these they this those to too under up us was we were what when "
-    "where which while who whom whose why will with would you your yours "
-    "ain aren couldn didn doesn don hadn hasn haven isn shouldn wasn weren won wouldn "
-    "如何 为何 是否 请问 我们 你们 他们 这个 那个 这些 那些 一个 可以 有没 没有"
-)
-_STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+_STOP_WORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS | CONTRACTED | QUESTION_WORDS
 # A two-character token with one of these in it is grammar rather than matter: 是什, 么的, 哪个.
 _STOP_CHARACTERS = frozenset("的了吗呢吧么什谁哪怎是")
 

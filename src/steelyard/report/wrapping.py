@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
+from steelyard.text.scripts import WIDE
+
 # Characters that may not begin a line, and those that may not end one.
 _NOT_FIRST, _NOT_LAST = "，。；：、！？）》】”’…", "（《【“‘"
-_WIDE = (
-    "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\U00020000-\U0003ffff"
-)
-_BREAK = re.compile(rf"(?<= )(?! )|(?:(?<=[{_WIDE}])|(?=[{_WIDE}]))(?<![{_NOT_LAST} ])(?![{_NOT_FIRST} ])")
+_BREAK = re.compile(rf"(?<= )(?! )|(?:(?<=[{WIDE}])|(?=[{WIDE}]))(?<![{_NOT_LAST} ])(?![{_NOT_FIRST} ])")
 
 
 def wrapped(text: str, width: int | None) -> list[str]:

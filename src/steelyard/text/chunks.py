@@ -11,9 +11,9 @@ from typing import Any, Literal
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.extras import require
 from steelyard.text.recursive import LANGCHAIN_SEPARATORS, Recursive, check_int, check_size, stripped
+from steelyard.text.scripts import IDEOGRAPHS, KANA
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
-from steelyard.text.tokens import IDEOGRAPHS, KANA
 
 __all__ = ["LANGCHAIN_SEPARATORS", "Recursive", "Semantic", "Sentences", "Splitter", "Whole", "Windows"]
 
@@ -93,8 +93,8 @@ class Windows:
         """Offsets of the windows, starts and ends ascending; none for a blank text."""
         step = self.size - self.overlap
         if self.unit == "characters":
-            each = [(i, min(i + self.size, len(text))) for i in range(0, max(1, len(text) - self.overlap), step)]
-            return [(start, end) for start, end in each if text[start:end].strip()]
+            windows = [(i, min(i + self.size, len(text))) for i in range(0, max(1, len(text) - self.overlap), step)]
+            return [(start, end) for start, end in windows if text[start:end].strip()]
         words = [match.span() for match in _WINDOW_WORD.finditer(text)]
         firsts = range(0, max(1, len(words) - self.overlap), step) if words else ()
         return [(words[i][0], words[min(i + self.size, len(words)) - 1][1]) for i in firsts]
@@ -134,7 +134,7 @@ class Semantic:
                 "read the source in its right encoding"
             ) from None
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # how Rust breaks down; no Exception, so nobody would catch it
+            if type(error).__name__ != "PanicException":  # how Rust breaks down; it is no Exception
                 raise
             raise StageError(
                 f"chunk semantic: semantic-text-splitter broke down ({error}) on a text of {len(text)} characters; "
@@ -160,7 +160,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Splitter:
-    """Cuts as any object with `split_text(text) -> list of texts` does, and finds out where its chunks stand.
+    """Cuts as any object with `split_text(text) -> list of texts` does, and looks up where its chunks are.
 
     splitter   for instance a text splitter of LangChain; its chunks must be slices of the text, in order; white space
                at their ends may have been stripped, and neighbours may overlap
@@ -185,7 +185,7 @@ class Splitter:
     def spans(self, text: str) -> list[Span]:
         """Offsets of the chunks, starts ascending, blank ones left out.
 
-        Raises   StageError for a chunk that is not found in the text, in the order given.
+        Raises   StageError for a chunk that is not in the text behind the one before.
         """
         chunks = list(self.splitter.split_text(text))
         name = type(self.splitter).__name__
@@ -217,14 +217,14 @@ def _continuing(text: str, chunks: Sequence[str]) -> list[Span]:
         while reach < len(text) and not text[reach].isalnum():
             reach += 1
         low = max(start + 1, end + 1 - len(chunk))
-        found = text.rfind(chunk, low, reach + len(chunk))
-        if found < 0:
+        place = text.rfind(chunk, low, reach + len(chunk))
+        if place < 0:
             inside = text.find(chunk, start + 1, end)
-            found = text.find(chunk, reach) if inside < 0 else inside
-        if found < 0:
+            place = text.find(chunk, reach) if inside < 0 else inside
+        if place < 0:
             break
-        start, end = found, max(end, found + len(chunk))
-        spans.append((found, found + len(chunk)))
+        start, end = place, max(end, place + len(chunk))
+        spans.append((place, place + len(chunk)))
     return spans
 
 

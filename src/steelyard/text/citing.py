@@ -14,10 +14,10 @@ def citations(answer: str) -> list[str]:
     >>> citations("It opens at 9 [hours#2; fees#1]. 周一休息【hours#2】。 See [1].")
     ['hours#2', 'fees#1']
     """
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for match in _BRACKETS.finditer(answer):
-        found |= dict.fromkeys(_cited(match[1]) or citations(match[1]))
-    return list(found)
+        ids |= dict.fromkeys(_cited(match[1]) or citations(match[1]))
+    return list(ids)
 
 
 def _cited(bracket: str) -> list[str]:

@@ -21,6 +21,7 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.text.scripts import UNSPACED
 from steelyard.text.spans import Span
 
 STEPS = MappingProxyType(
@@ -58,11 +59,7 @@ _LINE_ENDS = "\n\r\x0b\x0c\x85\u2028"
 _WRAP = re.compile(rf"[{_LINE_ENDS}{_SOFT_HYPHEN}]\s*")
 _ONE_BREAK = re.compile(rf"{_SOFT_HYPHEN}?[^\S{_LINE_ENDS}]*(?:\r\n|[{_LINE_ENDS}])[^\S{_LINE_ENDS}]*")
 _BARE_ENDS = frozenset(("\n", "\r\n"))
-# Ideographs, kana (not the combining voiced marks) and their punctuation; Korean is not here, it has blanks.
-_CJK = re.compile(
-    "[\u2e80-\u2fff\u3001-\u3098\u309b-\u312f\u31a0-\u31ff\u3220-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\ufe10-\ufe1f\ufe30-\ufe4f\uff01-\uff9d\uffe0-\uffe6\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
-)
+_CJK = re.compile(f"[{UNSPACED}]")
 _CJK_TOO = frozenset("“”‘’…—·")  # punctuation that Chinese shares with other scripts
 
 
@@ -151,7 +148,7 @@ class Folded:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Stage:
-    """What one step replaced, in order: before[start:end] became after[new_start:new_end], the rest only moved."""
+    """The edits of one step, in order: before[start:end] is after[new_start:new_end] behind it; the rest only moved."""
 
     start: Ints
     end: Ints
@@ -159,7 +156,7 @@ class _Stage:
     new_end: Ints
 
     def before(self, i: int) -> Span:
-        """The piece before the step that became character i behind it."""
+        """The piece before the step that is character i behind it."""
         edit = int(np.searchsorted(self.new_start, i, side="right")) - 1
         if edit < 0:
             return i, i + 1
@@ -177,7 +174,7 @@ def _stage(spans: list[Span], sizes: list[int]) -> _Stage:
 
 
 Edits = tuple[list[Span], list[int]]
-"""Ranges that a step replaces, and the size of what stands there afterwards."""
+"""Ranges that a step replaces, and the size of what replaces them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +217,14 @@ def _lower_edits(text: str) -> Edits:
     return spans, [len("İ".lower())] * len(spans)
 
 
-def _one_blank(text: str) -> str:
+def _single_blanks(text: str) -> str:
     if len(text) <= _BLOCK:
-        return _one_blank_in_block(text)
+        return _single_blanks_in_block(text)
     pieces: list[str] = []
     is_open = False
     for start in range(0, len(text), _BLOCK):
         block = text[start : start + _BLOCK]
-        if folded := _one_blank_in_block(block):
+        if folded := _single_blanks_in_block(block):
             if pieces and (is_open or block[0].isspace()):
                 pieces.append(" ")
             pieces.append(folded)
@@ -235,7 +232,7 @@ def _one_blank(text: str) -> str:
     return "".join(pieces)
 
 
-def _one_blank_in_block(text: str) -> str:
+def _single_blanks_in_block(text: str) -> str:
     # Up to five times as fast as split and join: replacing a character that is absent costs next to nothing.
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -246,7 +243,7 @@ def _one_blank_in_block(text: str) -> str:
     return text.strip(" ")
 
 
-def _one_blank_edits(text: str) -> Edits:
+def _single_blanks_edits(text: str) -> Edits:
     spans = [match.span() for match in _RUN_OF_SPACE.finditer(text)]
     if text[:1].isspace() and (not spans or spans[0][0] > 0):
         spans.insert(0, (0, 1))
@@ -256,14 +253,14 @@ def _one_blank_edits(text: str) -> Edits:
 
 
 def _plain_quotes(text: str) -> str:
-    return _each_to(_each_to(text, _SINGLE_QUOTES, "'"), _DOUBLE_QUOTES, '"')
+    return _replace_all(_replace_all(text, _SINGLE_QUOTES, "'"), _DOUBLE_QUOTES, '"')
 
 
 def _plain_dashes(text: str) -> str:
-    return _each_to(text, _DASHES, "-")
+    return _replace_all(text, _DASHES, "-")
 
 
-def _each_to(text: str, characters: str, new: str) -> str:
+def _replace_all(text: str, characters: str, new: str) -> str:
     for old in characters:  # str.replace costs next to nothing where the character is absent
         text = text.replace(old, new)
     return text
@@ -291,7 +288,7 @@ def _nfkc_edits(text: str) -> Edits:
 
 
 def _joins_backward(character: str) -> bool:
-    """Whether normalisation may reorder the character with, or compose it onto, what stands before it."""
+    """Whether normalisation may reorder the character with, or compose it onto, the characters before it."""
     first = unicodedata.normalize("NFKD", character)[0]
     return unicodedata.combining(first) != 0 or first in _second_halves()
 
@@ -324,26 +321,26 @@ def _wraps(text: str) -> list[tuple[Span, str]]:
 
     A break is one line end with the blanks around it; two line ends or more end a paragraph and stay as they are.
     """
-    found = []
+    wraps = []
     for match in _WRAP.finditer(text):
         start, end = match.span()
         soft = text[start] == _SOFT_HYPHEN
         if match[0] not in _BARE_ENDS and _ONE_BREAK.fullmatch(match[0]) is None:
             if soft:
-                found.append(((start, start + 1), ""))
+                wraps.append(((start, start + 1), ""))
             continue
         while not soft and start and text[start - 1].isspace():
             start -= 1
         before, after = text[max(start - 2, 0) : start], text[end : end + 1]
         if soft:
-            found.append(((start, end), "" if after.isalnum() else " "))
+            wraps.append(((start, end), "" if after.isalnum() else " "))
         elif before.isascii() and after.isascii() and before[-1:] != "-":
-            found.append(((start, end), " "))  # the ordinary case, decided early for speed
+            wraps.append(((start, end), " "))  # the ordinary case, decided early for speed
         elif _is_hyphenated(before, after):
-            found.append(((start - 1, end), ""))
+            wraps.append(((start - 1, end), ""))
         else:
-            found.append(((start, end), "" if _is_unspaced(before, after) else " "))
-    return found
+            wraps.append(((start, end), "" if _is_unspaced(before, after) else " "))
+    return wraps
 
 
 def _is_hyphenated(before: str, after: str) -> bool:
@@ -355,7 +352,7 @@ def _is_hyphenated(before: str, after: str) -> bool:
 
 
 def _is_unspaced(before: str, after: str) -> bool:
-    """Whether a break stands where the text would have no blank: behind a word's dash, or between CJK characters."""
+    """Whether a break is where the text would have no blank: behind a word's dash, or between CJK characters."""
     if before[-1:] in _DASH_LIKE and not before[:-1].isspace() and after.isalnum():
         return True
     sides = [bool(c) and _CJK.match(c) is not None for c in (before[-1:], after)]
@@ -367,4 +364,4 @@ _QUOTES = _Operation(_plain_quotes)
 _NFKC = _Operation(_nfkc, _nfkc_edits)
 _LOWER = _Operation(_lower, _lower_edits)
 _DASHES_TO_HYPHEN = _Operation(_plain_dashes)
-_WHITE_SPACE = _Operation(_one_blank, _one_blank_edits)
+_WHITE_SPACE = _Operation(_single_blanks, _single_blanks_edits)

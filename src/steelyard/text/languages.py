@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from steelyard.text.scripts import IDEOGRAPHS
+
 Language = Literal["en", "zh"]
 
 _ZH_SHARE = 0.3
-_IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")
 
 
 def language_of(text: str) -> Language:
@@ -18,4 +20,4 @@ def language_of(text: str) -> Language:
     ('zh', 'en', 'en')
     """
     n_letters = sum(map(str.isalpha, text))
-    return "zh" if n_letters and len(_IDEOGRAPHS.findall(text)) / n_letters >= _ZH_SHARE else "en"
+    return "zh" if n_letters and len(_IDEOGRAPH.findall(text)) / n_letters >= _ZH_SHARE else "en"

@@ -1,4 +1,4 @@
-"""Locating quotes: where a passage stands in a text, with exact offsets, and what comes nearest where it does not."""
+"""Locating quotes: where a passage is in a text, with exact offsets, and what comes nearest where it is not."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ class Locator:
         wanted, folded = self._fold(quote), self._folded.text
         parts = [wanted[i : i + LONGEST_COMPARED].strip() for i in range(0, len(wanted), LONGEST_COMPARED)]
         part = next((part for part in parts if part not in folded), parts[0])
-        found = []
+        passages = []
         for begin, behind in self._candidates(part):
             distance, first, last = _best_substring(_codes(part), self._codes[begin:behind])
             start, end = _trimmed(folded, begin + first, begin + last)
             if distance < len(part) and start < end:
-                found.append((distance, start, end))
-        if not found:
+                passages.append((distance, start, end))
+        if not passages:
             return None
-        distance, first, last = min(found)
+        distance, first, last = min(passages)
         start, end = self._source(first, last)
         return Nearest(start, end, self.text[start:end], 1 - distance / len(part))
 
@@ -100,13 +100,13 @@ class Locator:
         """
         nearest = self.nearest(quote)
         used = f"with steps {', '.join(self.steps)}" if self.steps else "without folding"
-        found = f"the quote {_shown(quote, 60)!r} is not in the text ({used})"
+        refusal = f"the quote {_shown(quote, 60)!r} is not in the text ({used})"
         if nearest is None:
-            return f"{found}, and nothing there resembles it; check that it belongs to this document"
+            return f"{refusal}, and nothing there resembles it; check that it belongs to this document"
         more = self._further_steps(quote, nearest)
         advice = f"it is found with steps {', '.join(more)}" if more else "copy the quote from the document again"
         where = f"characters {nearest.start} to {nearest.end} ({_percent(nearest.similarity)} alike)"
-        return f"{found}; the nearest passage is at {where}: {_shown(nearest.text, _SHOWN)!r}; {advice}"
+        return f"{refusal}; the nearest passage is at {where}: {_shown(nearest.text, _SHOWN)!r}; {advice}"
 
     def _further_steps(self, quote: str, nearest: Nearest) -> tuple[str, ...] | None:
         """The fewest steps, none of the present ones left out, with which the quote is found."""
@@ -151,13 +151,13 @@ class Locator:
                 place = (at - offset + len(quote)) // width
                 votes += np.bincount(place, weight, minlength=len(votes))
         votes = votes[:-1] + votes[1:]
-        chosen = [int(i) for i in np.argsort(-votes, kind="stable")[:_N_CANDIDATES] if votes[i] > 0]
-        begins = [i * width - len(quote) for i in chosen]
+        best = [int(i) for i in np.argsort(-votes, kind="stable")[:_N_CANDIDATES] if votes[i] > 0]
+        begins = [i * width - len(quote) for i in best]
         return [(max(begin - width, 0), min(begin + 3 * width + len(quote), n)) for begin in begins]
 
 
 def locate(text: str, quote: str, *, occurrence: int | None = None, steps: Iterable[str] = DEFAULT_STEPS) -> list[Span]:
-    """Where a quote stands in a text: all occurrences, or the one that occurrence names (from 1).
+    """Where a quote is in a text: all occurrences, or the one that occurrence names (from 1).
 
     Raises   InputError where the quote is blank or not found (with the nearest passage), or occurs less often.
 

@@ -80,11 +80,11 @@ def steps_of_match(gold: str, chunk: str, steps: Iterable[str] = tuple(STEPS)) -
     """
     steps = in_order(steps)
     for n in range(len(steps) + 1):
-        for chosen in combinations(steps, n):
-            one, other = fold(gold, chosen), fold(chunk, chosen)
-            shorter, longer = sorted((one, other), key=len)
+        for choice in combinations(steps, n):
+            folded_gold, folded_chunk = fold(gold, choice), fold(chunk, choice)
+            shorter, longer = sorted((folded_gold, folded_chunk), key=len)
             if shorter in longer and _WORD_CHARACTER.search(shorter):
-                return chosen
+                return choice
     return None
 
 
@@ -99,7 +99,7 @@ def _folded_gold(gold: str, number: int, steps: tuple[str, ...]) -> str:
 
 
 def _numbers(texts: Iterable[str]) -> dict[str, list[int]]:
-    """Every distinct text with the places where it stands."""
+    """Every distinct text with its numbers."""
     numbers: dict[str, list[int]] = {}
     for i, text in enumerate(texts):
         numbers.setdefault(text, []).append(i)
@@ -109,7 +109,7 @@ def _numbers(texts: Iterable[str]) -> dict[str, list[int]]:
 def _golds_in_chunks(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int]]:
     """Pairs where the chunk holds the gold text; a pair may come more than once.
 
-    Of a chunk only every n-th n-gram is looked up.  A gold text of 2n - 1 characters or more, wherever it stands, has
+    Of a chunk only every n-th n-gram is looked up.  A gold text of 2n - 1 characters or more, wherever it is, has
     one of them among its first n n-grams, so these are all that the index needs.
     """
     of_stride: dict[int, list[int]] = {}

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from steelyard.base.errors import InputError
+from steelyard.text.scripts import IDEOGRAPHS, KANA, MARKS
 from steelyard.text.sentences import CLOSERS
 from steelyard.text.spans import Span
-from steelyard.text.tokens import IDEOGRAPHS, KANA, MARKS
 
 LANGCHAIN_SEPARATORS = ("\n\n", "\n", " ", "")
-"""What LangChain's recursive splitter cuts at unless told otherwise."""
+"""What LangChain's recursive splitter cuts at by default."""
 
 
 class _Level(NamedTuple):
@@ -37,7 +37,7 @@ _LEVELS = (
 _NEVER_FIRST = frozenset("。！？；…｡．，、：.!?,;:”’」』）》】〉〕］｝〗)]}»›%")
 _LOOK_AHEAD = 16  # beyond the longest chunk, for closing quotes and the blank behind a separator
 _NOT_BLANK = re.compile(r"\S")
-# Letters and digits of scripts that put blanks between words, and accents that stand apart from their letter.
+# Letters and digits of scripts that put blanks between words, and accents that are characters of their own.
 _IN_WORD = re.compile(rf"(?:[^\W{IDEOGRAPHS}{KANA}]+|[{MARKS}\u200c\u200d]+)+")
 _MOST_FLAG_LETTERS = 200  # looked back at; even, as a flag is two
 
@@ -59,7 +59,7 @@ class Recursive:
     the earlier chunk, or the word behind it would not fit then.  Closing quotes and marks stay with what they close
     wherever that leaves a place to cut.  No cut
     falls into \\r\\n, a character with its combining marks, a joined emoji, or a word of a script that has blanks
-    between words, unless that alone is longer than `size` (or a separator of the caller's stands in a word).
+    between words, unless that alone is longer than `size` (or a separator of the caller's is within a word).
 
     "langchain": the chunks of langchain_text_splitters' RecursiveCharacterTextSplitter with the same settings
     (`LANGCHAIN_SEPARATORS` for None), one for one, less those that are blank.  It shares whole pieces or nothing, so
@@ -81,13 +81,13 @@ class Recursive:
         check_size("recursive", self.size, self.overlap)
         if self.overlap_mode not in ("exact", "langchain"):
             raise InputError(f"chunk recursive: overlap_mode must be 'exact' or 'langchain', not {self.overlap_mode!r}")
-        given = self.separators
-        if given is not None:
-            if isinstance(given, str) or not given or not all(isinstance(one, str) for one in given):
+        separators = self.separators
+        if separators is not None:
+            if isinstance(separators, str) or not separators or not all(isinstance(text, str) for text in separators):
                 raise InputError(
-                    f'chunk recursive: separators must be a list such as ["\\n\\n", "。", " "], not {given!r}'
+                    f'chunk recursive: separators must be a list such as ["\\n\\n", "。", " "], not {separators!r}'
                 )
-            object.__setattr__(self, "separators", tuple(given))
+            object.__setattr__(self, "separators", tuple(separators))
 
     def spans(self, text: str) -> list[Span]:
         """Offsets of the chunks, starts and ends ascending; none for a blank text."""
@@ -97,7 +97,7 @@ class Recursive:
                 text, 0, len(text), self.separators or LANGCHAIN_SEPARATORS, self.size, self.overlap, spans
             )
             return spans
-        levels = _LEVELS if self.separators is None else tuple(_level(one) for one in self.separators if one)
+        levels = _LEVELS if self.separators is None else tuple(_level(text) for text in self.separators if text)
         return _exact_spans(text, self.size, self.overlap, levels)
 
 
@@ -126,11 +126,11 @@ def stripped(text: str, start: int, end: int) -> Span:
 
 
 def _level(separator: str) -> _Level:
-    kept = separator.rstrip()
-    if not kept:
+    visible = separator.rstrip()
+    if not visible:
         return _Level(re.compile(re.escape(separator)), True)
-    behind = separator[len(kept) :]
-    return _Level(re.compile(re.escape(kept) + (f"(?={re.escape(behind)})" if behind else "")), False)
+    behind = separator[len(visible) :]
+    return _Level(re.compile(re.escape(visible) + (f"(?={re.escape(behind)})" if behind else "")), False)
 
 
 def _exact_spans(text: str, size: int, overlap: int, levels: Sequence[_Level]) -> list[Span]:
@@ -210,8 +210,8 @@ def _unit_end(text: str, new: int, end: int, size: int) -> int:
 
 
 def _not_blank(text: str, start: int) -> int:
-    found = _NOT_BLANK.search(text, start)
-    return found.start() if found else len(text)
+    match = _NOT_BLANK.search(text, start)
+    return match.start() if match else len(text)
 
 
 def _parts_word(text: str, i: int) -> bool:
@@ -244,13 +244,13 @@ def _parts_character(text: str, i: int) -> bool:
 def _split_recursively(
     text: str, start: int, end: int, separators: Sequence[str], size: int, overlap: int, spans: list[Span]
 ) -> None:  # fmt: skip
-    chosen, finer = separators[-1], separators[:0]
+    coarsest, finer = separators[-1], separators[:0]
     for i, separator in enumerate(separators):
         if not separator or text.find(separator, start, end) >= 0:
-            chosen, finer = separator, separators[i + 1 :] if separator else finer
+            coarsest, finer = separator, separators[i + 1 :] if separator else finer
             break
-    borders = _borders(text, start, end, chosen)
-    if not chosen and size > 1:
+    borders = _borders(text, start, end, coarsest)
+    if not coarsest and size > 1:
         _merge(text, borders, size, overlap, spans)
         return
     run: list[int] = []

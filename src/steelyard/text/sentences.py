@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from steelyard.text.scripts import IDEOGRAPHS, KANA
 from steelyard.text.spans import Span
-from steelyard.text.tokens import IDEOGRAPHS, KANA
 
 NEVER_LAST = frozenset(
     """mr mrs ms messrs mme mlle dr prof st ste rev hon gen col maj capt cpt lt sgt cmdr adm gov sen rep pres supt
@@ -43,7 +43,7 @@ _GOES_ON = frozenset("，、：,:;.!?。！？；…｡．")
 _CJK_OR_OPENER = re.compile(f"[{_CJK}“‘「『《（【〈〔]")
 _CJK_OR_CLOSER = re.compile(f"[{_CJK}”’」』》）】〉〕]")
 _NUMERAL = "0-9０-９〇零一二两三四五六七八九十百千"
-# Lines that stand alone begin with one of these; 1 is a whole line that also ends where its line ends.
+# Lines that are sentences of their own begin with one of these; 1 is a whole line that also ends where its line ends.
 _LINE = re.compile(
     rf"""\n[^\S\n]*(?:
       (?=\n|\Z)
@@ -63,7 +63,7 @@ _OPENERS = "([{\"'“‘«–-/（「『《【"
 _WORD_BREAK = re.compile(rf"[\s—…，、：{''.join(sorted(_CHINESE))}{_CJK}]")
 _NUMBER = re.compile(r"[(\[]?\d")
 _LONGEST_ABBREVIATION = 14  # in characters, points and opening brackets counted
-_LONGEST_WORD = max(len(one) for one in NEVER_LAST | BEFORE_NUMBERS | SOMETIMES_LAST if one.isalpha())
+_LONGEST_WORD = max(len(word) for word in NEVER_LAST | BEFORE_NUMBERS | SOMETIMES_LAST if word.isalpha())
 
 
 def sentence_spans(text: str) -> list[Span]:
@@ -94,7 +94,7 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def _line_cuts(text: str) -> list[int]:
-    """Where lines that stand alone begin and end."""
+    """Where lines that are sentences of their own begin and end."""
     cuts = []
     # The first line has no break before it; it is looked at on its own.
     first = _LINE.match("\n" + text[:80])
@@ -155,7 +155,7 @@ def _ends_inside_line(text: str, match: re.Match[str]) -> bool:
 
 
 def _opening_quote(text: str, match: re.Match[str]) -> int | None:
-    """Where a straight quote behind the mark opens the next sentence: an even number of them stand before it."""
+    """Where a straight quote behind the mark opens the next sentence: an even number of them come before it."""
     place = text.find('"', match.start(1), match.end(1))
     if place < 0 or text.count('"', text.rfind("\n", 0, place) + 1, place) % 2:
         return None
@@ -169,21 +169,21 @@ def _abbreviates(text: str, dot: int, following: int) -> bool:
     if len(last) > _LONGEST_WORD and last.isalpha() and (last.isascii() or not _WORD_BREAK.search(last)):
         return False  # too long a word; what follows is for the others
     word = _WORD_BREAK.split(before)[-1].lstrip(_OPENERS)
-    known = word.lower()
+    abbreviation = word.lower()
     if word[-1:].isdigit():
         # The number of an item: nothing but blanks before it in its line.
         belongs = len(word) <= 3 and text[max(0, dot - len(before)) : dot].rpartition("\n")[2].strip() == word
-    elif known in BEFORE_NUMBERS:
+    elif abbreviation in BEFORE_NUMBERS:
         belongs = _NUMBER.match(text, following) is not None
-    elif known in SOMETIMES_LAST or _INITIALS.fullmatch(word):
-        belongs = known in NEVER_LAST or _goes_on(text, following)
+    elif abbreviation in SOMETIMES_LAST or _INITIALS.fullmatch(word):
+        belongs = abbreviation in NEVER_LAST or _goes_on(text, following)
     else:
-        belongs = known in NEVER_LAST
+        belongs = abbreviation in NEVER_LAST
     return belongs
 
 
 def _goes_on(text: str, following: int) -> bool:
-    """Whether what follows an abbreviation that may stand last does not open a sentence."""
+    """Whether what follows an abbreviation that may end a sentence does not open a sentence."""
     word = _WORD.match(text, following)
     if word is None:
         return not _CJK_OR_OPENER.match(text[following]) and text[following] not in "\"'"

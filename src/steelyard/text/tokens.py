@@ -10,16 +10,9 @@ from typing import Literal
 
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
+from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA, MARKS
+from steelyard.text.stopwords import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
 
-IDEOGRAPHS = "\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Chinese characters, as the inside of a regular expression's [...]."""
-KANA = "\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-"""Japanese syllables, as the inside of a regular expression's [...]."""
-HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
-"""Korean syllables and letters, as the inside of a regular expression's [...]."""
-
-MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
-"""Vowel signs and accents that NFKC leaves apart from their letter, and \\w does not know, likewise."""
 _LETTER = rf"[^\W_{IDEOGRAPHS}{KANA}{HANGUL}]"
 _CJK_INSIDE = IDEOGRAPHS + KANA + HANGUL
 _TOKEN = re.compile(
@@ -36,23 +29,6 @@ _FIRST_CJK = "\u1100"  # no character of _CJK comes before it
 _CJK = re.compile(f"[{IDEOGRAPHS}{KANA}{HANGUL}]")
 _HAS_KANA_OR_HANGUL = re.compile(f"[{KANA}{HANGUL}]")
 _HYPHENATED_NAME = re.compile(r"[^\W\d_](?:-.*|[^-]*-.*\d.*|[^-]*\d.*)")
-
-ENGLISH_STOPWORDS = frozenset(
-    """a about after again all also am an and any are as at be because been before being both but by can could did do
-    does for from had has have he her here hers him his how i if in into is it its just me more most my no nor not of
-    on or our ours out over own she should so some such than that the their theirs them then there these they this
-    those through to too under until up us very was we were what when where which while who whom whose why will with
-    would you your yours""".split()
-)
-"""English words that tell nothing about what a text is about."""
-
-CHINESE_STOPWORDS = frozenset(
-    """的 了 和 与 及 或 而 且 但 在 是 有 也 都 就 还 又 很 更 最 不 被 把 将 对 从 到 向 于 以 为 由 给 让
-    跟 同 之 其 此 该 这 那 哪 谁 么 吗 呢 吧 啊 呀 着 过 地 得 个 们 我 你 您 他 她 它 我们 你们 他们 她们
-    它们 自己 这个 那个 这些 那些 这里 那里 这样 那样 什么 怎么 怎样 如何 为什么 哪个 哪些 哪里 因为 所以 如果
-    但是 而且 或者 以及 并且 可以 没有 不是 就是 还是 只是 已经 一个 一些 关于 对于 由于""".split()
-)
-"""Chinese words that tell nothing about what a text is about."""
 
 _STOPWORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS
 
@@ -110,10 +86,10 @@ class Tokenizer:
             stemmed = require("Stemmer", extra="rag", what='stem="english"').Stemmer("english").stemWords
         result = []
         for text in texts:
-            found = _raw_tokens(text, cut)
+            tokens = _raw_tokens(text, cut)
             if self.stopwords:
-                found = [token for token in found if token not in _STOPWORDS]
-            result.append(found if stemmed is None else stemmed(found))
+                tokens = [token for token in tokens if token not in _STOPWORDS]
+            result.append(tokens if stemmed is None else stemmed(tokens))
         return result
 
 

@@ -15,17 +15,17 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Tabs, line ends, form feeds, escapes and the end-of-file mark of DOS do stand in text.
+# Tabs, line ends, form feeds, escapes and the end-of-file mark of DOS do occur in text.
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _PRESCAN_BYTES = 1024  # how far browsers look for a declared encoding
 
 
-def known_encoding(encoding: str) -> str:
+def python_encoding(encoding: str) -> str:
     """The name by which Python calls an encoding.
 
     Raises   InputError for one that does not exist, or that turns text into no bytes.
-    >>> known_encoding("GB18030")
+    >>> python_encoding("GB18030")
     'gb18030'
     """
     try:
@@ -98,8 +98,8 @@ def _mark_bytes(source: Source) -> int:
 
 def _declared(data: bytes) -> list[str]:
     """The encoding that an HTML page says it is in."""
-    found = _DECLARED.search(data[:_PRESCAN_BYTES])
-    return [found[1].decode("ascii", "replace").lower()] if found else []
+    match = _DECLARED.search(data[:_PRESCAN_BYTES])
+    return [match[1].decode("ascii", "replace").lower()] if match else []
 
 
 def _decodes(data: bytes, encoding: str) -> bool:

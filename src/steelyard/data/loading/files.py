@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.corpus import Document
-from steelyard.data.loading.decoding import known_encoding, read_text, refuse_half_characters
+from steelyard.data.loading.decoding import python_encoding, read_text, refuse_half_characters
 from steelyard.data.loading.html import visible_text
 from steelyard.data.loading.pdf import read_pdf
 from steelyard.io.json_files import json_lines, object_of
@@ -58,7 +58,7 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
 
     encoding   of all text files; nothing is guessed
     pattern    which files of a folder to read, as `*.md` (a name at any depth) or `guides/*` (a path; `*` crosses `/`);
-               given one, a BEIR folder is read like any other
+               with one, a BEIR folder is read like any other
 
     kind             doc_id         text, in which all offsets count
     .txt .md         its path       as it is, line ends included, without a byte order mark
@@ -66,14 +66,14 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
     .html .htm       its path       what a reader sees (`html.visible_text`)
     .pdf             its path       the pages' text with `pdf.PAGE_END` between two; `pages` says where each begins
     .jsonl           _id, doc_id,   one document a line: `text`, and before it `title` and an empty line
-                     id or doc      where a title that is not blank is given
+                     id or doc      where the line has a title that is not blank
 
     A path counts from the folder, with "/", and drops its suffix where the rest is no other file's path, with or
     without suffix: `manual.pdf` is `manual`, unless there is a `manual.txt`.  Text kinds may end in .gz or .zst.  A
     document of nothing but white space is kept with the text "".
     Raises   InputError naming file and byte, line or page; DuplicateError; MissingExtraError for a PDF.
     """
-    path, encoding = Path(path), known_encoding(encoding)
+    path, encoding = Path(path), python_encoding(encoding)
     if not path.is_dir():
         if pattern is not None:
             raise InputError(f"{path}: is no folder; a pattern ({pattern!r}) chooses files of a folder")
@@ -81,10 +81,10 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
     beir = next((name for name in _BEIR if (path / name).is_file()), None)
     if beir and pattern is None:
         return _loaded([(path / beir, beir)], encoding, [])
-    found, skipped = _walk(path, pattern)
-    if not found:
+    files, skipped = _walk(path, pattern)
+    if not files:
         raise InputError(f"{path}: {_nothing_there(skipped, pattern)}; documents are files of {', '.join(KINDS)}")
-    return _loaded(found, encoding, skipped)
+    return _loaded(files, encoding, skipped)
 
 
 def _stem(name: str) -> str | None:
@@ -102,21 +102,21 @@ def _walk(folder: Path, pattern: str | None) -> tuple[list[tuple[Path, str]], li
     def fail(error: OSError) -> None:
         raise InputError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
 
-    found, skipped = [], []
+    paths, skipped = [], []
     for parent, folders, files in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        # A link to a folder is not followed: it may lead back to where it stands.
+        # A link to a folder is not followed: it may lead back to where it is.
         for name in files + [name for name in folders if os.path.islink(os.path.join(parent, name))]:
             file = Path(parent, name)
             relative = file.relative_to(folder).as_posix()
             if name.startswith(".") or not _matches(relative, pattern):
                 continue
             if _stem(name) is not None and os.path.isfile(file):
-                found.append((file, text_id(relative, str(folder), "the name of a file")))
+                paths.append((file, text_id(relative, str(folder), "the name of a file")))
             else:
                 skipped.append(relative)
-    found.sort(key=lambda pair: os.fsencode(pair[1]))
-    return found, sorted(skipped, key=os.fsencode)
+    paths.sort(key=lambda pair: os.fsencode(pair[1]))
+    return paths, sorted(skipped, key=os.fsencode)
 
 
 def _matches(relative: str, pattern: str | None) -> bool:
@@ -161,20 +161,20 @@ def _documents(file: Path, doc_id: str, encoding: str) -> Iterator[Document]:
     return KINDS[source.suffix](source, doc_id, encoding)
 
 
-def _one(source: Source, doc_id: str, text: str, pages: tuple[int, ...] | None = None) -> Iterator[Document]:
+def _document(source: Source, doc_id: str, text: str, pages: tuple[int, ...] | None = None) -> Iterator[Document]:
     yield Document(doc_id, "" if text.isspace() else text, pages, source.name)
 
 
 def _from_text(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
-    return _one(source, doc_id, read_text(source, encoding=encoding))
+    return _document(source, doc_id, read_text(source, encoding=encoding))
 
 
 def _from_html(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
-    return _one(source, doc_id, visible_text(read_text(source, encoding=encoding)))
+    return _document(source, doc_id, visible_text(read_text(source, encoding=encoding)))
 
 
 def _from_pdf(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:
-    return _one(source, doc_id, *read_pdf(source))
+    return _document(source, doc_id, *read_pdf(source))
 
 
 def _from_jsonl(source: Source, doc_id: str, encoding: str) -> Iterator[Document]:

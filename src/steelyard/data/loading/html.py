@@ -19,8 +19,8 @@ _SPACES = re.compile(r"[ \t\n\f\r]+")
 def visible_text(html: str) -> str:
     """The title and the text of a page, laid out as plain text.
 
-    Paragraphs, headings, tables and quotations stand apart by an empty line, other blocks and <br> by a line end, cells
-    of a row by a tab.  White space is folded as a browser does it, except in <pre>; a no-break space is no white space
+    An empty line separates paragraphs, headings, tables and quotations, a line end other blocks and <br>, a tab the cells
+    of a row.  White space is folded as a browser does it, except in <pre>; a no-break space is no white space
     there.  Scripts, styles, comments and what is shown only without scripts are left out; style sheets are not applied.
     Broken markup is read as far as it goes.
 
@@ -66,7 +66,7 @@ class _Page(HTMLParser):
                 self._after_pre = True
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # The slash of <div/> means nothing in HTML, but nobody leaves a script open that way on purpose.
+        # The slash of <div/> means nothing in HTML, but no page leaves a script open that way on purpose.
         if tag not in _DROPPED:
             self.handle_starttag(tag, attrs)
 

@@ -9,7 +9,7 @@ from steelyard.base.extras import require
 from steelyard.io.source import Source
 
 PAGE_END = "\n\f"
-"""What stands between two pages: a line end, and the form feed that means a new page."""
+"""What separates two pages: a line end, and the form feed that means a new page."""
 
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD of PDFium
 
