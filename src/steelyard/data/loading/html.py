@@ -19,8 +19,8 @@ _SPACES = re.compile(r"[ \t\n\f\r]+")
 def visible_text(html: str) -> str:
     """The title and the text of a page, laid out as plain text.
 
-    An empty line separates paragraphs, headings, tables and quotations, a line end other blocks and <br>, a tab the cells
-    of a row.  White space is folded as a browser does it, except in <pre>; a no-break space is no white space
+    An empty line separates paragraphs, headings, tables and quotations, a line end other blocks and <br>, a tab the
+    cells of a row.  White space is folded as a browser does it, except in <pre>; a no-break space is no white space
     there.  Scripts, styles, comments and what is shown only without scripts are left out; style sheets are not applied.
     Broken markup is read as far as it goes.
 
