@@ -76,7 +76,7 @@ def data_of(page: str) -> dict[str, Any]:
     return json.loads(found[1])
 
 
-def check(report: Report, page: str) -> None:
+def check(report: Report, weighing: Weighing, page: str) -> None:
     """Stop where a value or a list in the page is not that of the scores."""
     data, scores = data_of(page), report.scores
     for j, packed in enumerate(data["values"]):
@@ -84,7 +84,7 @@ def check(report: Report, page: str) -> None:
         values = packed["low"] + steps / 10.0 ** packed["decimals"]
         if np.abs(values - scores.values[:, j]).max() > 0.5001 * 10.0 ** -packed["decimals"]:
             raise SystemExit(f"{scores.measures[j]}: values of the page differ; nothing is timed")
-    frame = report.weighing.lists(data["depth"])[0]
+    frame = weighing.lists(data["depth"])[0]
     dtype = {8: "u1", 16: "<u2", 32: "<u4"}
     n, entry = (np.frombuffer(base64.b64decode(data[key]["data"]), dtype[data[key]["bits"]])
                 for key in ("list_n", "list_entry"))  # fmt: skip
@@ -155,12 +155,12 @@ def main() -> None:
         begin = time.perf_counter()
         page = render(report, words=read_words("en"))
         times.append(time.perf_counter() - begin)
-    check(report, page)
+    check(report, weighing, page)
     print(f"{options.questions} questions, {options.systems} systems, {len(report.scores.measures)} measures, "
           f"{'with' if options.texts else 'without'} texts; values in the page are those of the scores\n"
           f"(before: {weighed - start:.1f} s to make up and align the runs)\n")  # fmt: skip
     lines = ["| what | value | spread |", "|---|---:|---:|"]
-    lines.append(f"| scores, intervals, all pairs, sensitivity, diagnosis | {computed - weighed:.2f} s | |")
+    lines.append(f"| scores, pairs, sensitivity, diagnosis, single questions | {computed - weighed:.2f} s | |")
     lines.append(f"| render, first time | {times[0]:.2f} s | |")
     if times[1:]:
         lines.append(

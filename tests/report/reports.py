@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.weighing import Weighing
 from steelyard.report.report import Report
 
 MEASURES = ("ndcg@3", "recall@3", "mrr@3", "evidence_recall@3")
@@ -40,17 +41,22 @@ def outputs(
     ]
 
 
-def texts_report(**options: Any) -> Report:
-    """Three systems that tell texts, one of which answers, failed and lacks a question."""
+def texts_weighing() -> Weighing:
+    """Three systems with texts, one of which answers, failed and lacks a question."""
     runs = {name: outputs(ranked) for name, ranked in RANKED.items()}
     runs["first"][0]["answer"] = "After a hospital stay [c1]."
     runs["third"].append({"qid": "q3", "error": "timeout after 30 s", "retrieved": []})
     runs["second"] = [line for line in runs["second"] if line["qid"] != "q4"]
-    return Report.of(weigh(QUESTIONS, runs), MEASURES, **options)
+    return weigh(QUESTIONS, runs)
+
+
+def texts_report(**options: Any) -> Report:
+    """The report of `texts_weighing`."""
+    return Report.of(texts_weighing(), MEASURES, **options)
 
 
 def ids_report(n_systems: int = 2, **options: Any) -> Report:
-    """Systems that tell ids alone."""
+    """Systems with ids alone."""
     truth = {f"q{i}": {f"d{i}": 1 + i % 2, "d0": 1} for i in range(1, 9)}
     runs = {
         f"system-{s}": {

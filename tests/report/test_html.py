@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import string
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -22,13 +23,15 @@ from steelyard.align.resolver import Resolver
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.evaluation import weigh
-from steelyard.report.page.data import NOTHING, Limits, embedded, packed, packed_values, payload
-from steelyard.report.page.highlighting import Highlights, merged
+from steelyard.report.details.details import Details
+from steelyard.report.details.highlighting import Highlights, merged
+from steelyard.report.details.limits import Limits
+from steelyard.report.page.payload import NOTHING, embedded, packed, packed_values, payload
 from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
-from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report
+from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report, texts_weighing
 
 pytest.importorskip("altair", reason="pages need the extra report")
 pytest.importorskip("jinja2", reason="pages need the extra report")
@@ -271,16 +274,20 @@ def test_questions_without_a_value_stay_without() -> None:
 
 
 def test_what_does_not_fit_is_left_out_and_counted() -> None:
-    report = texts_report()
+    report, weighing = texts_report(), texts_weighing()
+
+    def limited(**limits: int) -> dict[str, Any]:
+        return payload(replace(report, details=Details.of(weighing, Limits(**limits))))
+
     assert payload(report)["chunk_texts_left_out"] == 0
-    small = payload(report, limits=Limits(chunk_bytes=60, gold_bytes=40, answer_bytes=3))
+    small = limited(chunk_bytes=60, gold_bytes=40, answer_bytes=3)
     assert small["chunk_texts"][small["chunk_ids"].index("c1")] == visible(TEXTS["c1"])
     assert small["chunk_texts_left_out"] == small["chunk_texts"].count(None) > 0
     assert small["gold_left_out"] > 0
     assert small["of"][0]["answers"] == {0: None}
-    assert payload(report, limits=Limits(entries=12))["depth"] == 1
-    assert payload(report, limits=Limits(entries=11))["depth"] == 0
-    assert payload(report, limits=Limits(id_bytes=9))["depth"] < 20
+    assert limited(entries=12)["depth"] == 1
+    assert limited(entries=11)["depth"] == 0
+    assert limited(id_bytes=9)["depth"] < 20
 
 
 def test_two_texts_of_one_id_stay_apart() -> None:

@@ -19,25 +19,29 @@ from steelyard.experiment.weighing import Weighing
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import Measure
+from steelyard.report.details.details import Details
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What is known of one or several systems.
+    """Scores of one or several systems, and what follows from them.
 
-    weighing     the systems on the gold;   scores   by the measures that were asked for, the first the primary one
+    Every part is plain data, so that a report can be made of parts that were stored, without weighing again.
+
+    scores       by the measures that were asked for, the first the primary one
     comparison   with the baseline or of all pairs; None for one system
     sensitivity  what unjudged documents and ties could change
     ratings      against the profile;   diagnosis   where the gold was lost, ceilings, advice
+    details      single questions, as a page shows them
     """
 
-    weighing: Weighing = field(repr=False)
     scores: Scores
     comparison: Comparison | None
     sensitivity: Sensitivity
     profile: Profile
     ratings: Sequence[Rating]
     diagnosis: Diagnosis
+    details: Details = field(repr=False)
 
     @classmethod
     def of(
@@ -76,16 +80,18 @@ class Contents:
                 scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed
             )  # fmt: skip
         return cls(
-            weighing,
-            scores,
-            comparison,
-            sensitivity(scores.systems, weighing.alignments, scores.measures, kept=~np.isnan(scores.values)),
-            profile,
-            rate(scores, profile),
-            diagnose(
+            scores=scores,
+            comparison=comparison,
+            sensitivity=sensitivity(
+                scores.systems, weighing.alignments, scores.measures, kept=~np.isnan(scores.values)
+            ),
+            profile=profile,
+            ratings=rate(scores, profile),
+            diagnosis=diagnose(
                 weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
                 min_gain=defaults.MIN_GAIN if min_gain is None else min_gain, seed=seed,
             ),
+            details=Details.of(weighing),
         )  # fmt: skip
 
     def by_mean(self, measure: int = 0) -> list[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Self
 
 from steelyard.base.errors import InputError
 from steelyard.io.write import write_text
@@ -11,6 +12,7 @@ from steelyard.report.contents import Contents
 from steelyard.report.formats.report import report_csv, report_json, report_latex, report_markdown, report_terminal
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.page.page import render
+from steelyard.report.parts import from_parts, parts_of
 from steelyard.report.words import Words, read_words
 
 
@@ -19,6 +21,18 @@ class Report(Contents):
 
     Make one with `Report.of(weigh(truth, runs))`; its parts are those of Contents.
     """
+
+    def parts(self) -> dict[str, Any]:
+        """The report as plain data that JSON holds: scores, comparison, ratings, diagnosis and so on, by name."""
+        return parts_of(self)
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The report that `parts` took apart, without weighing again: every format of it has the same bytes.
+
+        Raises   InputError for parts of another version, or ones that are missing.
+        """
+        return from_parts(cls, parts)
 
     def text(self, format: str = "table", *, lang: str | None = None) -> str:
         """The report in one of REPORT_FORMATS, as `write` puts it into a file.

@@ -17,8 +17,7 @@ from steelyard._version import __version__
 from steelyard.base.extras import require
 from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.funnel import STAGES
-from steelyard.experiment.scores import STATUSES
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.scores import STATUSES, Scores
 from steelyard.report.charts import curves, distribution, leaderboard
 from steelyard.report.charts.curves import curve_measures
 from steelyard.report.charts.drawing import draw_charts
@@ -26,7 +25,7 @@ from steelyard.report.charts.plot import spec_of
 from steelyard.report.charts.scatter import scatter_pair
 from steelyard.report.charts.theme import theme
 from steelyard.report.contents import Contents
-from steelyard.report.page.data import embedded, payload
+from steelyard.report.page.payload import embedded, payload
 from steelyard.report.page.tables import (
     Cell,
     HtmlTable,
@@ -136,10 +135,11 @@ def _policy(*scripts: str) -> str:
 
 
 def _subtitle(contents: Contents, words: Words) -> str:
-    gold = visible(contents.weighing.gold.name)
+    scores = contents.scores
     return words(
-        "page.subtitle", gold=gold, questions=words("count.questions", n=len(contents.scores.query_ids)),
-        systems=words("count.systems", n=len(contents.scores.systems)), measure=str(contents.scores.measures[0]),
+        "page.subtitle", gold=contents.details.truth, measure=str(scores.measures[0]),
+        questions=words("count.questions", n=len(scores.query_ids)),
+        systems=words("count.systems", n=len(scores.systems)),
     )  # fmt: skip
 
 
@@ -270,11 +270,11 @@ def _counts(contents: Contents, words: Words) -> HtmlTable:
         for i, system in enumerate(scores.systems)
     ]  # fmt: skip
     header = [Cell(words("page.head.system")), *(Cell(words(f"page.head.{name}")) for name in names)]
-    return HtmlTable(words("page.recipe.caption"), header, rows, list(_gold_notes(contents.weighing, words)))
+    return HtmlTable(words("page.recipe.caption"), header, rows, list(_gold_notes(scores, words)))
 
 
-def _gold_notes(weighing: Weighing, words: Words) -> Iterator[str]:
-    mapping = next((weighed.mapping for weighed in weighing.weighed if weighed.mapping is not None), None)
+def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
+    mapping = next((mapping for mapping in scores.gold if mapping is not None), None)
     if mapping is not None:
         kinds = [words(f"page.gold.{kind}", n=n) for kind, n in mapping.kinds.items()]
         yield words("page.recipe.gold", kinds=words.listed(kinds), rule=mapping.rule)

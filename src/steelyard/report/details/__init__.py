@@ -1,0 +1,1 @@
+"""Single questions as plain data, cut to what a page can hold: gold, lists, texts and answers."""

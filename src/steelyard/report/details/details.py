@@ -1,0 +1,94 @@
+"""Single questions: what was asked, what is gold, what each system retrieved, answered, and failed on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.experiment.weighing import Weighed, Weighing
+from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces
+from steelyard.report.details.limits import Budget, Limits, shortened
+from steelyard.report.details.lists import ListDetails, list_details
+from steelyard.report.visible import visible
+
+
+@dataclass(frozen=True)
+class SystemDetails:
+    """What one system adds to single questions, by their numbers.
+
+    has_evidence   whether its chunks were searched for gold evidence
+    answers        None where there is no room;   left_out   such answers
+    failures       why the system failed
+    lost           places of the pieces of gold that no chunk holds
+    """
+
+    has_evidence: bool
+    answers: dict[int, str | None]
+    left_out: int
+    failures: dict[int, str]
+    lost: dict[int, list[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """All that a page shows of single questions, as plain data; q questions, s systems.
+
+    Texts are fit to be shown: control characters are visible.
+
+    truth       name of the gold
+    query_ids, queries, answers   (q,) id, text and expected answer, None for what the truth does not have
+    tag_names   every tag;   tags   (q,) places of those of each question
+    gold        (q,) pieces, the first ones of many;   more   question -> further ones
+    left_out    texts of gold and expected answers without room
+    lists       what was retrieved;   systems   (s,) answers, failures and lost gold
+    """
+
+    truth: str
+    query_ids: Sequence[str]
+    queries: Sequence[str | None]
+    answers: Sequence[str | None]
+    tag_names: Sequence[str]
+    tags: Sequence[Sequence[int]]
+    gold: Sequence[Sequence[GoldPiece]]
+    more: dict[int, int]
+    left_out: int
+    lists: ListDetails
+    systems: Sequence[SystemDetails]
+
+    @classmethod
+    def of(cls, weighing: Weighing, limits: Limits | None = None) -> Details:
+        """Those of every question of a weighing, cut to limits."""
+        limits = limits or Limits()
+        questions = [weighing.questions.get(query_id) for query_id in weighing.query_ids]
+        tags = sorted({tag for question in questions if question for tag in question.tags})
+        number = {tag: i for i, tag in enumerate(tags)}
+        budget = Budget(limits.gold_bytes)
+        answers = [None if q is None or q.answer is None else budget(q.answer) for q in questions]
+        gold, more = gold_pieces(weighing, limits, budget)
+        return cls(
+            truth=visible(weighing.gold.name),
+            query_ids=[visible(query_id) for query_id in weighing.query_ids],
+            queries=[None if q is None or q.query is None else shortened(q.query, limits.query) for q in questions],
+            answers=answers,
+            tag_names=[visible(tag) for tag in tags],
+            tags=[sorted({number[tag] for tag in q.tags}) if q else [] for q in questions],
+            gold=gold,
+            more=more,
+            left_out=budget.left_out,
+            lists=list_details(weighing, limits),
+            systems=[_system(weighed, i, weighing, limits) for i, weighed in enumerate(weighing.weighed)],
+        )
+
+
+def _system(weighed: Weighed, place: int, weighing: Weighing, limits: Limits) -> SystemDetails:
+    number = {query_id: i for i, query_id in enumerate(weighing.query_ids)}
+    budget = Budget(limits.answer_bytes // max(len(weighing.weighed), 1))
+    answers, failures = dict[int, str | None](), dict[int, str]()
+    if weighed.outputs is not None:
+        answered = {number[id]: text for id, text in weighed.outputs.answers.items() if id in number}
+        failed = {number[id]: text for id, text in weighed.outputs.failures.items() if id in number}
+        answers = {q: budget(answered[q]) for q in sorted(answered)}
+        failures = {q: shortened(failed[q], limits.reason) for q in sorted(failed)}
+    return SystemDetails(
+        weighed.evidence is not None, answers, budget.left_out, failures, lost_pieces(weighing, place)
+    )  # fmt: skip

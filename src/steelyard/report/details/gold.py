@@ -1,0 +1,102 @@
+"""The gold of each question as a page shows it, whatever names it: evidence, labels by id, or a truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from steelyard.data.questions import Piece, Question, Questions
+from steelyard.data.truth import Truth
+from steelyard.experiment.weighing import Weighing
+from steelyard.report.details.limits import Budget, Limits
+from steelyard.report.visible import visible
+
+_FEWEST, _MOST = 3, 50
+
+
+@dataclass(frozen=True)
+class GoldPiece:
+    """One piece of gold.
+
+    kind    chunk, span, quote, text, pages or document;   group   that it is an alternative in
+    name    of the chunk or document;   where   characters or pages in it
+    text    None where it has none, or where there is no room for it
+    """
+
+    kind: str
+    gain: float
+    group: str | None
+    name: str
+    where: str
+    text: str | None
+
+
+def gold_pieces(weighing: Weighing, limits: Limits, budget: Budget) -> tuple[list[list[GoldPiece]], dict[int, int]]:
+    """Pieces of every question, the first ones of many; and question -> how many more there are."""
+    most = max(_FEWEST, min(_MOST, limits.gold_pieces // max(len(weighing.query_ids), 1)))
+    if isinstance(weighing.gold, Truth):
+        of_query = dict(_of_truth(weighing.gold))
+    else:
+        documents = _documents(weighing)
+        of_query = {q.query_id: [_of_piece(piece, documents) for piece in pieces_of(q)] for q in weighing.gold}
+    pieces, more = list[list[GoldPiece]](), dict[int, int]()
+    for i, query_id in enumerate(weighing.query_ids):
+        own = of_query.get(query_id, [])
+        pieces.append([_within(piece, budget) for piece in own[:most]])
+        if len(own) > most:
+            more[i] = len(own) - most
+    return pieces, more
+
+
+def pieces_of(question: Question) -> Sequence[Piece]:
+    """The gold of a question: its evidence, or its labels by id where it has none."""
+    return question.evidence or question.id_pieces
+
+
+def lost_pieces(weighing: Weighing, system: int) -> dict[int, list[int]]:
+    """Question -> places of its pieces that no chunk of a system holds; empty where gold is no evidence."""
+    mapping = weighing.weighed[system].mapping
+    if mapping is None or not mapping.lost or not isinstance(weighing.gold, Questions):
+        return {}
+    number = {query_id: i for i, query_id in enumerate(weighing.query_ids)}
+    names = {question.query_id: [str(piece) for piece in pieces_of(question)] for question in weighing.gold}
+    lost: dict[int, list[int]] = {}
+    for query_id, piece, _ in mapping.lost:
+        lost.setdefault(number[query_id], []).append(names[query_id].index(piece))
+    return lost
+
+
+def _of_truth(truth: Truth) -> Iterator[tuple[str, list[GoldPiece]]]:
+    """Relevant documents of each question, highest gain first."""
+    relevant = truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
+    ordered = relevant.sort("query_id", "gain", "doc_id", descending=[False, True, False])
+    for (query_id,), rows in ordered.group_by("query_id", maintain_order=True):
+        columns = zip(rows["doc_id"], rows["gain"], strict=True)
+        yield str(query_id), [GoldPiece("chunk", gain, None, doc_id, "", None) for doc_id, gain in columns]
+
+
+def _documents(weighing: Weighing) -> Mapping[str, str]:
+    """Texts of the documents that the systems bring along; of one name the first one's."""
+    texts: dict[str, str] = {}
+    for weighed in weighing.weighed:
+        if weighed.outputs is not None and weighed.outputs.chunks is not None:
+            for document in weighed.outputs.chunks.documents:
+                texts.setdefault(document.doc_id, document.text)
+    return texts
+
+
+def _of_piece(piece: Piece, documents: Mapping[str, str]) -> GoldPiece:
+    span = documents.get(piece.doc, "")[piece.start : piece.end] if piece.kind == "span" else ""
+    where = {"span": f"{piece.start}–{piece.end}", "pages": ", ".join(map(str, piece.pages))}.get(piece.kind, "")
+    return GoldPiece(piece.kind, piece.gain, piece.group or None, piece.chunk_id or piece.doc, where,
+                     piece.text or span or None)  # fmt: skip
+
+
+def _within(piece: GoldPiece, budget: Budget) -> GoldPiece:
+    """The piece fit to be shown, its text as long as there is room."""
+    return GoldPiece(
+        piece.kind, piece.gain, None if piece.group is None else visible(piece.group), visible(piece.name),
+        piece.where, None if piece.text is None else budget(piece.text),
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""What the script of the page reads: single questions as compact columns, ids once, numbers packed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.base.arrays import Floats
+from steelyard.report.contents import Contents
+from steelyard.report.details.details import Details, SystemDetails
+from steelyard.report.details.gold import GoldPiece
+from steelyard.report.details.lists import ListDetails
+from steelyard.report.visible import on_one_line
+
+NOTHING = 65_535
+"""Marks a value that is not there, among packed ones."""
+
+_MOST_DECIMALS = 4
+
+
+def payload(contents: Contents) -> dict[str, Any]:
+    """Everything that the page's script shows of single questions; nothing is escaped here, see `embedded`."""
+    scores, diagnosis, details = contents.scores, contents.diagnosis, contents.details
+    return {
+        "systems": [on_one_line(name) for name in scores.systems],
+        "measures": [str(measure) for measure in scores.measures],
+        "means": [[mean if math.isfinite(mean) else None for mean in row] for row in scores.means.tolist()],
+        "values": [packed_values(scores.values[:, j].ravel()) for j in range(len(scores.measures))],
+        "status": packed(scores.statuses()[:, 0].ravel()),
+        "stage": packed(np.array([funnel.stage for funnel in diagnosis.funnels]).ravel()),
+        "k": diagnosis.k,
+        **_questions(details),
+        **_lists(details.lists),
+        "of": [_system(system) for system in details.systems],
+    }
+
+
+def _questions(details: Details) -> dict[str, Any]:
+    has_answers = any(answer is not None for answer in details.answers)
+    return {
+        "ids": details.query_ids,
+        "queries": details.queries,
+        "tag_names": details.tag_names,
+        "tags": details.tags,
+        "expected": details.answers if has_answers else None,
+        "gold": [[_piece(piece) for piece in pieces] for pieces in details.gold],
+        "gold_more": details.more,
+        "gold_left_out": details.left_out,
+    }
+
+
+def _piece(piece: GoldPiece) -> list[Any]:
+    return [piece.kind, piece.gain, piece.group, piece.name, piece.where, piece.text]
+
+
+def _lists(lists: ListDetails) -> dict[str, Any]:
+    return {
+        "depth": lists.depth,
+        "list_n": packed(lists.n),
+        "list_entry": packed(lists.chunk),
+        "list_gain": packed(lists.gain),
+        "gains": lists.gains,
+        "chunk_ids": lists.ids,
+        "chunk_texts": lists.texts if lists.has_texts else None,
+        "chunk_docs": lists.doc if lists.docs else None,
+        "doc_names": lists.docs,
+        "chunk_texts_left_out": lists.left_out,
+        "marks": lists.marks,
+    }
+
+
+def _system(system: SystemDetails) -> dict[str, Any]:
+    return {
+        "evidence": system.has_evidence,
+        "answers": system.answers,
+        "answers_left_out": system.left_out,
+        "failures": system.failures,
+        "lost": system.lost,
+    }
+
+
+def embedded(data: object) -> str:
+    """Data as JSON that a script element can hold: no character of it can end the element.
+
+    >>> embedded({"a": "</script>"})
+    '{"a":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def packed(numbers: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
+    """Whole numbers from 0 as base64 of the smallest type that holds them: bits 8, 16 or 32, little endian."""
+    most = int(numbers.max(initial=0))
+    bits = 8 if most < 1 << 8 else 16 if most < 1 << 16 else 32
+    raw = numbers.astype(f"<u{bits // 8}").tobytes()
+    return {"bits": bits, "data": base64.b64encode(raw).decode()}
+
+
+def packed_values(values: Floats) -> dict[str, Any]:
+    """Values as whole numbers of steps above `low`, NOTHING where there is none.
+
+    decimals   of the step, 10 ** -decimals: 4, or as many as two bytes have room for
+    """
+    there = ~np.isnan(values)
+    low, high = (float(values[there].min()), float(values[there].max())) if there.any() else (0.0, 0.0)
+    low = min(0.0, math.floor(low))
+    fits = (d for d in range(_MOST_DECIMALS, -300, -1) if (high - low) * 10.0**d < NOTHING - 1)
+    decimals = next(fits)
+    steps = np.full(values.shape, NOTHING)
+    steps[there] = np.rint((values[there] - low) * 10.0**decimals).astype(np.int64)
+    raw = steps.astype("<u2").tobytes()
+    return {"low": low, "decimals": decimals, "data": base64.b64encode(raw).decode()}
