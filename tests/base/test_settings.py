@@ -182,6 +182,7 @@ def test_the_same_rules_hold_for_objects() -> None:
 
 
 def test_places_without_a_file() -> None:
+    assert Origin("", "k = 1").place("k") == ""
     assert (Origin().place("k"), Origin("f").place("k"), Origin("f", "k = 1").place("k")) == ("", "f: ", "f, line 1: ")
 
 

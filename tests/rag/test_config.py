@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.rag.config import CACHE_NAME, Config, Stage, Target
+from steelyard.rag.config import CACHE_NAME, Config
+from steelyard.rag.config_values import Stage, TargetSettings
 from tests.rag import small
 
 
@@ -87,17 +88,25 @@ REFUSED = {
     "k beyond depth": ('documents = "documents"\nk = 200', "line 2: k is 200, but each index gives depth = 100"),
     "stage is a number": ('documents = "documents"\nchunk = 500', "line 2: chunk must be a name or a table"),
     "stage without kind": ('documents = "documents"\n[chunk]\nsize = 5', "line 2: chunk is a table without `kind`"),
-    "no chunker": ('documents = "documents"\nchunk = "none"', "chunk cannot be left out"),
-    "no index": ('documents = "documents"\nindex = []', "index is an empty list"),
-    "index none": ('documents = "documents"\nindex = ["bm25", "none"]', 'index cannot be "none"'),
+    "no chunker": ('documents = "documents"\nchunk = "none"', "line 2: chunk cannot be none; leave chunk out"),
+    "no index": ('documents = "documents"\nindex = []', "index must be a name or a table with `kind`, or a list of"),
+    "index none": ('documents = "documents"\nindex = ["bm25", "none"]', "of them, not ['bm25', 'none']"),
     "no fusion": ('documents = "documents"\nindex = ["bm25", "dense"]\nfuse = "none"', "line 3: 2 indexes need a fuse"),
     "top_n": ('documents = "documents"\n[rerank]\nkind = "lexical"\ntop_n = 0', "line 4: rerank.top_n must be"),
-    "name": ('documents = "documents"\nname = "a/b"', "line 2: name must do as a folder's name"),
-    "empty encoding": ('documents = "documents"\nencoding = ""', "encoding is empty"),
+    "name": ('documents = "documents"\nname = "a/b"', "line 2: name must be a name that a folder can have, not 'a/b'"),
+    "empty encoding": ('documents = "documents"\nencoding = ""', "encoding must be a text that is not empty, not ''"),
     "folder": ('documents = "documents"\nfolder = 3', "folder must be a path"),
     "target and documents": ('documents = "documents"\n[target]\nurl = "http://x"', "documents belongs to a pipeline"),
     "target twice": ('[target]\nurl = "http://x"\ncallable = "a:b"', "either callable"),
-    "measures": ('documents = "documents"\n[weigh]\nmeasures = [1]', "line 3: weigh.measures must be a list of names"),
+    "measures": ('documents = "documents"\n[weigh]\nmeasures = [1]', "line 3: weigh.measures[0] must be a text, not 1"),
+    "no measures": ('documents = "documents"\n[weigh]\nmeasures = []', "measures must be a list of names, not []"),
+    "misspelt measure": (
+        'documents = "documents"\n[weigh]\nmeasures = [\n  "mrr",\n  "recal@5",\n]',
+        "line 5: no measure is called 'recal'; did you mean recall",
+    ),
+    "second index": (
+        'documents = "documents"\n[[index]]\nkind = "bm25"\n[[index]]\nk1 = 2', "line 4: index is a table without"
+    ),
     "min_gain": ('documents = "documents"\n[weigh]\nmin_gain = "2"', "weigh.min_gain must be a number"),
     "sweep": ('documents = "documents"\n[sweep]\nchnk.size = [3]', "line 3: sweep: there is no setting 'chnk'"),
     "sweep is a list": ('documents = "documents"\nsweep = [3]', "line 2: sweep must be a table of lists"),
@@ -177,7 +186,7 @@ def test_what_is_written_down_holds_no_secret(folder: Path) -> None:
         "body": {"password": "hunter2", "top": 3},
     }  # fmt: skip
     config = Config.of({"target": options}, base=folder)
-    assert config.target == Target(None, options["url"], {k: v for k, v in options.items() if k != "url"})
+    assert config.target == TargetSettings(None, options["url"], {k: v for k, v in options.items() if k != "url"})
     shown = config.resolved()
     assert "hunter2" not in str(shown)
     assert shown["target"]["headers_env"] == {"Authorization": "MY_KEY"}
@@ -188,22 +197,6 @@ def test_files_beside_the_configuration_are_found_from_anywhere(folder: Path) ->
     (folder / "prompt.txt").write_text("x")
     config = read(folder, 'documents = "documents"\n[generate]\nkind = "openai"\nprompt = "prompt.txt"\nmodel = "gpt"')
     assert config.generate == Stage("openai", {"prompt": str(folder / "prompt.txt"), "model": "gpt"})
-
-
-@pytest.mark.parametrize(
-    ("text", "keys", "line"),
-    [
-        ("[chunk]\nkind = 'x'\nsize = 3", ("chunk", "size"), 3),
-        ("k = 1\nchunk = {kind = 'x', size = 3}", ("chunk", "size"), 2),
-        ("k = 1\nchunk.kind = 'x'\nchunk.size = 3", ("chunk", "size"), 3),
-        ("# size = 2\n[weigh]\n['chunk']\n\"size\" = 3", ("chunk", "size"), 4),
-        ("size = 1\n[other]\nsize = 2", ("chunk", "size"), None),
-    ],
-)
-def test_lines_of_keys(text: str, keys: tuple[str, ...], line: int | None) -> None:
-    from steelyard.rag.config import _line_of
-
-    assert _line_of(text, keys) == line
 
 
 def test_how_gold_is_looked_up_is_checked_at_once() -> None:

@@ -200,7 +200,7 @@ class TestState:
 
 @pytest.mark.parametrize("option", ["dimensions", "min_df"])
 def test_refuses(option: str) -> None:
-    with pytest.raises(InputError, match=f"{option} must be 1 or more, not 0"):
+    with pytest.raises(InputError, match=f"{option} must be a whole number from 1, not 0"):
         make("embed", "lsa", {option: 0})
 
 

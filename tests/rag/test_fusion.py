@@ -1,6 +1,7 @@
 """Several rankings made one."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ class TestRRF:
 
     @pytest.mark.parametrize("constant", [-1, math.nan, math.inf])
     def test_refuses(self, constant: float) -> None:
-        with pytest.raises(InputError, match="constant must be a number from 0 on"):
+        with pytest.raises(InputError, match=f"constant must be a number from 0, not {constant}"):
             make("fuse", "rrf", {"constant": constant})
 
 
@@ -125,13 +126,24 @@ class TestWeighted:
         with pytest.raises(InputError, match=f"has {len(weights)} weights for 2 rankings; give one for each index"):
             Weighted(weights).fuse([BM25, COSINE], 10)
 
-    @pytest.mark.parametrize("weights", [[], [0, 0.0], [-1, 1], [math.nan], ["1"], [True], 3])
-    def test_refuses_odd_weights(self, weights: object) -> None:
-        with pytest.raises(InputError, match="weights must be numbers from 0 on, one above it"):
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([], "weights must be numbers from 0, one of them above 0, not []"),
+            ([0, 0.0], "weights must be numbers from 0, one of them above 0, not [0, 0.0]"),
+            ([-1, 1], "weights[0] must be a number from 0, not -1"),
+            ([1, math.nan], "weights[1] must be a number from 0, not nan"),
+            (["1"], "weights[0] must be a number from 0, not '1'"),
+            ([True], "weights[0] must be a number from 0, not True"),
+            (3, "weights must be a list of numbers from 0, not 3"),
+        ],
+    )
+    def test_refuses_odd_weights(self, weights: object, message: str) -> None:
+        with pytest.raises(InputError, match=re.escape(message)):
             make("fuse", "weighted", {"weights": weights})
 
     def test_refuses_an_odd_scale(self) -> None:
-        with pytest.raises(InputError, match="normalise must be minmax, zscore, none, not 'max'"):
+        with pytest.raises(InputError, match="normalise must be 'minmax', 'zscore' or 'none', not 'max'"):
             make("fuse", "weighted", {"normalise": "max"})
 
     def test_refuses_scores_that_are_not_finite(self) -> None:

@@ -107,7 +107,7 @@ def test_wrapped_lines_are_joined() -> None:
 def test_it_is_registered_and_checks_its_setting() -> None:
     assert registry.settings_of(Extractive(sentences=2)) == {"sentences": 2}
     assert isinstance(registry.make("generate", "extractive", {}), Extractive)
-    with pytest.raises(InputError, match="sentences is 0; at least 1"):
+    with pytest.raises(InputError, match="Extractive: sentences must be a whole number from 1, not 0"):
         Extractive(sentences=0)
 
 

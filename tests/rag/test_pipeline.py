@@ -371,7 +371,16 @@ def test_a_configuration_makes_the_same_pipeline(tmp_path: Path) -> None:
             "line 4: chunk recursive: takes no setting 'sise'; did you mean size",
         ),
         ("chunk = 'recursiv'", "line 2: no chunk stage is called 'recursiv'; did you mean recursive"),
-        ("[rerank]\nkind = 'lexical'\npairs = 7.0", "rerank lexical: pairs must lie between"),
+        (
+            "[rerank]\nkind = 'lexical'\npairs = 7.0",
+            "line 4: rerank lexical: pairs must be a number from 0 to 1, not 7.0",
+        ),
+        ("[index]\nkind = 'bm25'\nb = 0.5\nk1 = -1", "line 5: index bm25: k1 must be a number from 0, not -1"),
+        (
+            "[[index]]\nkind = 'bm25'\n[[index]]\nkind = 'dense'\nthreads = 'two'",
+            "line 6: index dense: threads must be a whole number from 1, not 'two'",
+        ),
+        ("[chunk]\nkind = 'recursive'\nsize = 10\noverlap = 20", "line 5: chunk recursive: overlap 20 must be less"),
         ("generate = 'no.such:thing'", "line 2: generate stage 'no.such:thing'"),
     ],
 )

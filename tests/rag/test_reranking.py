@@ -62,7 +62,7 @@ def test_scores_lie_between_0_and_1_in_any_company(query: str, texts: list[str])
 
 @pytest.mark.parametrize("pairs", [-0.1, 1.1, math.nan])
 def test_refuses(pairs: float) -> None:
-    with pytest.raises(InputError, match="pairs must lie between 0 and 1"):
+    with pytest.raises(InputError, match="pairs must be a number from 0 to 1, not"):
         make("rerank", "lexical", {"pairs": pairs})
 
 

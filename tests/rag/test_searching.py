@@ -151,10 +151,10 @@ class TestBM25:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"method": "bm25+"}, "method must be one of lucene, robertson, atire, not 'bm25+'"),
-            ({"k1": -1.0}, "k1 must be a number from 0 on"),
-            ({"k1": math.nan}, "k1 must be a number from 0 on"),
-            ({"b": 1.5}, "b must lie between 0 and 1"),
+            ({"method": "bm25+"}, "method must be 'lucene', 'robertson' or 'atire', not 'bm25+'"),
+            ({"k1": -1.0}, "k1 must be a number from 0, not -1.0"),
+            ({"k1": math.nan}, "k1 must be a number from 0, not nan"),
+            ({"b": 1.5}, "b must be a number from 0 to 1, not 1.5"),
         ],
     )
     def test_refuses(self, options: dict[str, object], message: str) -> None:
@@ -345,7 +345,11 @@ def test_threads_are_pinned_and_put_back() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"backend": "annoy"}, "backend must be auto, faiss or numpy"), ({"threads": 0}, "threads must be 1 or more")],
+    [
+        ({"backend": "annoy"}, "backend must be 'auto', 'faiss' or 'numpy', not 'annoy'"),
+        ({"threads": 0}, "threads must be a whole number from 1, not 0"),
+        ({"threads": "two"}, "threads must be a whole number from 1, not 'two'"),
+    ],
 )
 def test_dense_refuses(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):

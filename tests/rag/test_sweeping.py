@@ -116,9 +116,9 @@ def test_secrets_stay_out_of_names(folder: Path) -> None:
         ('index = ["bm25", "bm26"]', "line 6: index = bm26: no index stage is called 'bm26'; did you mean bm25?"),
         ("chunk.siz = [9]", "line 6: chunk.siz = 9: chunk recursive: takes no setting 'siz'; did you mean size?"),
         ("chunk.size = [900, -5]", "line 6: chunk.size = -5: chunk recursive: size must be a whole number"),
-        ('chunk.size = ["big"]', "size must be of type int, not 'big'"),
+        ('chunk.size = ["big"]', "size must be a whole number from 1, not 'big'"),
         ("rerank.top_n = [5]", "line 6: rerank.top_n = 5: rerank.top_n: there is no rerank stage"),
-        ("index = [[]]", "index is an empty list"),
+        ("index = [[]]", "index must be a name or a table with `kind`, or a list of several of them, not []"),
         ("depth = [1]", "line 6: depth = 1: k is 2, but each index gives depth = 1 candidates"),
     ],
 )

@@ -406,19 +406,19 @@ def test_a_splitter_tells_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("kind", "chosen", "says"),
     [
-        (Recursive, {"size": 0}, "size must be a whole number from 1 on, not 0"),
+        (Recursive, {"size": 0}, "size must be a whole number from 1, not 0"),
         (Recursive, {"size": 10.5}, "size must be a whole number"),
-        (Recursive, {"overlap": -1}, "overlap must be a whole number from 0 on"),
+        (Recursive, {"overlap": -1}, "overlap must be a whole number from 0, not -1"),
         (Recursive, {"size": 100, "overlap": 100}, "overlap 100 must be less than size 100"),
         (Recursive, {"overlap_mode": "fuzzy"}, "overlap_mode must be 'exact' or 'langchain', not 'fuzzy'"),
         (Recursive, {"separators": "\n"}, "separators must be a list"),
         (Recursive, {"separators": []}, "separators must be a list"),
-        (Recursive, {"separators": [1]}, "separators must be a list"),
-        (Sentences, {"size": -5}, "chunk sentences: size"),
-        (Sentences, {"overlap": -5}, "chunk sentences: overlap"),
+        (Recursive, {"separators": [1]}, "separators[0] must be a text, not 1"),
+        (Sentences, {"size": -5}, "Sentences: size must be a whole number from 1, not -5"),
+        (Sentences, {"overlap": -5}, "Sentences: overlap must be a whole number from 0, not -5"),
         (Windows, {"unit": "pages"}, "unit must be 'words' or 'characters', not 'pages'"),
-        (Windows, {"size": 5, "overlap": 7}, "chunk windows: overlap 7"),
-        (Semantic, {"size": True}, "chunk semantic: size"),
+        (Windows, {"size": 5, "overlap": 7}, "overlap 7 must be less than size 5"),
+        (Semantic, {"size": True}, "Semantic: size must be a whole number from 1, not True"),
     ],
 )
 def test_bad_settings(kind: Any, chosen: dict[str, Any], says: str) -> None:

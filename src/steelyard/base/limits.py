@@ -40,6 +40,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class NotEmpty:
+    """At least one character, or one item."""
+
+    __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
+
+    def __iter__(self) -> Iterator[object]:
+        """The same as pydantic reads it."""
+        from annotated_types import MinLen
+
+        yield MinLen(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """What messages say of a type, where its own words are too general: `Annotated[str, Words("a folder's name")]`."""
 
@@ -81,7 +94,7 @@ def describe(hint: Any) -> str:
     """
     if get_origin(hint) is Annotated:
         base, *metadata = get_args(hint)
-        words = next((item.text for item in metadata if isinstance(item, Words)), None)
+        words = next((item.text for item in reversed(metadata) if isinstance(item, Words)), None)
         limits = [str(item) for item in metadata if isinstance(item, Limits)]
         return words or " ".join([describe(base), *filter(None, limits)])
     if is_union(hint):
@@ -94,10 +107,17 @@ def describe(hint: Any) -> str:
 
 def _describe_class(kind: Any, arguments: tuple[Any, ...]) -> str:
     if isinstance(kind, type) and issubclass(kind, Sequence | set | frozenset):
-        return f"a list of {_NOUNS.get(next(iter(arguments), Any), ('', 'values'))[1]}"
+        return f"a list of {_describe_items(next(iter(arguments), Any))}"
     if (isinstance(kind, type) and issubclass(kind, Mapping)) or hasattr(kind, "model_fields"):
         return "a table"
     return f"of type {getattr(kind, '__name__', kind)}"
+
+
+def _describe_items(hint: Any) -> str:
+    if get_origin(hint) is Annotated:
+        base, *metadata = get_args(hint)
+        return " ".join([_describe_items(base), *(str(item) for item in metadata if isinstance(item, Limits))])
+    return _NOUNS.get(hint, ("", "values"))[1]
 
 
 def is_union(hint: Any) -> bool:

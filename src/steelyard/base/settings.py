@@ -63,8 +63,10 @@ class Origin:
 
     def place(self, *keys: Key) -> str:
         """Words before a message: "FILE, line N: ", "FILE: " where no line can be found, or nothing without a file."""
+        if not self.name:
+            return ""
         line = line_of(self.text, keys) if keys else None
-        return f"{self.name}, line {line}: " if line else f"{self.name}: " if self.name else ""
+        return f"{self.name}, line {line}: " if line else f"{self.name}: "
 
     @contextmanager
     def locating(self, *keys: Key) -> Iterator[None]:
@@ -140,6 +142,8 @@ def _validate(adapter: TypeAdapter[Any], hint: Any, value: Any, keys: tuple[Key,
         return adapter.validate_python(value, strict=True)
     except ValidationError as error:
         failure = error
+    if hasattr(hint, "model_fields"):  # Declared as TOML reads it, and may hold objects that JSON cannot write.
+        raise _setting_error(failure, hint, value, keys) from None
     try:
         return adapter.validate_json(to_json(value, inf_nan_mode="constants"), strict=True)
     except PydanticSerializationError:
@@ -172,7 +176,7 @@ def _setting_error(failure: ValidationError, hint: Any, value: Any, keys: tuple[
     if isinstance(cause, SettingError):
         return cause.inside(*keys, *path)
     name = dotted((*keys, *path))
-    if isinstance(cause, Exception):
+    if isinstance(cause, Exception) and str(cause):
         return SettingError(f"{name}: {cause}" if name else str(cause), *keys, *path)
     if error["type"] == "extra_forbidden":
         return unknown_key(str(path[-1]), _names(_hint_at(hint, path[:-1])), *keys, *path[:-1])

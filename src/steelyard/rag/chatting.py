@@ -12,7 +12,8 @@ from steelyard.data.questions import Question, Questions
 from steelyard.data.responses import Response, ResponseEncoder
 from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import make
-from steelyard.rag.config import Config, Stage
+from steelyard.rag.config import Config
+from steelyard.rag.config_values import Stage
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.registry import make as make_stage
 from steelyard.rag.stages import Embedder

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ import numpy.typing as npt
 from steelyard.base.arrays import Floats, Vectors
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
+from steelyard.base.limits import at_least
+from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.text.tokens import Tokenizer
 
@@ -45,22 +47,19 @@ class LSA:
     Source   Deerwester et al. 1990; the decomposition is scikit-learn's `randomized_svd` (Halko et al. 2011).
     """
 
-    dimensions: int = 256
-    min_df: int = 1
+    dimensions: Annotated[int, at_least(1)] = 256
+    min_df: Annotated[int, at_least(1)] = 1
     chinese: Literal["words", "bigrams"] = "words"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = False
-    seed: int = 0
+    seed: Annotated[int, at_least(0)] = 0
     _tokenizer: Tokenizer = field(init=False, repr=False)
     _ids: dict[str, int] | None = field(default=None, init=False, repr=False)
     _idf: Floats = field(init=False, repr=False)
     _directions: npt.NDArray[np.float32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, least in (("dimensions", 1), ("min_df", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if value < least:
-                raise InputError(f"embed lsa: {name} must be {least} or more, not {value!r}")
+        check_fields(self)
         self._tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
 
     def fit(self, texts: Sequence[str]) -> None:

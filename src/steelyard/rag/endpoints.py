@@ -7,17 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from steelyard.base.arrays import Vectors
-from steelyard.base.errors import InputError
+from steelyard.base.limits import at_least
 from steelyard.data.corpus import Passage
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
 from steelyard.rag.registry import stage
 from steelyard.services.addresses import checked_url, host_of
-from steelyard.services.client import Patience, Service, at_least
+from steelyard.services.client import Patience, Service
 from steelyard.services.secrecy import secret_from
 
 OPENAI = "https://api.openai.com/v1"
@@ -94,15 +94,13 @@ class OpenAIEmbedder(_OpenAI):
     Raises   InputError for settings out of range or a key that is not set.
     """
 
-    batch_size: int = 64
-    dimensions: int | None = None
+    batch_size: Annotated[int, at_least(1)] = 64
+    dimensions: Annotated[int, at_least(1)] | None = None
     query_prefix: str = ""
     document_prefix: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least("batch_size", self.batch_size, 1)
-        at_least("dimensions", self.dimensions, 1)
 
     def _address(self) -> tuple[str, str]:
         return "embedding", f"{self.base_url.rstrip('/')}/embeddings"
@@ -182,15 +180,12 @@ class HTTPReranker(_Endpoint):
 
     url: str
     model: str | None = None
-    shape: str = "cohere"
-    batch_size: int | None = None
+    shape: Shape = "cohere"
+    batch_size: Annotated[int, at_least(1)] | None = None
 
     def __post_init__(self) -> None:
         checked_url(self.url, "url")
         super().__post_init__()
-        at_least("batch_size", self.batch_size, 1)
-        if self.shape not in SHAPES:
-            raise InputError(f"there is no rerank shape {self.shape!r}; choose one of {', '.join(SHAPES)}")
 
     def _address(self) -> tuple[str, str]:
         return "rerank", self.url
@@ -241,16 +236,14 @@ class OpenAIGenerator(_OpenAI):
     Raises        InputError for settings out of range, a prompt that cannot be read, or a key that is not set.
     """
 
-    temperature: float | None = 0.0
-    max_tokens: int | None = 512
+    temperature: Annotated[float, at_least(0)] | None = 0.0
+    max_tokens: Annotated[int, at_least(1)] | None = 512
     seed: int | None = None
     language: Literal["auto", "en", "zh"] = "auto"
     prompt: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least("temperature", self.temperature, 0)
-        at_least("max_tokens", self.max_tokens, 1)
         self.identity()  # A prompt that cannot be read is reported before anything is computed.
 
     def identity(self) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.limits import at_least
+from steelyard.base.settings import SettingError, check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.searching import best
 from steelyard.rag.stages import Ranking
-
-_NORMALISE = ("minmax", "zscore", "none")
 
 
 @stage("fuse", "rrf")
@@ -32,11 +31,10 @@ class RRF:
     (array([2, 4]), array([0.03252, 0.01639]))
     """
 
-    constant: float = 60
+    constant: Annotated[float, at_least(0)] = 60
 
     def __post_init__(self) -> None:
-        if not 0 <= self.constant < math.inf:
-            raise InputError(f"fuse rrf: constant must be a number from 0 on, not {self.constant!r}; usual is 60")
+        check_fields(self)
 
     def fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """At most k chunks that some ranking found, best first, equal scores by position.
@@ -67,14 +65,13 @@ class Weighted:
     (array([2, 4]), array([0.875, 0.5  ]))
     """
 
-    weights: list[float] | None = None
+    weights: list[Annotated[float, at_least(0)]] | None = None
     normalise: Literal["minmax", "zscore", "none"] = "minmax"
 
     def __post_init__(self) -> None:
-        if self.normalise not in _NORMALISE:
-            raise InputError(f"fuse weighted: normalise must be {', '.join(_NORMALISE)}, not {self.normalise!r}")
-        if self.weights is not None:
-            _check_weights(self.weights)
+        check_fields(self)
+        if self.weights is not None and not any(self.weights):
+            raise SettingError(f"weights must be numbers from 0, one of them above 0, not {self.weights!r}", "weights")
 
     def fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """At most k chunks that some ranking found, best first, equal scores by position.
@@ -103,13 +100,6 @@ class Weighted:
         # Brought to [0, 1] first, a spread that float64 can barely tell apart does not vanish in the deviation.
         unit = (scores - least) / (greatest - least)
         return np.asarray(unit if self.normalise == "minmax" else (unit - unit.mean()) / unit.std(), np.float64)
-
-
-def _check_weights(weights: object) -> None:
-    listed = weights if isinstance(weights, (list, tuple)) else []
-    numbers = all(isinstance(w, (int, float)) and not isinstance(w, bool) and 0 <= w < math.inf for w in listed)
-    if not numbers or not any(listed):
-        raise InputError(f"fuse weighted: weights must be numbers from 0 on, one above it, not {weights!r}")
 
 
 def _summed(rankings: Sequence[Ranking], shares: Sequence[Floats], absent: Sequence[float], k: int) -> Ranking:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from steelyard.base.errors import InputError
+from steelyard.base.limits import at_least
+from steelyard.base.settings import check_fields
 from steelyard.data.corpus import Passage
 from steelyard.io.source import Source
 from steelyard.rag.registry import stage
@@ -128,11 +130,10 @@ class Extractive:
     question's language.
     """
 
-    sentences: int = 3
+    sentences: Annotated[int, at_least(1)] = 3
 
     def __post_init__(self) -> None:
-        if self.sentences < 1:
-            raise InputError(f"generate extractive: sentences is {self.sentences}; at least 1 is needed")
+        check_fields(self)
 
     def answer(self, query: str, passages: Sequence[Passage]) -> str:
         """The best sentences with their citations, or that it does not know."""

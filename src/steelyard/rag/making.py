@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.base.errors import InputError
-from steelyard.rag.config import Config, Stage
+from steelyard.base.settings import Origin
+from steelyard.base.toml_lines import Key
+from steelyard.rag.config import Config
+from steelyard.rag.config_values import Stage
 from steelyard.rag.registry import Role, make, settings_of
 from steelyard.rag.stages import Embedder, Fuser, Generator, Index, Reranker
 
@@ -40,16 +43,22 @@ def made_stage(role: Role, given: Any) -> Any:
 
 
 def told_stage(config: Config, role: Role, stage: Stage | None) -> Any:
-    """A stage of a configuration; what is wrong with it is told with its line."""
-    try:
-        made = made_stage(role, stage)
-        if made is not None and role in _PROTOCOLS and not isinstance(made, _PROTOCOLS[role]):
-            raise InputError(f"{role}: {name_of(stage)} gives {type(made).__name__}, which {_lacks(made, role)}")
-        return made
-    except InputError as error:
-        settings = stage.settings if stage is not None else {}
-        key = next(((role, name) for name in settings if name in str(error)), (role,))
-        raise InputError(f"{config.line(*key)}{error}") from error
+    """A stage of a configuration.
+
+    Raises   InputError with the file and line of what is wrong with it.
+    """
+    with Origin(config.where, config.text).locating(*_keys(config, role, stage)):
+        ready = made_stage(role, stage)
+        if ready is not None and role in _PROTOCOLS and not isinstance(ready, _PROTOCOLS[role]):
+            raise InputError(f"{role}: {name_of(stage)} gives {type(ready).__name__}, which {_lacks(ready, role)}")
+        return ready
+
+
+def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
+    """Where a stage is in the configuration: an index may be one of a list."""
+    if role != "index" or not isinstance(config.values.get(role), list):
+        return (role,)
+    return (role, next(i for i, index in enumerate(config.index) if index is stage))
 
 
 def _lacks(made: object, role: Role) -> str:

@@ -10,14 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.extras import require
+from steelyard.base.limits import NotEmpty, Words, at_least
+from steelyard.base.settings import SettingError, check_fields
 from steelyard.rag.registry import stage
+
+Model = Annotated[str, NotEmpty(), Words("a folder or a name on the Hugging Face hub")]
 
 _LOADING = threading.Lock()
 _WHOLE = 1 << 20
@@ -40,16 +44,17 @@ class SentenceTransformerEmbedder:
     depend on its company.
     """
 
-    model: str
-    batch_size: int = 32
+    model: Model
+    batch_size: Annotated[int, at_least(1)] = 32
     device: str | None = None
     query_prefix: str = ""
     document_prefix: str = ""
-    max_length: int | None = None
+    max_length: Annotated[int, at_least(1)] | None = None
     _own: threading.local = field(default_factory=threading.local, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check(f"embed sentence-transformers: {self.model}", self.model, self.batch_size, self.max_length)
+        check_fields(self)
+        _check_model("embed sentence-transformers", self.model)
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn nothing; load the model, so that one which cannot be loaded is told of before any work is done.
@@ -113,14 +118,15 @@ class CrossEncoderReranker:
     own instance.
     """
 
-    model: str
-    batch_size: int = 32
-    max_length: int | None = 512
+    model: Model
+    batch_size: Annotated[int, at_least(1)] = 32
+    max_length: Annotated[int, at_least(1)] | None = 512
     device: str | None = None
     _own: threading.local = field(default_factory=threading.local, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check(f"rerank cross-encoder: {self.model}", self.model, self.batch_size, self.max_length)
+        check_fields(self)
+        _check_model("rerank cross-encoder", self.model)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """(n,) one finite score a text; higher is better.
@@ -198,20 +204,16 @@ def _is_folder(model: str) -> bool:
     )
 
 
-def _check(where: str, model: str, batch_size: int, max_length: int | None) -> None:
-    if not model:
-        raise InputError(f"{where}the model has no name; give a folder or a name on the Hugging Face hub")
-    if batch_size < 1:
-        raise InputError(f"{where}: batch_size must be 1 or more, not {batch_size!r}")
-    if max_length is not None and max_length < 1:
-        raise InputError(f"{where}: max_length must be 1 or more, not {max_length!r}; leave it out for the model's own")
+def _check_model(where: str, model: str) -> None:
+    """Refuse a folder that is not there."""
     if _is_folder(model) and not _folder(model).is_dir():
-        raise InputError(
-            f"{where}: the model folder is not there (looked at {_folder(model).absolute()}); "
-            "check the path, or give a name on the Hugging Face hub as owner/name"
+        raise SettingError(
+            f"{model}: the model folder is not there (looked at {_folder(model).absolute()}); "
+            "check the path, or give a name on the Hugging Face hub as owner/name",
+            "model",
         )
     if find_spec("sentence_transformers") is None:
-        require("sentence_transformers", extra="models", what=where.partition(":")[0])
+        require("sentence_transformers", extra="models", what=where)
 
 
 def _load(make: Callable[..., Any], model: str, **options: Any) -> Any:

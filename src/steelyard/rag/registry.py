@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any, Literal, TypeVar
 from steelyard.base.errors import InputError, describe_exception
 from steelyard.base.nearest import nearest
 from steelyard.base.registry import Registry
+from steelyard.base.settings import SettingError, check_settings
 
 T = TypeVar("T", bound=Callable[..., Any])
 Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
@@ -53,9 +53,11 @@ def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
         if settings:
             raise InputError(f"{role} {kind}: is an object, not a class; it takes no settings ({', '.join(settings)})")
         return maker
-    check_settings(role, kind, maker, settings)
     try:
+        check_settings(maker, settings)
         return maker(**settings)
+    except SettingError as error:
+        raise error.inside(owner=f"{role} {kind}") from error
     except TypeError as error:
         raise InputError(f"{role} {kind}: {error}; check its settings") from error
 
@@ -91,27 +93,6 @@ def import_object(path: str, what: str) -> Any:
             raise InputError(f"{what} {path!r}: {module_name} has no {part!r}; {hint}")
         found = getattr(found, part)
     return found
-
-
-_KINDS = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
-
-
-def check_settings(role: str, kind: str, maker: Callable[..., Any], settings: Mapping[str, Any]) -> None:
-    """Refuse settings that a maker does not take, with the nearest name, and plain values of a wrong type.
-
-    Raises   InputError.
-    """
-    parameters = inspect.signature(maker).parameters
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
-        return
-    for key, value in settings.items():
-        if key not in parameters:
-            hint = nearest(key, parameters.keys())
-            raise InputError(f"{role} {kind}: takes no setting {key!r}; {hint}")
-        annotation = parameters[key].annotation
-        wanted = _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
-        if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted)):
-            raise InputError(f"{role} {kind}: {key} must be of type {wanted[-1].__name__}, not {value!r}")
 
 
 def settings_of(stage: object) -> dict[str, Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.base.arrays import Floats
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import StageError
+from steelyard.base.limits import between
+from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer
@@ -37,7 +39,7 @@ class Lexical:
     [1.0, 0.5, 0.0]
     """
 
-    pairs: float = 0.5
+    pairs: Annotated[float, between(0, 1)] = 0.5
     chinese: Literal["words", "bigrams"] = "bigrams"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = True
@@ -45,8 +47,7 @@ class Lexical:
     _memory: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.pairs <= 1:
-            raise InputError(f"rerank lexical: pairs must lie between 0 and 1, not {self.pairs!r}")
+        check_fields(self)
         tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
         object.__setattr__(self, "_tokenizer", tokenizer)
 

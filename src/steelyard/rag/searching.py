@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Ints, Vectors
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import StageError
 from steelyard.base.extras import require
+from steelyard.base.limits import at_least, between
+from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Ranking
 from steelyard.text.tokens import Tokenizer
 
-_METHODS = ("lucene", "robertson", "atire")
 _SPARE = 16
 """How many hits more than k are asked of faiss, so that a close cut rarely needs a second look."""
 
@@ -53,7 +53,7 @@ def _below(score: np.float32, slack: float) -> np.float32:
 class BM25:
     """Words in common, weighted by how rare they are: bm25s on our own tokens.
 
-    k1, b      saturation of repeated words (>= 0), and how much long chunks are discounted (0 to 1)
+    k1, b      saturation of repeated words (usual are 0.9 to 2), and how much long chunks are discounted (0.4 to 0.75)
     method     "lucene" (all weights positive), "robertson" or "atire" (a word of most or all chunks weighs nothing)
     chinese, stem, stopwords   see `Tokenizer`; stop words stay by default, as BM25 gives common words little weight
                already, and a question made of nothing else ("who is he") would find nothing
@@ -64,9 +64,9 @@ class BM25:
     Source   Robertson & Zaragoza 2009; the variants as Kamphuis et al. 2020 tell them apart.
     """
 
-    k1: float = 1.5
-    b: float = 0.75
-    method: str = "lucene"
+    k1: Annotated[float, at_least(0)] = 1.5
+    b: Annotated[float, between(0, 1)] = 0.75
+    method: Literal["lucene", "robertson", "atire"] = "lucene"
     chinese: Literal["words", "bigrams"] = "words"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = False
@@ -76,12 +76,7 @@ class BM25:
     _weights: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.method not in _METHODS:
-            raise InputError(f"index bm25: method must be one of {', '.join(_METHODS)}, not {self.method!r}")
-        if not 0 <= self.k1 < math.inf:
-            raise InputError(f"index bm25: k1 must be a number from 0 on, not {self.k1!r}; usual are 0.9 to 2")
-        if not 0 <= self.b <= 1:
-            raise InputError(f"index bm25: b must lie between 0 and 1, not {self.b!r}; usual are 0.4 to 0.75")
+        check_fields(self)
         self._tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> None:
@@ -124,7 +119,7 @@ class Dense:
     """
 
     backend: Literal["auto", "faiss", "numpy"] = "auto"
-    threads: int | None = None
+    threads: Annotated[int, at_least(1)] | None = None
     needs_vectors: bool = field(default=True, init=False)
     _vectors: Vectors = field(init=False, repr=False)
     _longest: float = field(default=0.0, init=False, repr=False)
@@ -132,10 +127,7 @@ class Dense:
     _flat: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.backend not in ("auto", "faiss", "numpy"):
-            raise InputError(f"index dense: backend must be auto, faiss or numpy, not {self.backend!r}")
-        if self.threads is not None and self.threads < 1:
-            raise InputError(f"index dense: threads must be 1 or more, not {self.threads!r}; leave it out for all")
+        check_fields(self)
         self._vectors = np.empty((0, 1), np.float32)
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> None:

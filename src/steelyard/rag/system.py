@@ -10,11 +10,12 @@ from typing import Any, Protocol
 
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
+from steelyard.base.settings import Origin, SettingError, check_settings
 from steelyard.data.corpus import Chunks
 from steelyard.data.responses import Response
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest, module_source
-from steelyard.rag.registry import check_settings, import_object
+from steelyard.rag.registry import import_object
 from steelyard.rag.targets import Target, callable_target, http_target
 
 Progress = Callable[[str, int, int], None]
@@ -85,14 +86,16 @@ class TargetSystem:
         """
         settings = config.target
         if settings is None:
-            raise InputError(f"{config.where or 'the configuration'}: has no [target]")
-        by_call = settings.callable is not None
-        maker: Callable[..., Target] = callable_target if by_call else http_target
-        try:
-            check_settings("target", "callable" if by_call else "url", maker, settings.options)
-            target = maker(settings.callable or settings.url or "", **settings.options)
-        except InputError as error:
-            raise InputError(f"{config.line('target')}{error}") from error
+            raise InputError(f"{config.line() or 'the configuration: '}has no [target]")
+        maker: Callable[..., Target] = callable_target if settings.callable is not None else http_target
+        kind, value = ("callable", settings.callable) if settings.callable is not None else ("url", settings.url)
+        address = {"target" if kind == "callable" else "url": value}
+        with Origin(config.where, config.text).locating("target"):
+            try:
+                check_settings(maker, {**address, **settings.options})
+                target = maker(value, **settings.options)
+            except SettingError as error:
+                raise error.inside(owner=f"target {kind}") from error
         source = module_source(import_object(settings.callable, "target")) if settings.callable is not None else None
         return cls(target, k=config.k, name=config.name, described=config.resolved(), source=source or "")
 

@@ -17,11 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urljoin
 
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import StageError
 from steelyard.base.extras import require
+from steelyard.base.limits import at_least
+from steelyard.base.settings import check_fields
 from steelyard.services.addresses import is_loopback, shown
 from steelyard.services.loops import BackgroundLoop, shared_loop
 from steelyard.services.secrecy import redacted
@@ -56,25 +58,13 @@ class Patience:
     Raises           InputError for numbers out of range.
     """
 
-    timeout_s: float = field(default=60.0, metadata={"fingerprint": False})
-    attempts: int = field(default=4, metadata={"fingerprint": False})
-    wait_initial_s: float = field(default=0.5, metadata={"fingerprint": False})
-    wait_max_s: float = field(default=60.0, metadata={"fingerprint": False})
+    timeout_s: Annotated[float, at_least(0.001)] = field(default=60.0, metadata={"fingerprint": False})
+    attempts: Annotated[int, at_least(1)] = field(default=4, metadata={"fingerprint": False})
+    wait_initial_s: Annotated[float, at_least(0)] = field(default=0.5, metadata={"fingerprint": False})
+    wait_max_s: Annotated[float, at_least(0)] = field(default=60.0, metadata={"fingerprint": False})
 
     def __post_init__(self) -> None:
-        at_least("timeout_s", self.timeout_s, 0.001)
-        at_least("attempts", self.attempts, 1)
-        at_least("wait_initial_s", self.wait_initial_s, 0)
-        at_least("wait_max_s", self.wait_max_s, 0)
-
-
-def at_least(name: str, value: float | None, least: float) -> None:
-    """Check a setting; None is a setting left out.
-
-    Raises   InputError when it is smaller, or not a finite number.
-    """
-    if value is not None and not (least <= value < math.inf):
-        raise InputError(f"{name} must be a number from {least:g}, not {value!r}")
+        check_fields(self)
 
 
 class _Unanswered(Exception):

@@ -6,11 +6,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.extras import require
-from steelyard.text.recursive import LANGCHAIN_SEPARATORS, Recursive, check_int, check_size, stripped
+from steelyard.base.limits import at_least
+from steelyard.base.settings import check_fields
+from steelyard.text.recursive import LANGCHAIN_SEPARATORS, Recursive, check_overlap, stripped
 from steelyard.text.scripts import IDEOGRAPHS, KANA
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
@@ -34,12 +36,11 @@ class Sentences:
     ['One. Two.', 'Two. 三。四。']
     """
 
-    size: int = 1000
-    overlap: int = 0
+    size: Annotated[int, at_least(1)] = 1000
+    overlap: Annotated[int, at_least(0)] = 0
 
     def __post_init__(self) -> None:
-        check_int("sentences", "size", self.size, 1)
-        check_int("sentences", "overlap", self.overlap, 0)
+        check_fields(self)
 
     def spans(self, text: str) -> list[Span]:
         """Offsets of the chunks, starts and ends ascending; none for a blank text."""
@@ -80,14 +81,13 @@ class Windows:
     ['one two 三', '三四 five']
     """
 
-    size: int = 150
-    overlap: int = 0
+    size: Annotated[int, at_least(1)] = 150
+    overlap: Annotated[int, at_least(0)] = 0
     unit: Literal["words", "characters"] = "words"
 
     def __post_init__(self) -> None:
-        check_size("windows", self.size, self.overlap)
-        if self.unit not in ("words", "characters"):
-            raise InputError(f"chunk windows: unit must be 'words' or 'characters', not {self.unit!r}")
+        check_fields(self)
+        check_overlap(self.size, self.overlap)
 
     def spans(self, text: str) -> list[Span]:
         """Offsets of the windows, starts and ends ascending; none for a blank text."""
@@ -110,12 +110,13 @@ class Semantic:
     Raises     InputError for settings out of range; on use MissingExtraError where the extra "splitter" is missing.
     """
 
-    size: int = 1000
-    overlap: int = 0
+    size: Annotated[int, at_least(1)] = 1000
+    overlap: Annotated[int, at_least(0)] = 0
     markdown: bool = False
 
     def __post_init__(self) -> None:
-        check_size("semantic", self.size, self.overlap)
+        check_fields(self)
+        check_overlap(self.size, self.overlap)
 
     def spans(self, text: str) -> list[Span]:
         """Offsets of the chunks, in order; none for a blank text.

@@ -8,9 +8,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from steelyard.base.errors import InputError
+from steelyard.base.limits import NotEmpty, Words, at_least
+from steelyard.base.settings import SettingError, check_fields
 from steelyard.text.scripts import IDEOGRAPHS, KANA, MARKS
 from steelyard.text.sentences import CLOSERS
 from steelyard.text.spans import Span
@@ -72,22 +73,16 @@ class Recursive:
     ['We weigh goods.', '我们称重。重的在左。']
     """
 
-    size: int = 1000
-    overlap: int = 100
-    separators: Sequence[str] | None = None
+    size: Annotated[int, at_least(1)] = 1000
+    overlap: Annotated[int, at_least(0)] = 100
+    separators: Annotated[Sequence[str], NotEmpty(), Words('a list such as ["\\n\\n", "。", " "]')] | None = None
     overlap_mode: Literal["exact", "langchain"] = "exact"
 
     def __post_init__(self) -> None:
-        check_size("recursive", self.size, self.overlap)
-        if self.overlap_mode not in ("exact", "langchain"):
-            raise InputError(f"chunk recursive: overlap_mode must be 'exact' or 'langchain', not {self.overlap_mode!r}")
-        separators = self.separators
-        if separators is not None:
-            if isinstance(separators, str) or not separators or not all(isinstance(text, str) for text in separators):
-                raise InputError(
-                    f'chunk recursive: separators must be a list such as ["\\n\\n", "。", " "], not {separators!r}'
-                )
-            object.__setattr__(self, "separators", tuple(separators))
+        check_fields(self)
+        check_overlap(self.size, self.overlap)
+        if self.separators is not None:
+            object.__setattr__(self, "separators", tuple(self.separators))
 
     def spans(self, text: str) -> list[Span]:
         """Offsets of the chunks, starts and ends ascending; none for a blank text."""
@@ -101,18 +96,10 @@ class Recursive:
         return _exact_spans(text, self.size, self.overlap, levels)
 
 
-def check_int(kind: str, name: str, value: object, least: int) -> None:
-    """Refuse a setting of a chunker that is no whole number from `least` on."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"chunk {kind}: {name} must be a whole number from {least} on, not {value!r}")
-
-
-def check_size(kind: str, size: int, overlap: int) -> None:
-    """Refuse a size below 1, and an overlap that is negative or as large as the size."""
-    check_int(kind, "size", size, 1)
-    check_int(kind, "overlap", overlap, 0)
+def check_overlap(size: int, overlap: int) -> None:
+    """Refuse an overlap that is as large as the size."""
     if overlap >= size:
-        raise InputError(f"chunk {kind}: overlap {overlap} must be less than size {size}")
+        raise SettingError(f"overlap {overlap} must be less than size {size}", "overlap")
 
 
 def stripped(text: str, start: int, end: int) -> Span:

@@ -1,0 +1,38 @@
+"""The parts of a configuration: stages, a target of the user's own, and how the run is weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage to make: a registered name or module:object, and its settings."""
+
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TargetSettings:
+    """A system of the user's own: a callable, or an address, and its options."""
+
+    callable: str | None
+    url: str | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Weigh:
+    """How the run is weighed; None leaves it to the weighing.  fold: steps by which texts are compared."""
+
+    measures: tuple[str, ...] | None = None
+    rule: str | None = None
+    min_gain: float | None = None
+    fold: tuple[str, ...] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `evaluate`, the measures left aside."""
+        return {"rule": self.rule or "any", "min_gain": self.min_gain, "steps": self.fold}
