@@ -4,7 +4,9 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.comparison.comparison import compare
 from steelyard.data.outputs import Outputs
+from steelyard.data.segments import length_bounds, segments
 from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.diagnosis.facts import groups_of
 from steelyard.experiment.evaluation import weigh
 from tests.diagnosis.library import outputs, questions, weighed
 
@@ -70,3 +72,13 @@ def test_a_streamed_run_and_gold_by_ids() -> None:
     found = diagnose(weigh(truth, {"x": {q: ["b", "a"] for q in truth}, "y": {q: ["a"] for q in truth}}), k=1)
     assert [one.counts()["found"] for one in found.funnels] == [0, 8]
     assert found.captured == []
+
+
+def test_long_questions_are_those_of_the_segments() -> None:
+    texts = [" ".join(["word"] * (1 + i % 9)) for i in range(24)] + ["退款" * (1 + i % 5) for i in range(12)]
+    weighing = weighed(questions(36, texts=texts), outputs("a", [1] * 36))
+    longest = {group.name: group for group in groups_of(weighing, {}) if group.kind == "long"}
+    parts = segments(weighing.questions, weighing.query_ids, "length")
+    assert (longest["en"].mask | longest["zh"].mask).tolist() == parts["long"].tolist()
+    bounds = length_bounds(weighing.questions, weighing.query_ids)
+    assert {code: group.length for code, group in longest.items()} == {code: bounds[code]["long"][0] for code in bounds}

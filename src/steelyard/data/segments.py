@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from steelyard.base.arrays import Bools
+from steelyard.base.arrays import Bools, Ints
 from steelyard.base.errors import InputError
 from steelyard.text.languages import language_of
 from steelyard.text.tokens import Tokenizer
@@ -49,72 +50,96 @@ def segments(questions: Mapping[str, Question], query_ids: Sequence[str], by: st
     """
     if by not in SEGMENTATIONS:
         raise InputError(f"no segments are called {by!r}; there are {', '.join(SEGMENTATIONS)}")
-    known = [questions.get(query_id) for query_id in query_ids]
+    n = len(query_ids)
     if by == "tag":
-        return _by_tag([question.tags if question else () for question in known])
-    texts = _texts(known, by)
-    names = _languages(texts) if by == "language" else _lengths(texts)
-    order = (*(_LANGUAGES if by == "language" else LENGTHS), UNKNOWN)
-    found = {name: np.array([each == name for each in names], bool) for name in order}
-    return {name: members for name, members in found.items() if members.any()}
+        parts = tag_segments(questions, query_ids)
+        if not parts:
+            raise InputError(f"segments by tag: none of {n} questions has a tag; {_GIVE.format('`tags`')}")
+        rest = UNTAGGED
+        while rest in parts:
+            rest = f"({rest})"
+    else:
+        parts = language_segments(questions, query_ids)
+        if not parts:
+            raise InputError(f"segments by {by}: no text is known of any of {n} questions; {_GIVE.format('texts')}")
+        if by == "length":
+            parts = _all_languages(questions, query_ids)
+        rest = UNKNOWN
+    outside = ~np.any(list(parts.values()), axis=0)
+    return {**parts, rest: outside} if outside.any() else parts
+
+
+def tag_segments(questions: Mapping[str, Question], query_ids: Sequence[str]) -> dict[str, Bools]:
+    """(q,) the questions that have each tag, tags ascending; nothing where none has one."""
+    rows: dict[str, list[int]] = {}
+    for q, query_id in enumerate(query_ids):
+        for tag in questions[query_id].tags if query_id in questions else ():
+            rows.setdefault(tag, []).append(q)
+    return {tag: _mask(rows[tag], len(query_ids)) for tag in sorted(rows)}
+
+
+def language_segments(questions: Mapping[str, Question], query_ids: Sequence[str]) -> dict[str, Bools]:
+    """(q,) the questions in each language, en before zh, empty ones left out; nothing where no text is known."""
+    languages = np.array([language_of(text) if text is not None else "" for text in _texts(questions, query_ids)])
+    return {code: languages == code for code in _LANGUAGES if (languages == code).any()}
+
+
+@dataclass(frozen=True, eq=False)
+class LengthSegment:
+    """Short, medium or long questions of one language: (q,) which, and the fewest and most tokens that they have."""
+
+    members: Bools
+    fewest: int
+    most: int
+
+
+def length_segments(questions: Mapping[str, Question], query_ids: Sequence[str]) -> dict[str, dict[str, LengthSegment]]:
+    """Language -> length -> its questions, empty ones left out.
+
+    A question's middle rank among those of its language says in which third it is, so that questions of one length stay
+    together.
+    """
+    counts, parts = _n_tokens(_texts(questions, query_ids)), dict[str, dict[str, LengthSegment]]()
+    for language, spoken in language_segments(questions, query_ids).items():
+        ordered = np.sort(counts[spoken])
+        below, upto = (np.searchsorted(ordered, counts, side=side) for side in ("left", "right"))
+        place = (below + upto) / 2 / len(ordered)
+        third = np.where(place < _THIRD, 0, np.where(place > 1 - _THIRD, 2, 1))
+        inside = {length: spoken & (third == i) for i, length in enumerate(LENGTHS)}
+        parts[language] = {
+            length: LengthSegment(members, int(counts[members].min()), int(counts[members].max()))
+            for length, members in inside.items()
+            if members.any()
+        }
+    return parts
 
 
 def length_bounds(questions: Mapping[str, Question], query_ids: Sequence[str]) -> dict[str, dict[str, tuple[int, int]]]:
-    """What "short", "medium" and "long" mean here: language -> segment -> fewest and most tokens.
-
-    Options and errors as of `segments`.
-    """
-    texts = _texts([questions.get(query_id) for query_id in query_ids], "length")
-    names, spoken, counts = _lengths(texts), _languages(texts), _n_tokens(texts)
-    found: dict[str, dict[str, tuple[int, int]]] = {}
-    for language in _LANGUAGES:
-        for length in LENGTHS:
-            of = [n for n, name, each in zip(counts, names, spoken, strict=True) if (name, each) == (length, language)]
-            if of:
-                found.setdefault(language, {})[length] = (min(of), max(of))
-    return found
+    """What "short", "medium" and "long" mean here: language -> length -> fewest and most tokens."""
+    return {
+        language: {length: (segment.fewest, segment.most) for length, segment in lengths.items()}
+        for language, lengths in length_segments(questions, query_ids).items()
+    }
 
 
-def _texts(known: Sequence[Question | None], by: str) -> list[str | None]:
-    texts = [question.query if question else None for question in known]
-    if all(text is None for text in texts):
-        raise InputError(
-            f"segments by {by}: no text is known of any of {len(texts)} questions; {_GIVE.format('texts')}"
-        )
-    return texts
+def _all_languages(questions: Mapping[str, Question], query_ids: Sequence[str]) -> dict[str, Bools]:
+    """The short, medium and long questions of all languages together."""
+    parts = length_segments(questions, query_ids).values()
+    members = {length: [part[length].members for part in parts if length in part] for length in LENGTHS}
+    return {length: np.any(masks, axis=0) for length, masks in members.items() if masks}
 
 
-def _by_tag(tags: Sequence[tuple[str, ...]]) -> dict[str, Bools]:
-    names = sorted({tag for of_one in tags for tag in of_one})
-    if not names:
-        raise InputError(f"segments by tag: none of {len(tags)} questions has a tag; {_GIVE.format('`tags`')}")
-    found = {name: np.array([name in of_one for of_one in tags], bool) for name in names}
-    if not all(tags):
-        rest = UNTAGGED
-        while rest in found:
-            rest = f"({rest})"
-        found[rest] = np.array([not of_one for of_one in tags], bool)
-    return found
+def _mask(rows: Sequence[int], n: int) -> Bools:
+    mask = np.zeros(n, bool)
+    mask[rows] = True
+    return mask
 
 
-def _languages(texts: Sequence[str | None]) -> list[str]:
-    return [UNKNOWN if text is None else language_of(text) for text in texts]
+def _texts(questions: Mapping[str, Question], query_ids: Sequence[str]) -> list[str | None]:
+    return [questions[query_id].query if query_id in questions else None for query_id in query_ids]
 
 
-def _n_tokens(texts: Sequence[str | None]) -> list[int]:
+def _n_tokens(texts: Sequence[str | None]) -> Ints:
     # The built-in tokenizer, so that what is installed moves no question.
-    return [len(tokens) for tokens in Tokenizer(chinese="bigrams", stem="none").many(text or "" for text in texts)]
-
-
-def _lengths(texts: Sequence[str | None]) -> list[str]:
-    """The third that each question's middle rank among those of its language lies in."""
-    spoken, counts = _languages(texts), np.array(_n_tokens(texts))
-    names = [UNKNOWN] * len(texts)
-    for language in _LANGUAGES:
-        rows = np.flatnonzero([each == language for each in spoken])
-        of = np.sort(counts[rows])
-        for row in rows.tolist():
-            below, upto = (int(np.searchsorted(of, counts[row], side=side)) for side in ("left", "right"))
-            place = (below + upto) / 2 / len(rows)
-            names[row] = LENGTHS[0] if place < _THIRD else LENGTHS[2] if place > 1 - _THIRD else LENGTHS[1]
-    return names
+    tokenizer = Tokenizer(chinese="bigrams", stem="none")
+    return np.array([len(tokens) for tokens in tokenizer.many(text or "" for text in texts)], np.int64)

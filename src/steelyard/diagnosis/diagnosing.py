@@ -9,10 +9,11 @@ import numpy as np
 
 from steelyard.base.errors import InputError
 from steelyard.comparison.result import Comparison
+from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import Advice, advise
 from steelyard.diagnosis.ceilings import DEEPER, NS, Captured, Ceilings, captured, ceilings, values
 from steelyard.diagnosis.curves import KS, Curves, curves
-from steelyard.diagnosis.facts import facts_of, tags_of
+from steelyard.diagnosis.facts import facts_of
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
 from steelyard.experiment import defaults
@@ -99,7 +100,7 @@ def diagnose(
     deeper = np.array([[[drawn.at(i, name, depth) for depth in deeper_ks] for name in DEEPER]
                        for i in range(len(systems))]).reshape(len(systems), len(DEEPER), len(deeper_ks))  # fmt: skip
     reached = ceilings(systems, lists, measures, found, k=k, deeper=deeper, deeper_ks=deeper_ks)
-    tags = tags_of(weighing)
+    tags = tag_segments(weighing.questions, weighing.query_ids)
     known = facts_of(
         weighing, lists=lists, funnels=funnels, ceilings=reached, curves=drawn, values=found, measures=measures,
         tags=tags, k=k, min_gain=min_gain, baseline=held_against,

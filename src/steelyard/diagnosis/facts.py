@@ -12,16 +12,13 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats
 from steelyard.data.questions import Questions
+from steelyard.data.segments import language_segments, length_segments
 from steelyard.diagnosis.ceilings import Ceilings, Values
 from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
 from steelyard.diagnosis.lists import Lists
 from steelyard.experiment.weighing import Weighed, Weighing
 from steelyard.measures import Measure, make, parse
-from steelyard.text.languages import language_of
-
-LONG = 0.75
-"""A question is long where it is longer than this share of the questions of its language."""
 
 GroupKind = Literal["tag", "document", "language", "long"]
 
@@ -32,7 +29,7 @@ class Group:
 
     kind   tag, document (that holds their gold), language, or long (of one language)
     name   of the tag or document; en or zh
-    mask   (q,) the questions;   length   of long ones: more words (zh: characters) than this
+    mask   (q,) the questions;   length   fewest tokens of long ones, see `length_segments`
     """
 
     kind: GroupKind
@@ -214,43 +211,27 @@ def _firsts(frame: pl.DataFrame) -> Bools:
     return first
 
 
-def tags_of(weighing: Weighing) -> dict[str, Bools]:
-    """(q,) the questions that bear each tag, tags in alphabetical order."""
-    rows: dict[str, list[int]] = {}
-    for q, query_id in enumerate(weighing.query_ids):
-        question = weighing.questions.get(query_id)
-        for tag in question.tags if question else ():
-            rows.setdefault(tag, []).append(q)
-    return {tag: _mask(rows[tag], len(weighing.query_ids)) for tag in sorted(rows)}
-
-
 def groups_of(weighing: Weighing, tags: Mapping[str, Bools]) -> list[Group]:
     """Tags, documents of the gold, languages and long questions: what failures may cluster on."""
     n = len(weighing.query_ids)
-    made = [Group("tag", tag, mask) for tag, mask in tags.items()]
-    made += [Group("document", doc, _mask(rows, n)) for doc, rows in sorted(_documents(weighing).items())]
-    texts = [_text(weighing, query_id) for query_id in weighing.query_ids]
-    spoken = np.array([language_of(text) if text else "" for text in texts])
-    languages = [code for code in ("en", "zh") if (spoken == code).any()]
+    groups = [Group("tag", tag, mask) for tag, mask in tags.items()]
+    groups += [Group("document", doc, _mask(rows, n)) for doc, rows in sorted(_documents(weighing).items())]
+    languages = language_segments(weighing.questions, weighing.query_ids)
     if len(languages) > 1:
-        made += [Group("language", code, spoken == code) for code in languages]
-    length = np.array([len("".join(text.split()) if code == "zh" else text.split())
-                       for text, code in zip(texts, spoken.tolist(), strict=True)], np.int64)  # fmt: skip
-    for code in languages:
-        limit = int(np.quantile(length[spoken == code], LONG))
-        made.append(Group("long", code, (spoken == code) & (length > limit), limit))
-    return made
+        groups += [Group("language", code, mask) for code, mask in languages.items()]
+    lengths = length_segments(weighing.questions, weighing.query_ids)
+    groups += [
+        Group("long", code, parts["long"].members, parts["long"].fewest)
+        for code, parts in lengths.items()
+        if "long" in parts
+    ]
+    return groups
 
 
 def _mask(rows: Sequence[int], n: int) -> Bools:
     mask = np.zeros(n, bool)
     mask[list(rows)] = True
     return mask
-
-
-def _text(weighing: Weighing, query_id: str) -> str:
-    question = weighing.questions.get(query_id)
-    return (question.query or "") if question else ""
 
 
 def _documents(weighing: Weighing) -> dict[str, list[int]]:
