@@ -25,25 +25,12 @@ class SyGate(Protocol):
 
 
 def judge(scores: Scores | str | Path, profile: Profile | str | None = None, **options: Any) -> Gate:
-    """Judge as `steelyard gate` does, and give back what was found.
+    """Judge as `steelyard gate` and `sy.gate` do.
 
-    scores    Scores, a JSON of scores, or a run folder, whose latencies then count too
-    profile   of `steelyard.gates.profiles`, or its name or path
-    options   those of `steelyard.gates.gating.gate`: level, baseline, margin, max_failed, ...; baseline may be a
-              path; truth names the questions of a run folder that cannot tell them
+    scores, profile, options   those of `sy.gate`: level, baseline, margin, max_failed, ...
     """
-    from steelyard.cli.gate import baseline_of, latencies_at, scores_at
     from steelyard.gates.gating import gate
-    from steelyard.gates.profiles import Profile
 
-    if isinstance(profile, str):
-        profile = Profile.read(profile)
-    truth = options.pop("truth", None)
-    if isinstance(scores, str | Path):
-        options.setdefault("latency_ms", latencies_at(scores))
-        scores = scores_at(scores, measures=profile.measures if profile else (), truth=truth)
-    if isinstance(baseline := options.get("baseline"), str | Path):
-        options["baseline"] = baseline_of(str(baseline), scores, truth=truth)
     return gate(scores, profile, **options)
 
 
@@ -72,10 +59,10 @@ def assert_gate(
 
     if insufficient not in ("fail", "skip"):
         raise ValueError(f"insufficient is {insufficient!r}, expected 'fail' or 'skip'")
-    found = judge(scores, profile, **options)
-    if found.outcome == "pass":
+    verdict = judge(scores, profile, **options)
+    if verdict.outcome == "pass":
         return
-    message = gate_text(found, read_words(lang), width=100)
-    if found.outcome == "insufficient" and insufficient == "skip":
+    message = gate_text(verdict, read_words(lang), width=100)
+    if verdict.outcome == "insufficient" and insufficient == "skip":
         pytest.skip(message)
     pytest.fail(message, pytrace=False)

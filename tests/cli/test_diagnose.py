@@ -9,7 +9,8 @@ import pytest
 
 import steelyard
 from steelyard.base.errors import InputError
-from steelyard.cli.diagnose import rerankers, run
+from steelyard.cli.diagnose import run
+from steelyard.data.run_folder import write_json, write_manifest
 from steelyard.rag.pipeline import Pipeline
 
 DEMO = Path(steelyard.__file__).parent / "demo_data"
@@ -73,8 +74,24 @@ def test_markdown(folder: Path, tmp_path: Path) -> None:
 
 
 def test_run_folders_tell_whether_there_is_a_reranker(folder: Path) -> None:
-    paths = [folder / "runs" / "bm25", folder / "runs" / "reranked", folder / "questions.jsonl"]
-    assert rerankers(paths, ["a", "b", "c"]) == {"a": False, "b": True}
+    weighing = steelyard.weigh(folder / "questions.jsonl", [folder / "runs" / "bm25", folder / "runs" / "reranked"])
+    assert weighing.reranks == {"bm25": False, "bm25-lexical": True}
+
+
+def test_a_reranker_that_moves_nothing_is_one_in_python_too(tmp_path: Path) -> None:
+    """The command line once read the configuration, and Python judged by the order of results alone."""
+    (questions := tmp_path / "questions.jsonl").write_text('{"qid": "q", "relevant": {"d": 1}}\n')
+    (folder := tmp_path / "idle").mkdir()
+    line = {"qid": "q", "retrieved": ["x", "d"], "candidates": ["x", "d", *"abcefghijklmn"]}
+    (folder / "outputs.jsonl").write_text(json.dumps(line) + "\n")
+    write_json(folder / "config.json", {"index": "bm25", "rerank": "lexical"})
+    write_manifest(folder, {"name": "idle", "finished": "yes"})
+    weighing = steelyard.weigh(questions, folder)
+    assert weighing.reranks == {"idle": True}
+    assert steelyard.diagnose(weighing, k=1).captured
+    assert steelyard.Report.of(weighing, k=1).diagnosis.captured
+    write_json(folder / "config.json", {"index": "bm25", "rerank": "none"})
+    assert not steelyard.diagnose(steelyard.weigh(questions, folder), k=1).captured
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
-from steelyard.cli.gate import latencies_at, numbers, run, scores_at
+from steelyard.cli.gate import numbers, run
 from steelyard.data.run_folder import write_json, write_manifest
 from steelyard.experiment import defaults
 from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.stored import open_scores
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 
@@ -93,7 +94,7 @@ def test_a_run_folder_is_weighed_by_the_profile(folder: Path, capsys: pytest.Cap
 
 
 def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert latencies_at(folder) == {"mine": [100.0 + i for i in range(79)]}
+    assert open_scores(folder).latency_ms == {"mine": [100.0 + i for i in range(79)]}
     profile = tmp_path / "fast.toml"
     profile.write_text('levels = ["ok"]\nrecommend = ["mrr"]\n[measures.latency_ms_p95]\ngiven = true\n'
                        'better = "lower"\nlevels.ok = 200\n')  # fmt: skip
@@ -107,30 +108,30 @@ def test_a_baseline_is_a_system_a_file_or_a_folder(scores: Path, folder: Path, t
     assert exits(scores, system="new", baseline=str(other), margin=0.01) == 0  # held against "new" of that file
     shutil.copytree(folder, second := tmp_path / "runs" / "old")
     assert exits(folder, profile="monitoring", baseline=str(second), margin=0.01) == 0
-    (mine := tmp_path / "mine.json").write_text(as_json(scores_at(folder, measures=["mrr"])), encoding="utf-8")
+    (mine := tmp_path / "mine.json").write_text(as_json(open_scores(folder, measures=["mrr"]).scores), encoding="utf-8")
     assert exits(mine, baseline=str(folder), margin=0.01) == 0
 
 
 def test_what_a_run_folder_is_weighed_by(folder: Path, tmp_path: Path) -> None:
-    assert [str(m) for m in scores_at(folder).measures] == [str(sy.parse(m)) for m in defaults.MEASURES]
+    assert [str(m) for m in open_scores(folder).scores.measures] == [str(sy.parse(m)) for m in defaults.MEASURES]
     config = {"questions": str(tmp_path / "questions.jsonl"), "weigh": {"measures": ["map"], "min_gain": 2.0}}
     write_json(folder / "config.json", config)
-    found = scores_at(folder)
-    assert ([str(m) for m in found.measures], found.means[0, 0]) == (["map(min_gain=2)"], 0.0)
+    scores = open_scores(folder).scores
+    assert ([str(m) for m in scores.measures], scores.means[0, 0]) == (["map(min_gain=2)"], 0.0)
 
 
 def test_questions_that_are_gone_are_asked_for(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").rename(tmp_path / "moved.jsonl")
-    with pytest.raises(InputError, match=r"questions.jsonl, are gone; name them with --truth"):
+    with pytest.raises(InputError, match=r"questions.jsonl, do not exist; name them with --truth"):
         run(str(folder), **(DEFAULTS | {"profile": "monitoring", "max_failed": 0.5}))
     truth = str(tmp_path / "moved.jsonl")
     assert exits(folder, profile="monitoring", max_failed=0.5, truth=truth) == 0
     (folder / "config.json").unlink()
-    with pytest.raises(InputError, match="does not tell its questions"):
-        scores_at(folder)
+    with pytest.raises(InputError, match="names no questions"):
+        open_scores(folder)
     (folder / "config.json").write_text("{")
     with pytest.raises(InputError, match=r"config\.json: cannot be read"):
-        scores_at(folder)
+        open_scores(folder)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_questions_that_are_gone_are_asked_for(folder: Path, tmp_path: Path) -> 
     [
         ({}, "nothing to judge by"),
         ({"profile": "prod"}, "did you mean production"),
-        ({"profile": "none.toml"}, "none.toml: cannot be read"),
+        ({"profile": "none.toml"}, "none.toml: there is no such file"),
         ({"baseline": "oldd", "margin": 0.1}, r"neither a system of the scores \(did you mean old\?\) nor a file"),
         ({"baseline": "old"}, "needs a margin"),
         ({"profile": "ratings", "lang": "fr"}, "no report is written in 'fr'"),

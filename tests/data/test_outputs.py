@@ -15,6 +15,7 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import CONFIG, OUTPUTS, write_chunks, write_json, write_manifest
+from steelyard.experiment.opening import open_corpus
 
 TEXT = {"qid": "q", "query": "who?", "evidence": [{"text": "the cat"}]}
 CAT = {"id": "c1", "text": "So the cat sat."}
@@ -290,7 +291,7 @@ def test_a_run_folder_of_a_foreign_system_is_no_corpus(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", with_chunks=False)
     assert Outputs.read(folder).table.says_where is False
     with pytest.raises(InputError, match="names no chunks of its corpus"):
-        read_chunks(folder)
+        open_corpus(folder)
 
 
 def test_chunks_from_a_file(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.data.questions import Piece, Questions, has_evidence, is_dataset
+from steelyard.data.questions import Piece, Questions
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "pieces.jsonl"
@@ -110,8 +110,6 @@ def test_a_folder_with_questions(tmp_path: Path, name: str) -> None:
     text = json.dumps(FULL).encode() + b"\n"
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     assert Questions.read(tmp_path)[0].query_id == "q_001"
-    assert is_dataset(tmp_path)
-    assert has_evidence(tmp_path)
 
 
 def test_grades_are_labels_by_id() -> None:
@@ -163,7 +161,6 @@ def test_lines_that_are_no_question(tmp_path: Path, line: object, message: str) 
 def test_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"neither questions\.jsonl nor qrels/\*\.tsv"):
         Questions.read(tmp_path)
-    assert not is_dataset(tmp_path)
 
 
 def beir(folder: Path, qrels: str, *queries: object) -> Path:
@@ -212,11 +209,3 @@ def test_the_digest_follows_the_content(tmp_path: Path) -> None:
     assert Questions.read(path).digest() != before
     held = [Questions([line]).digest() for line in (FULL, FULL, {**FULL, "gold_answer": "Anne"})]
     assert held[0] == held[1] != held[2]
-
-
-def test_which_files_hold_evidence(tmp_path: Path) -> None:
-    assert has_evidence(written(tmp_path / "a.jsonl", {"qid": "q", "evidence": []}))
-    assert not has_evidence(written(tmp_path / "b.jsonl", {"qid": "q", "gold_evidence": ["c"]}))
-    assert not has_evidence(written(tmp_path / "c.jsonl", {"qid": "q", "query": 'what is "evidence"?', "rel_map": {}}))
-    (tmp_path / "d.qrels").write_text("q 0 d 1\n")
-    assert not has_evidence(tmp_path / "d.qrels")

@@ -283,7 +283,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative margin": ({"baseline": "a", "margin": -0.1}, "the margin is -0.1"),
     "nan as margin": ({"baseline": "a", "margin": math.nan}, "the margin is nan"),
     "margin alone": ({"margin": 0.1, "max_failed": 0}, "needs a baseline"),
-    "baseline": ({"baseline": "c", "margin": 0.1}, "no system is called 'c'; there are a, b"),
+    "baseline": ({"baseline": "c", "margin": 0.1}, "c: is neither a system of the scores .there are a, b. nor a file"),
     "system": ({"profile": "ratings", "system": "c"}, "no system is called 'c'"),
     "itself": ({"baseline": "a", "system": "a", "margin": 0.1}, "a is the baseline itself"),
     "share": ({"max_failed": 5}, "max_failed is 5, expected a share from 0 to 1"),

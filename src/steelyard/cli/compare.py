@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from steelyard.base.errors import InputError
-from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.result import Comparison
@@ -44,7 +43,7 @@ def run(
     refuse_overwriting(output or "-", given)
     weighing = weigh(
         truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None,
-        corpus=None if corpus is None else corpus_of(corpus), queries=queries,
+        corpus=corpus, queries=queries,
     )  # fmt: skip
     n_movers = movers if movers is not None else int(len(runs) == 2 and format == "table")
     comparison = compare(

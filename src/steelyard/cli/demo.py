@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.base.errors import MissingExtraError, OutputError
-from steelyard.cli.diagnose import rerankers
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
@@ -37,7 +36,7 @@ def run(folder: Path, lang: str | None) -> None:
             pipeline = Pipeline.read(folder / f"{name}.toml")
             runs.append(pipeline.run(folder / "questions.jsonl", folder / "runs" / name, overwrite=True, progress=bars))
     paths = [made.path for made in runs]
-    made = Report.of(weigh(folder / "questions.jsonl", paths), MEASURES, reranked=rerankers(paths, CONFIGS))
+    made = Report.of(weigh(folder / "questions.jsonl", paths), MEASURES)
     width, colour = terminal_width(), sys.stdout.isatty()
     print(table(made.scores, per_query=False, words=words, width=width, colour=colour))
     medians = words("list.comma").join(

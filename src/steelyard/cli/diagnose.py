@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.errors import InputError
-from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
-from steelyard.data.run_folder import CONFIG, is_run_folder
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
@@ -40,11 +36,11 @@ def run(
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
     weighing = weigh(
         truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None,
-        corpus=None if corpus is None else corpus_of(corpus), queries=queries,
+        corpus=corpus, queries=queries,
     )  # fmt: skip
     found = diagnose(
         weighing, k=k, baseline=baseline, min_gain=1.0 if min_gain is None else min_gain,
-        reranked=rerankers(runs, weighing.systems), seed=seed,
+        seed=seed,
     )  # fmt: skip
     if stages and format != "json":
         text = stage_lists(found, stages, words)
@@ -59,17 +55,3 @@ def run(
             diagnosis_sections(found, words), width=width, colour=on_screen and sys.stdout.isatty()
         )
     write_text(output or "-", text)
-
-
-def rerankers(runs: Sequence[str | Path], systems: Sequence[str]) -> dict[str, bool]:
-    """Whether a system has a reranker, for those run folders whose configuration tells."""
-    known = {}
-    for path, system in zip(runs, systems, strict=True):
-        if is_run_folder(path):
-            try:
-                config = json.loads((Path(path) / CONFIG).read_bytes())
-            except (OSError, ValueError):
-                continue
-            if isinstance(config, dict) and "index" in config:
-                known[system] = config.get("rerank") not in (None, "none")
-    return known

@@ -8,15 +8,12 @@ from typing import Any
 
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
-from steelyard.data.chunk_table import read_corpus
-from steelyard.data.run_folder import is_run_folder
 from steelyard.data.truth import OnDuplicate
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import rate
-from steelyard.io.source import Source
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.scores import FORMATS, IN_WORDS
 from steelyard.report.formats.sheets import SHEET_FORMATS
@@ -42,7 +39,7 @@ def run(
     scores = evaluate(
         truth, runs, chosen, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
         on_duplicate=on_duplicate, seed=seed, rule=rule, steps=fold.split(",") if fold is not None else None,
-        corpus=None if corpus is None else corpus_of(corpus),
+        corpus=corpus,
     )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
@@ -52,12 +49,3 @@ def run(
         sheets = rating_sheets(rate(scores, rated), rated, words)
         text = "\n".join([text, *(SHEET_FORMATS[format](sheet, **view) for sheet in sheets)])
     write_text(output or "-", text)
-
-
-def corpus_of(path: str) -> object:
-    """What a path tells of the corpus: chunks of a run folder or of JSONL lines with offsets, else documents."""
-    if is_run_folder(path) or (Path(path).is_file() and b'"start"' in Source(path).head()):
-        return read_corpus(path)
-    from steelyard.data.loading import load
-
-    return load(path).documents

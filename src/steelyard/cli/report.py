@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.errors import InputError
-from steelyard.cli.diagnose import rerankers
-from steelyard.cli.evaluate import corpus_of
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
 from steelyard.io.write import refuse_overwriting
@@ -34,11 +32,11 @@ def run(
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     weighing = weigh(
         truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None, queries=queries,
-        corpus=None if corpus is None else corpus_of(corpus),
+        corpus=corpus,
     )  # fmt: skip
     made = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-        profile=profile, k=k, reranked=rerankers(runs, weighing.systems), min_gain=min_gain, seed=seed,
+        profile=profile, k=k, min_gain=min_gain, seed=seed,
     )  # fmt: skip
     for path in output:
         made.write(path, lang=words.code)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.base.errors import InputError
-from steelyard.data.run_folder import CONFIG, RunFolder
+from steelyard.data.run_folder import RunFolder
 
 _PLACES = ("name", "folder", "cache", "documents", "questions", "weigh")
 """What names a run, or says where things lie, or how it was weighed at once; none of it moves a ranking."""
@@ -58,14 +57,7 @@ def settings_diff(folders: Mapping[str, RunFolder]) -> SettingsDiff:
 
 def _config(folder: RunFolder) -> dict[str, Any]:
     """What config.json holds but for names and places; nothing where there is none."""
-    file = folder.path / CONFIG
-    try:
-        found = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read ({error}); run it again with --overwrite") from None
-    return {key: value for key, value in found.items() if key not in _PLACES} if isinstance(found, dict) else {}
+    return {key: value for key, value in folder.config.items() if key not in _PLACES}
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:

@@ -13,10 +13,9 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.corpus import Chunks, Document
-from steelyard.data.run_folder import is_run_folder, read_run_folder
 from steelyard.io.json_files import json_lines
 from steelyard.io.objects import text_id
-from steelyard.io.source import Source
+from steelyard.io.source import Source, source_of
 from steelyard.text.spans import Spans
 
 NOWHERE = -1
@@ -174,35 +173,20 @@ def _page_numbers(item: Mapping[str, Any], where: str) -> tuple[int, ...] | None
     return tuple(pages)
 
 
-def read_corpus(path: str | Path) -> Corpus:
-    """The corpus of a run folder, or the chunks of a JSONL file.
+def read_chunks(path: str | Path | Source) -> ChunkTable:
+    """All chunks of a corpus, from JSONL with `id`, and `text` or `doc`, `start` and `end`.
 
     Raises   InputError, DuplicateError naming the line.
     """
-    if is_run_folder(path) and (chunks := read_run_folder(path).chunks) is not None:
-        return Corpus(ChunkTable.of(chunks), chunks.documents)
-    return Corpus(read_chunks(path))
-
-
-def read_chunks(path: str | Path) -> ChunkTable:
-    """All chunks of a corpus, from a run folder or from JSONL with `id`, and `text` or `doc`, `start` and `end`.
-
-    Raises   InputError, DuplicateError naming the line.
-    """
-    if is_run_folder(path):
-        chunks = read_run_folder(path).chunks
-        if chunks is None:
-            raise InputError(f"{path}: is the run of a system that names no chunks of its corpus; give them in JSONL")
-        return ChunkTable.of(chunks)
-    collector = ChunkCollector()
-    for where, line in numbered_lines(Source(path)):
+    collector, source = ChunkCollector(), source_of(path)
+    for where, line in numbered_lines(source):
         id = next((line[key] for key in ("id", "chunk_id", "_id") if line.get(key) is not None), None)
         chunk_id = text_id(id, where, "`id`")
         if chunk_id in collector.rows:
             raise DuplicateError(f"{where}: chunk {chunk_id!r} is listed already, in {collector.first[chunk_id]}")
         collector.add(chunk_id, line, where)
     if not collector.rows:
-        raise InputError(f"{path}: holds no chunk; expected one JSON object a line with `id` and `text`")
+        raise InputError(f"{source.name}: holds no chunk; expected one JSON object a line with `id` and `text`")
     return ChunkTable.of_rows(collector.rows, complete=True)
 
 

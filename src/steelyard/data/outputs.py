@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -14,10 +14,10 @@ from steelyard.base.schema import RUN
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, numbered_lines
 from steelyard.data.corpus import Chunks
 from steelyard.data.run import Run
-from steelyard.data.run_folder import is_run_folder, read_run_folder
+from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.io import formats
 from steelyard.io.json_files import query_id_of, retrieved_items
-from steelyard.io.source import Source
+from steelyard.io.source import Source, source_of
 
 _RunRow = tuple[str, str | None, float | None]
 _Item = tuple[str, float | None, dict[str, Any]]
@@ -33,6 +33,7 @@ class _Contents:
     candidates: Run | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 class Outputs:
@@ -48,6 +49,7 @@ class Outputs:
     candidates  the lists before reranking, from a line's `candidates`; None without any
     answers   query_id -> answer
     failures  query_id -> why the system gave no result
+    latency_ms  query_id -> milliseconds in all, where a line has `latency_ms` with `total`
     Raises    InputError, DuplicateError naming line and item.
     """
 
@@ -66,23 +68,24 @@ class Outputs:
             )
         self.run, self.name = contents.run, contents.run.name
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
-        self.answers, self.failures = contents.answers, contents.failures
+        self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self._contents = contents
         self._digest = digest or contents.run.digest
 
     @classmethod
-    def read(cls, path: str | Path, *, name: str | None = None) -> Outputs:
+    def read(cls, path: str | Path | Source | RunFolder, *, name: str | None = None) -> Outputs:
         """Read a JSONL file of results, or a run folder; any other run has rankings alone."""
-        if is_run_folder(path):
-            folder = read_run_folder(path)
+        folder = path if isinstance(path, RunFolder) else None if isinstance(path, Source) else find_run_folder(path)
+        if folder is not None:
             source = Source(folder.outputs)
             return cls(_parse(name or folder.name, numbered_lines(source), folder.chunks), digest=source.digest)
-        if Path(path).is_dir():
+        path = cast("str | Path | Source", path)
+        if not isinstance(path, Source) and Path(path).is_dir():
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")
-        source = Source(path)
+        source = source_of(path)
         if formats.sniff(source) == "jsonl":
             return cls(_parse(name or source.stem, numbered_lines(source), None), digest=source.digest)
-        return cls.of_run(Run.read(path, name=name))
+        return cls.of_run(Run.read(source, name=name))
 
     @classmethod
     def of_run(cls, run: Run) -> Outputs:
@@ -111,6 +114,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     first: dict[str, str] = {}
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
+    latency_ms: dict[str, float] = {}
     collector, bare_ids = ChunkCollector(), dict[str, ChunkRow]()
     for where, line in lines:
         query_id = query_id_of(line, where)
@@ -121,6 +125,8 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
             failures[query_id] = str(line["error"])
         if isinstance(line.get("answer"), str):
             answers[query_id] = line["answer"]
+        if (milliseconds := total_latency(line)) is not None:
+            latency_ms[query_id] = milliseconds
         items = [] if query_id in failures else retrieved_items(line, where)
         rows += _run_rows(query_id, items)
         for place, (id, _, item) in enumerate(items, 1):
@@ -133,7 +139,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     retrieved = bare_ids | collector.rows
     table = ChunkTable.of_rows(retrieved, complete=False) if chunks is None else ChunkTable.of(chunks)
     candidates = _run(candidate_rows, name) if candidate_rows else None
-    return _Contents(_run(rows, name), table, chunks, candidates, answers, failures)
+    return _Contents(_run(rows, name), table, chunks, candidates, answers, failures, latency_ms)
 
 
 def _run(rows: list[_RunRow], name: str) -> Run:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.json_files import id_labels, json_lines, query_id_of
 from steelyard.io.objects import finite, text_id
-from steelyard.io.source import Source
+from steelyard.io.source import Source, source_of
 
 PieceKind = Literal["chunk", "span", "quote", "text", "pages", "document"]
 _KEYS = {"doc", "start", "end", "quote", "text", "page", "pages", "id", "gain", "group", "occurrence"}
@@ -100,14 +100,15 @@ class Questions(Sequence[Question]):
         self._fill(name, [_question(line, where) for where, line in numbered], None)
 
     @classmethod
-    def read(cls, path: str | Path) -> Questions:
+    def read(cls, path: str | Path | Source) -> Questions:
         """Read a JSONL file, a folder with questions.jsonl, or a BEIR folder."""
-        file = dataset_file(path)
         questions = cls.__new__(cls)
+        file = path if isinstance(path, Source) else dataset_file(path)
         if file is None:
-            questions._fill(Path(path).name, list(_beir(Path(path))), None)
+            folder = Path(cast("str | Path", path))
+            questions._fill(folder.name, list(_beir(folder)), None)
         else:
-            source = Source(file)
+            source = source_of(file)
             lines = (_question(line, f"{source.name}, line {number}") for number, line in json_lines(source))
             questions._fill(source.stem, list(lines), source)
         return questions
@@ -184,22 +185,6 @@ def dataset_file(path: str | Path) -> Path | None:
     if (path / "qrels").is_dir():
         return None
     raise InputError(f"{path}: is no dataset; it has neither questions.jsonl nor qrels/*.tsv")
-
-
-def has_evidence(path: str | Path) -> bool:
-    """Whether a path names questions whose gold must be looked up: JSONL with evidence, or a folder with it."""
-    if Path(path).is_dir():
-        return any(Path(path).glob("questions.jsonl*"))
-    if str(path) == "-" or formats.sniff(Source(path)) != "jsonl":
-        return False
-    return any(b'"evidence"' in block for block in Source(path).blocks())
-
-
-def is_dataset(path: str | Path) -> bool:
-    """Whether a path can be read as questions: JSONL, a folder with questions.jsonl, or a BEIR folder."""
-    if Path(path).is_dir():
-        return any(Path(path).glob("questions.jsonl*")) or (Path(path) / "qrels").is_dir()
-    return str(path) != "-" and formats.sniff(Source(path)) == "jsonl"
 
 
 def _question(line: dict[str, Any], where: str) -> Question:

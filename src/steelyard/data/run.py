@@ -14,6 +14,7 @@ from steelyard.base.schema import RUN, FrameReader
 from steelyard.data.truth import OnDuplicate
 from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
+from steelyard.io.source import Source
 from steelyard.io.tables import checked, in_memory
 from steelyard.io.trec import TrecFile, first_tag
 
@@ -35,7 +36,7 @@ class Run:
         self._digest: Callable[[], str] = lambda: objects.frame_digest(self.frame)
 
     @classmethod
-    def read(cls, path: str | Path, *, name: str | None = None, format: str | None = None) -> Run:
+    def read(cls, path: str | Path | Source, *, name: str | None = None, format: str | None = None) -> Run:
         """Read a run from a TREC file, JSON, JSONL, CSV, TSV, Parquet or Arrow; "-" is standard input.
 
         name     by default the file's name without suffixes
@@ -93,7 +94,7 @@ class Run:
 class StreamedRun:
     """A run in a file that is read, weighed and forgotten."""
 
-    def __init__(self, path: str | Path, *, name: str | None = None, format: str | None = None) -> None:
+    def __init__(self, path: str | Path | Source, *, name: str | None = None, format: str | None = None) -> None:
         file = formats.open_run(path, format)
         self.name = name or file.name
         self.content = file.reader

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response, ResponseEncoder, decode_response
+from steelyard.io.json_files import json_lines, query_id_of
+from steelyard.io.source import Source
 from steelyard.io.write import write_bytes, write_text
 
 MANIFEST, CONFIG, OUTPUTS, PARTIAL = "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl"
@@ -41,11 +44,13 @@ class RunFolder:
     name      of the system
     path      the folder
     manifest  what manifest.json holds
+    twin      another folder with the same chunks, which are then read once for both
     """
 
     name: str
     path: Path
     manifest: Mapping[str, Any]
+    twin: RunFolder | None = field(default=None, repr=False)
 
     @property
     def outputs(self) -> Path:
@@ -89,17 +94,61 @@ class RunFolder:
 
         Raises   InputError where the two tables do not fit together.
         """
+        if self.twin is not None:
+            return self.twin.chunks
+        return _read_chunks(self.path) if (self.path / CHUNKS).exists() else None
+
+    @cached_property
+    def chunks_digest(self) -> str | None:
+        """A fingerprint of the files of chunks and documents; None where the run has no chunks."""
         if not (self.path / CHUNKS).exists():
             return None
-        return _read_chunks(self.path)
+        return " ".join(Source(self.path / name).digest() for name in (CHUNKS, DOCUMENTS))
+
+    @property
+    def reranks(self) -> bool | None:
+        """Whether the pipeline has a reranker; None for a system that is no pipeline."""
+        return self.config.get("rerank") not in (None, "none") if "index" in self.config else None
+
+    @cached_property
+    def latency_ms(self) -> Mapping[str, float]:
+        """query_id -> milliseconds that the system took in all, of the questions that it reports them for."""
+        lines = json_lines(Source(self.outputs))
+        return {query_id_of(line, self.name): ms for _, line in lines if (ms := total_latency(line)) is not None}
+
+
+def total_latency(line: Mapping[str, Any]) -> float | None:
+    """Milliseconds in all that a line of outputs reports; None where it has none, or no finite number."""
+    stages = line.get("latency_ms")
+    total = stages.get("total") if isinstance(stages, dict) else None
+    return float(total) if isinstance(total, int | float) and math.isfinite(total) else None
 
 
 def is_run_folder(path: str | Path) -> bool:
     """Whether a path is a folder that a run was written into, be it finished or not."""
+    return _marked_manifest(Path(path)) is not None
+
+
+def _marked_manifest(path: Path) -> dict[str, Any] | None:
     try:
-        return _MARK in json.loads((Path(path) / MANIFEST).read_bytes())
-    except (OSError, ValueError, TypeError):
-        return False
+        manifest = json.loads((path / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and _MARK in manifest else None
+
+
+def find_run_folder(path: str | Path) -> RunFolder | None:
+    """The finished run at a path; None where the path is no run folder.
+
+    Raises   InputError for a run that was interrupted, or is of a later version.
+    """
+    path = Path(path)
+    manifest = read_manifest(path)
+    if manifest is None:
+        return None
+    if not manifest.get("finished") or not (path / OUTPUTS).exists():
+        raise InputError(f"{path}: holds a run that was interrupted; start it again, and it goes on from there")
+    return RunFolder(str(manifest["name"]), path, manifest)
 
 
 def read_run_folder(path: str | Path) -> RunFolder:
@@ -107,13 +156,10 @@ def read_run_folder(path: str | Path) -> RunFolder:
 
     Raises   InputError where the folder holds none, or one that was interrupted.
     """
-    path = Path(path)
-    manifest = read_manifest(path)
-    if manifest is None:
+    folder = find_run_folder(path)
+    if folder is None:
         raise InputError(f"{path}: is no run folder; expected what `steelyard run` writes, with a {MANIFEST}")
-    if not manifest.get("finished") or not (path / OUTPUTS).exists():
-        raise InputError(f"{path}: holds a run that was interrupted; start it again, and it goes on from there")
-    return RunFolder(str(manifest["name"]), path, manifest)
+    return folder
 
 
 def write_run_folder(
@@ -147,9 +193,9 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 
     Raises   InputError for a run of a later version.
     """
-    if not is_run_folder(path):
+    manifest = _marked_manifest(path)
+    if manifest is None:
         return None
-    manifest: dict[str, Any] = json.loads((path / MANIFEST).read_bytes())
     if not isinstance(manifest[_MARK], int) or manifest[_MARK] > _VERSION:
         raise InputError(f"{path / MANIFEST}: is of version {manifest[_MARK]!r}, newer than this Steelyard; upgrade it")
     return manifest

@@ -16,6 +16,7 @@ from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.base.hashing import IdIndex, block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import TRUTH
 from steelyard.io import formats, objects
+from steelyard.io.source import Source
 from steelyard.measures.alignment import owners
 
 OnDuplicate = Literal["error", "first", "max"]
@@ -37,7 +38,9 @@ class Truth:
         self._digest: Callable[[], str] = lambda: objects.frame_digest(self.frame)
 
     @classmethod
-    def read(cls, path: str | Path, *, format: str | None = None, on_duplicate: OnDuplicate = "error") -> Truth:
+    def read(
+        cls, path: str | Path | Source, *, format: str | None = None, on_duplicate: OnDuplicate = "error"
+    ) -> Truth:
         """Read a truth from TREC qrels, a BEIR folder, JSON, JSONL, CSV, TSV, Parquet or Arrow; "-" is standard input.
 
         format         a name from `steelyard.io.formats`; by default what suffix and content tell

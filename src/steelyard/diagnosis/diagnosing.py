@@ -82,11 +82,11 @@ def diagnose(
         k = (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or defaults.K
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise InputError(f"k is a whole number from 1, not {k!r}")
-    systems, known_rerankers = weighing.systems, reranked or {}
+    systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}
     held_against = baseline or (comparison.baseline if comparison else systems[0])
     if held_against not in systems:
         raise InputError(f"no system is called {held_against!r}; there are {', '.join(systems)}")
-    lists = [lists_of(each, k=k, reranked=known_rerankers.get(each.name)) for each in weighing.weighed]
+    lists = [lists_of(each, k=k, reranked=has_reranker.get(each.name)) for each in weighing.weighed]
     funnels = [
         funnel(each, of_one, k=k, min_gain=min_gain) for each, of_one in zip(weighing.weighed, lists, strict=True)
     ]

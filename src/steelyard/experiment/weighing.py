@@ -12,16 +12,19 @@ import polars as pl
 
 from steelyard._version import __version__
 from steelyard.align.aligned import Aligned
-from steelyard.align.resolver import GoldMapping, ResolvedGold
+from steelyard.align.evidence import align_evidence
+from steelyard.align.rankings import align
+from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Question, Questions
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.run_folder import RunFolder
-from steelyard.data.truth import Truth
+from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
+from steelyard.experiment.opening import Inputs, System
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Alignment, Measure, make, parse_all
 
@@ -32,9 +35,10 @@ class Weighed:
 
     aligned     ranks and gains of what is judged, and what the run held besides
     run         its rankings;   digest   a fingerprint of them
-    outputs     texts, places and answers, where the system tells them
+    outputs     texts, places and answers, where the gold is evidence
     evidence    the gold among its chunks; None where the gold names documents by id
-    candidates  the same for what its reranker was given, in the order before it; None where it does not tell
+    candidates  the alignment of what its reranker was given, in the order before it; None without candidates
+    folder      its run folder, if it has one
     """
 
     name: str
@@ -44,6 +48,25 @@ class Weighed:
     outputs: Outputs | None = None
     evidence: ResolvedGold | None = None
     candidates: Alignment | None = None
+    folder: RunFolder | None = None
+
+    @classmethod
+    def of_ids(cls, system: System, truth: Truth, on_duplicate: OnDuplicate) -> Weighed:
+        """A system against judged documents, or against labels of chunks by id."""
+        aligned, candidates = align(truth, system.run, on_duplicate=on_duplicate), None
+        if system.outputs is not None and (before := system.outputs.before_reranking()) is not None:
+            candidates = align(truth, before.run, on_duplicate=on_duplicate).alignment
+        digest = system.run.digest if system.outputs is None else system.outputs.digest
+        return cls(system.name, aligned, system.run, digest, system.outputs, None, candidates, system.folder)
+
+    @classmethod
+    def of_evidence(cls, system: System, outputs: Outputs, resolver: Resolver, on_duplicate: OnDuplicate) -> Weighed:
+        """A system against gold that is looked up among its chunks."""
+        gold, candidates = resolver.resolve(outputs), None
+        aligned = align_evidence(gold, outputs, on_duplicate=on_duplicate)
+        if (before := outputs.before_reranking()) is not None:
+            candidates = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
+        return cls(system.name, aligned, system.run, outputs.digest, outputs, gold, candidates, system.folder)
 
     @property
     def alignment(self) -> Alignment:
@@ -60,6 +83,18 @@ class Weighed:
         """Ids of the questions on which the system failed, as it says itself."""
         return self.outputs.failures if self.outputs else ()
 
+    @property
+    def reranks(self) -> bool | None:
+        """Whether the system has a reranker, by the configuration of its run folder; None where there is none."""
+        return None if self.folder is None else self.folder.reranks
+
+    @property
+    def latency_ms(self) -> Mapping[str, float]:
+        """query_id -> milliseconds in all, of the questions that the outputs report them for."""
+        if self.outputs is not None:
+            return self.outputs.latency_ms
+        return {} if self.folder is None else self.folder.latency_ms
+
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
@@ -68,14 +103,33 @@ class Weighing:
     gold       the truth, or the questions with their evidence
     questions  query_id -> query, tags and answer, where they are known
     recipe     rule, steps and policy by which the gold was found
-    folders    system -> its run folder, where it has one
     """
 
     gold: Truth | Questions
     weighed: Sequence[Weighed]
     questions: Mapping[str, Question] = field(repr=False)
     recipe: Mapping[str, Any] = field(repr=False)
-    folders: Mapping[str, RunFolder] = field(repr=False, default_factory=dict)
+
+    @classmethod
+    def of(cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str]) -> Weighing:
+        """Align every system with the gold; options as of `weigh`.
+
+        Gold evidence is looked up in chunks that have more than ids, and the labels of ids are taken for the others.
+        Raises   InputError and its children.
+        """
+        gold, recipe = inputs.gold, {"on_duplicate": on_duplicate}
+        if isinstance(gold, Truth):
+            weighed = [Weighed.of_ids(system, gold, on_duplicate) for system in inputs.systems]
+            return cls(gold, weighed, inputs.questions, recipe)
+        resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
+        weighed = []
+        for system in inputs.systems:
+            outputs = system.outputs
+            if outputs is None or (inputs.corpus is None and len(outputs.table) and not outputs.table.says_where):
+                weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate))
+            else:
+                weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
+        return cls(gold, weighed, inputs.questions, {**recipe, "rule": rule, "steps": list(steps)})
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"
@@ -84,6 +138,21 @@ class Weighing:
     def systems(self) -> list[str]:
         """Names of the systems."""
         return [each.name for each in self.weighed]
+
+    @property
+    def folders(self) -> dict[str, RunFolder]:
+        """System -> its run folder, of those that have one."""
+        return {system.name: system.folder for system in self.weighed if system.folder is not None}
+
+    @property
+    def reranks(self) -> dict[str, bool]:
+        """System -> whether it has a reranker, of those whose configuration is known."""
+        return {system.name: system.reranks for system in self.weighed if system.reranks is not None}
+
+    @property
+    def latency_ms(self) -> dict[str, list[float]]:
+        """System -> milliseconds of each question, of those that report any."""
+        return {system.name: list(system.latency_ms.values()) for system in self.weighed if system.latency_ms}
 
     @property
     def query_ids(self) -> Sequence[str]:

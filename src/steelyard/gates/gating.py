@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,6 +16,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import LEVEL, Scores
+from steelyard.experiment.stored import open_scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Known, Latencies, Measured, measured, reaches
 from steelyard.gates.standard import Better
@@ -130,11 +133,11 @@ class Gate:
 
 
 def gate(
-    scores: Scores,
+    scores: Scores | str | Path,
     profile: Profile | str | None = None,
     *,
     level: str | None = None,
-    baseline: Scores | str | None = None,
+    baseline: Scores | str | Path | None = None,
     margin: float | None = None,
     system: str | None = None,
     min_questions: int = defaults.MIN_QUESTIONS,
@@ -144,6 +147,7 @@ def gate(
     max_unmapped: float | None = None,
     known: Known | None = None,
     latency_ms: Latencies | None = None,
+    truth: str | Path | None = None,
     alpha: float = defaults.ALPHA,
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
@@ -157,9 +161,13 @@ def gate(
     them without a profile.  A profile that asks for a gain over the baseline is judged by that too; without a baseline
     that requirement is left open, and told in `not_judged`, since most gates have none.
 
+    scores        Scores, the path of a JSON of scores, or that of a run folder, which is weighed by the measures that
+                  the profile recommends, else by those of its configuration, and whose latencies count
     profile       Profile, or name or path of one; None: by the baseline and the bounds alone
     level         one of the profile's levels; its first by default
-    baseline      a system of `scores`, or other Scores: of one system, or with a system of the same name
+    baseline      a system of `scores`; or other Scores, or a path to such: of one system, or with a system of the same
+                  name.  Where a file bears the name of a system, write its path as ./NAME
+    truth         questions of a run folder, where its configuration names none or they have moved
     margin        above 0, in each measure's unit: the smallest loss that matters
     system        which one to judge; all but the baseline by default
     max_failed, max_missing   most of the questions that the system failed on, that are absent from the run: 0 to 1
@@ -173,11 +181,14 @@ def gate(
     profile = Profile.read(profile) if isinstance(profile, str) else profile
     whole(min_questions, "min_questions")
     share(alpha, "alpha")
+    if isinstance(scores, str | Path):
+        stored = open_scores(scores, measures=profile.measures if profile is not None else (), truth=truth)
+        scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
     most = dict(zip(SHARES, (max_failed, max_missing, max_unjudged, max_unmapped), strict=True))
     _check_bounds(most)
-    other, against = _baseline(scores, baseline)
+    other, against = _baseline(scores, baseline, truth)
     _check_margin(profile, other is not None, margin)
-    judged = _chosen(scores, system, against if isinstance(baseline, str) else None)
+    judged = _chosen(scores, system, against if isinstance(baseline, str) and other is scores else None)
     wanted = _wanted(profile, level)
     checks: list[Check] = []
     if profile is not None and wanted is not None:
@@ -224,14 +235,19 @@ def _check_margin(profile: Profile | None, has_baseline: bool, margin: float | N
         raise InputError("a baseline needs a margin: the smallest loss that matters, such as 0.01")
 
 
-def _baseline(scores: Scores, baseline: Scores | str | None) -> tuple[Scores | None, str | None]:
+def _baseline(
+    scores: Scores, baseline: Scores | str | Path | None, truth: str | Path | None
+) -> tuple[Scores | None, str | None]:
     """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
     if baseline is None:
         return None, None
-    if isinstance(baseline, str):
-        if baseline not in scores.systems:
-            raise InputError(f"no system is called {baseline!r}; {nearest(baseline, scores.systems)}")
+    if isinstance(baseline, str) and baseline in scores.systems:
         return scores, baseline
+    if isinstance(baseline, str | Path):
+        if not os.path.exists(baseline):
+            systems = nearest(str(baseline), scores.systems)
+            raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
+        baseline = open_scores(baseline, measures=scores.measures, truth=truth).scores
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
 

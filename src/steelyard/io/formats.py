@@ -13,7 +13,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.schema import COLUMN_NAMES, FrameReader
 from steelyard.io import json_files, tables, trec
 from steelyard.io.objects import RunDict, truth_from_dict
-from steelyard.io.source import Source
+from steelyard.io.source import Source, source_of
 
 FORMATS = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "beir")
 BY_SUFFIX = {
@@ -48,7 +48,7 @@ def sniff(source: Source) -> str:
 
     Raises   InputError for a file without content.
     """
-    head = source.head()
+    head = source.head
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith(b"ARROW1"):
@@ -66,14 +66,14 @@ def sniff(source: Source) -> str:
     return "trec"
 
 
-def _source(path: str | Path, format: str | None) -> tuple[Source, str]:
+def _source(path: str | Path | Source, format: str | None) -> tuple[Source, str]:
     if format is not None and format not in FORMATS:
         raise InputError(f"no format is called {format!r}; there are {', '.join(FORMATS)}")
-    source = Source(path)
+    source = source_of(path)
     return source, format or sniff(source)
 
 
-def open_run(path: str | Path, format: str | None = None) -> RunFile:
+def open_run(path: str | Path | Source, format: str | None = None) -> RunFile:
     """A run from a file; nothing but its head has been read yet (a JSON file is read whole).
 
     Raises   InputError.
@@ -91,12 +91,12 @@ def open_run(path: str | Path, format: str | None = None) -> RunFile:
     return RunFile(source.stem, reader, source.digest)
 
 
-def open_truth(path: str | Path, format: str | None = None) -> TruthFile:
+def open_truth(path: str | Path | Source, format: str | None = None) -> TruthFile:
     """A truth from a file or a BEIR folder.
 
     Raises   InputError.
     """
-    if format == "beir" or (format is None and str(path) != "-" and Path(path).is_dir()):
+    if not isinstance(path, Source) and (format == "beir" or (format is None and _is_folder(path))):
         return _beir(Path(path))
     source, format = _source(path, format)
     if format == "json":
@@ -108,6 +108,10 @@ def open_truth(path: str | Path, format: str | None = None) -> TruthFile:
         )
     reader: FrameReader = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
     return TruthFile(source.stem, lambda: pl.concat(reader.batches()), reader.locate, source.digest)
+
+
+def _is_folder(path: str | Path) -> bool:
+    return str(path) != "-" and Path(path).is_dir()
 
 
 def _table(source: Source, format: str, kind: tables.Kind) -> FrameReader:
@@ -145,7 +149,7 @@ def tell_kind(path: str | Path, target: str | Path = "") -> tables.Kind:
         return "truth"
     source = Source(path)
     format = sniff(source)
-    first = next((line for line in source.head().split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
+    first = next((line for line in source.head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
     if format == "trec":
         return "truth" if len(first.split()) == len(trec.QRELS.names) else "run"
     if format == "jsonl":

@@ -18,6 +18,7 @@ from steelyard.base.errors import InputError
 BLOCK_BYTES = 8 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
+_START_BYTES = 1 << 16
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 T = TypeVar("T")
@@ -31,7 +32,9 @@ NOT_UTF8 = "convert the file to UTF-8, e.g. with `iconv -f latin1 -t utf8`, or -
 class Source:
     """A named stream of bytes that can be read again.
 
-    path   a file, or a pipe, or "-" for standard input; the latter two are kept in memory
+    A file is opened once for its first bytes, and once more for the rest where it is longer than these.
+
+    path   a file, or a pipe, or "-" for standard input; the latter two are held in memory
     name   what messages call it
     """
 
@@ -40,6 +43,7 @@ class Source:
         self.is_stdin = str(path) == "-"
         self.name = "standard input" if self.is_stdin else str(path)
         self._once = self.is_stdin or not (os.path.isfile(self.path) or os.path.isdir(self.path))
+        self._is_whole = False
         if not self.is_stdin and not os.path.lexists(self.path):
             raise InputError(f"{self.name}: there is no such file; check the path")
         if not self.is_stdin and os.path.isdir(self.path):
@@ -64,18 +68,30 @@ class Source:
         return not self._once and not self.compression
 
     @cached_property
-    def _held(self) -> bytes:
-        """All that standard input or a pipe gives, since it gives it once."""
+    def _start(self) -> bytes:
+        """The first bytes as they lie there; of standard input and a pipe, which can be read once, all."""
         if self.is_stdin:
             return sys.stdin.buffer.read()
         try:
-            return self.path.read_bytes()
+            with self.path.open("rb") as raw:
+                return raw.read(-1 if self._once else _START_BYTES)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be read ({error.strerror or error})") from error
 
+    @property
+    def _is_held(self) -> bool:
+        return self._once or self._is_whole or len(self._start) < _START_BYTES
+
+    def hold(self) -> None:
+        """Read all of a file now and keep it, for whoever reads it several times."""
+        if not self._is_held:
+            with self._open_raw() as raw:
+                self._start = raw.read()
+            self._is_whole = True
+
     def _open_raw(self) -> IO[bytes]:
-        if self._once:
-            return io.BytesIO(self._held)
+        if self._is_held:
+            return io.BytesIO(self._start)
         try:
             return self.path.open("rb")
         except OSError as error:
@@ -83,14 +99,14 @@ class Source:
 
     @cached_property
     def compression(self) -> str | None:
-        """Which compression the first bytes tell of, whatever the file is called."""
-        with self._open_raw() as raw:
-            magic = raw.read(4)
-        return "gzip" if magic.startswith(_GZIP) else "zstd" if magic.startswith(_ZSTD) else None
+        """The compression that the first bytes show, whatever the file is called."""
+        if self._start.startswith(_GZIP):
+            return "gzip"
+        return "zstd" if self._start.startswith(_ZSTD) else None
 
     def open(self) -> IO[bytes]:
         """The decompressed bytes."""
-        compressed = io.BytesIO(self._held) if self._once else self.path
+        compressed = io.BytesIO(self._start) if self._is_held else self.path
         if self.compression == "gzip":
             return cast("IO[bytes]", gzip.open(compressed))
         if self.compression == "zstd":
@@ -102,10 +118,13 @@ class Source:
         with self.open() as stream:
             return self._guard(stream.read).removeprefix(_BOM)
 
-    def head(self, n: int = 1 << 16) -> bytes:
-        """The first decompressed bytes, without a byte order mark."""
-        with self.open() as stream:
-            head = self._guard(lambda: stream.read(n))
+    @cached_property
+    def head(self) -> bytes:
+        """The first decompressed bytes, 64 KiB of them, without a byte order mark."""
+        head = self._start[:_START_BYTES]
+        if self.compression is not None:
+            with self.open() as stream:
+                head = self._guard(lambda: stream.read(_START_BYTES))
         if head.startswith(_UTF16_BOMS):
             raise InputError(f"{self.name}: is UTF-16, not UTF-8; convert it, e.g. with `iconv -f utf16 -t utf8`")
         return head.removeprefix(_BOM)
@@ -159,6 +178,11 @@ class Source:
 
         with self._open_raw() as raw:
             return "sha256:" + hashlib.file_digest(cast("io.BufferedReader", raw), "sha256").hexdigest()
+
+
+def source_of(path: str | Path | Source) -> Source:
+    """A path as a source; a source as it is, with what has been read of it."""
+    return path if isinstance(path, Source) else Source(path)
 
 
 def strip_compression(name: str) -> tuple[str, str | None]:

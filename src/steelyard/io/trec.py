@@ -112,7 +112,7 @@ class TrecFile:
 
 def first_tag(source: Source) -> str:
     """The tag of a run's first line, which trec_eval prints as runid."""
-    for line in source.head().split(b"\n"):
+    for line in source.head.split(b"\n"):
         words = line.split()
         if words and not words[0].startswith(b"#"):
             return words[-1].decode(errors="replace")

@@ -1,0 +1,260 @@
+"""What a path or an object is, decided here alone: truth or questions, systems and corpus, each opened once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from steelyard.base.errors import InputError
+from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
+from steelyard.data.corpus import Chunks, Document
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Question, Questions, read_queries
+from steelyard.data.run import Run, StreamedRun, is_path
+from steelyard.data.run_folder import RunFolder, find_run_folder
+from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.io import formats
+from steelyard.io.objects import is_frame, ranx_dict
+from steelyard.io.source import Source
+
+_ON_DUPLICATE = ("error", "first", "max")
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """One system before it is weighed.
+
+    run      its rankings
+    outputs  its texts, places and answers; None where the gold names documents by id
+    folder   its run folder, if it has one
+    """
+
+    name: str
+    run: Run | StreamedRun
+    outputs: Outputs | None = None
+    folder: RunFolder | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What is to be weighed, opened.
+
+    gold       the truth, or the questions with their evidence
+    questions  query_id -> query, tags and answer, as far as they are given
+    corpus     chunks or documents apart from the systems, if any are named
+    """
+
+    gold: Truth | Questions
+    systems: Sequence[System]
+    questions: Mapping[str, Question]
+    corpus: Corpus | None
+
+
+def open_inputs(
+    truth: object, runs: object, *, on_duplicate: OnDuplicate, corpus: object = None, queries: object = None
+) -> Inputs:
+    """Open everything that `weigh` takes; each file is opened once.
+
+    Raises   InputError and its children, naming the file.
+    """
+    if on_duplicate not in _ON_DUPLICATE:
+        raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
+    opened_corpus = open_corpus(corpus)
+    located_truth = _locate_truth(truth)
+    located = [(name, _locate_run(run)) for name, run in _named_runs(runs)]
+    looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for _, run in located)
+    gold = _open_gold(located_truth, looked_up, on_duplicate)
+    with_texts = gold if queries is None else _open_queries(queries)
+    return Inputs(
+        gold,
+        _systems(located, evidence=isinstance(gold, Questions)),
+        {question.query_id: question for question in with_texts} if isinstance(with_texts, Questions) else {},
+        opened_corpus,
+    )
+
+
+def open_corpus(data: object) -> Corpus | None:
+    """Chunks or documents: of a run folder, a JSONL file of chunks with `start`, or documents in any form.
+
+    data     None, a path, Corpus, Chunks, or a list of Documents
+    Raises   InputError and its children.
+    """
+    if data is None or isinstance(data, Corpus):
+        return data
+    if isinstance(data, Chunks):
+        return Corpus(ChunkTable.of(data), data.documents)
+    if is_path(data):
+        return _corpus_at(data)
+    if isinstance(data, list | tuple) and data and all(isinstance(document, Document) for document in data):
+        return Corpus(documents=data)
+    raise InputError(
+        f"corpus: cannot be read from {type(data).__name__}; pass a run folder, a JSONL file of chunks, Chunks, or "
+        "a list of Documents"
+    )
+
+
+def _corpus_at(path: str | Path) -> Corpus:
+    if (folder := find_run_folder(path)) is not None:
+        if folder.chunks is None:
+            raise InputError(f"{path}: is the run of a system that names no chunks of its corpus; give them in JSONL")
+        return Corpus(ChunkTable.of(folder.chunks), folder.chunks.documents)
+    if not Path(path).is_dir():
+        source = Source(path)
+        if formats.sniff(source) == "jsonl" and b'"start"' in source.head:
+            return Corpus(read_chunks(source))
+    from steelyard.data.loading import load
+
+    return Corpus(documents=load(path).documents)
+
+
+def _locate_truth(data: object) -> object:
+    """A file as a Source, a folder as a Path; anything else as it is."""
+    if not is_path(data):
+        return data
+    return Path(data) if str(data) != "-" and Path(data).is_dir() else Source(data)
+
+
+def _open_gold(located: object, looked_up: bool, on_duplicate: OnDuplicate) -> Truth | Questions:
+    """Judged documents by id, or questions whose gold is looked up in chunks.
+
+    looked_up   whether the systems, or a corpus, have texts or places in which it can be
+    """
+    if isinstance(located, Truth | Questions):
+        return located
+    if isinstance(located, list | tuple):
+        return Questions(located)
+    if not isinstance(located, Source | Path):
+        return Truth(located, on_duplicate=on_duplicate)
+    if _holds_questions(located, looked_up):
+        return Questions.read(located)
+    return Truth.read(located, on_duplicate=on_duplicate)
+
+
+def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
+    """Whether a file or folder has questions whose gold is evidence, or may be used as such."""
+    if isinstance(located, Path):
+        return any(located.glob("questions.jsonl*")) or (looked_up and (located / "qrels").is_dir())
+    if formats.sniff(located) != "jsonl":
+        return False
+    located.hold()
+    return looked_up or any(b'"evidence"' in block for block in located.blocks())
+
+
+def _open_queries(data: object) -> Questions:
+    if isinstance(data, Questions):
+        return data
+    return read_queries(data) if is_path(data) else Questions(cast("list[dict[str, Any]]", data))
+
+
+def _named_runs(runs: object) -> list[tuple[str | None, object]]:
+    """Every run, with its name where the caller gives one."""
+    if isinstance(runs, Mapping) and not _is_one_run(runs):
+        return [(str(name), run) for name, run in runs.items()]
+    if isinstance(runs, list | tuple) and not _is_one_output(runs):
+        return [(None, run) for run in runs]
+    return [(None, runs)]
+
+
+def _locate_run(data: object) -> object:
+    """A path as a RunFolder or a Source; anything else as it is."""
+    if not is_path(data):
+        return data
+    if (folder := find_run_folder(data)) is not None:
+        return folder
+    if str(data) != "-" and Path(data).is_dir():
+        raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json")
+    return Source(data)
+
+
+def _systems(located: Sequence[tuple[str | None, object]], *, evidence: bool) -> list[System]:
+    """The systems; names that files share are made distinct by their folders."""
+    twins: dict[str, RunFolder] = {}
+    systems = []
+    for name, run in located:
+        if not evidence:
+            rankings = _rankings(run, name)
+            folder = run if isinstance(run, RunFolder) else None
+            systems.append(System(name or rankings.name, rankings, folder=folder))
+            continue
+        if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
+            first = twins.setdefault(digest, run)
+            run = run if first is run else replace(run, twin=first)
+        outputs = _outputs(run, name)
+        folder = run if isinstance(run, RunFolder) else None
+        systems.append(System(name or outputs.name, outputs.run, outputs, folder))
+    if not systems:
+        raise InputError("no run is given; pass one or several")
+    return _distinct(systems, [run for _, run in located])
+
+
+def _is_one_output(data: object) -> bool:
+    """Whether a list holds results of questions rather than runs."""
+    return (
+        isinstance(data, list | tuple)
+        and bool(data)
+        and isinstance(data[0], Mapping)
+        and bool({"retrieved", "error"} & data[0].keys())
+    )
+
+
+def _is_one_run(data: Mapping[Any, Any]) -> bool:
+    """Whether a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
+    first = next((value for value in data.values() if not isinstance(value, Mapping) or value), None)
+    if isinstance(first, list | tuple):
+        return not _is_one_output(first)
+    if (
+        isinstance(first, Run | StreamedRun | Outputs)
+        or is_path(first)
+        or is_frame(first)
+        or ranx_dict(first) is not None
+    ):
+        return False
+    if isinstance(first, Mapping):
+        return not isinstance(next(iter(first.values()), None), Mapping | list)
+    return True
+
+
+def _rankings(run: object, name: str | None) -> Run | StreamedRun:
+    if isinstance(run, Run | StreamedRun):
+        return run
+    if isinstance(run, Outputs):
+        return run.run
+    if isinstance(run, RunFolder):
+        return StreamedRun(run.outputs, name=name or run.name)
+    if isinstance(run, Source):
+        return StreamedRun(run, name=name)
+    if _is_one_output(run):
+        return Outputs(cast("list[dict[str, Any]]", run), name=name or "run").run
+    return Run(run, name=name or "run")
+
+
+def _outputs(run: object, name: str | None) -> Outputs:
+    if isinstance(run, Outputs):
+        return run
+    if isinstance(run, RunFolder | Source):
+        return Outputs.read(run, name=name)
+    if _is_one_output(run):
+        return Outputs(cast("list[dict[str, Any]]", run), name=name or "run")
+    if isinstance(run, StreamedRun):
+        raise InputError(f"{run.name}: pass the path, or Outputs.read(path), where the gold is evidence")
+    return Outputs.of_run(run if isinstance(run, Run) else Run(run, name=name or "run"))
+
+
+def _distinct(systems: list[System], located: Sequence[object]) -> list[System]:
+    names = [system.name for system in systems]
+    if len(set(names)) == len(names):
+        return systems
+    longer = [
+        f"{run.path.resolve().parent.name}/{name}"
+        if isinstance(run, RunFolder | Source) and names.count(name) > 1
+        else name
+        for name, run in zip(names, located, strict=True)
+    ]
+    if len(set(longer)) < len(longer):
+        twice = next(name for name in longer if longer.count(name) > 1)
+        raise InputError(
+            f"two runs are called {twice!r}; name each file once, or rename one (in Python: {{name: run}})"
+        )
+    return [replace(system, name=name) for system, name in zip(systems, longer, strict=True)]

@@ -1,0 +1,62 @@
+"""Scores at a path: a JSON of scores is read; a run folder is weighed by what its configuration names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.base.errors import InputError
+from steelyard.data.run_folder import RunFolder, find_run_folder
+from steelyard.experiment import defaults
+from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_json import read_scores
+from steelyard.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class StoredScores:
+    """Scores at a path.
+
+    latency_ms   system -> milliseconds of each question; empty for a JSON of scores
+    """
+
+    scores: Scores
+    latency_ms: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+def open_scores(
+    path: str | Path, *, measures: Sequence[str | Measure] = (), truth: str | Path | None = None
+) -> StoredScores:
+    """The Scores of a JSON file, or those of a run folder, which is weighed now.
+
+    measures   of a run folder; by default those that its configuration names, else those of `evaluate`
+    truth      of a run folder; by default the questions that its configuration names
+    Raises     InputError where a run folder's questions are not there, and as `read_scores` and `evaluate` do
+    """
+    folder = find_run_folder(path)
+    if folder is not None:
+        return _weighed(folder, measures, truth)
+    if os.path.isdir(path):
+        raise InputError(f"{path}: is a folder but not of a run; give the JSON of scores, or a run folder")
+    return StoredScores(read_scores(path))
+
+
+def _weighed(folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None) -> StoredScores:
+    settings = folder.config.get("weigh") or {}
+    questions = truth or folder.config.get("questions")
+    if not isinstance(questions, str | Path):
+        raise InputError(f"{folder.path}: names no questions; name them with --truth FILE (truth=...)")
+    if truth is None and not os.path.exists(questions):
+        raise InputError(
+            f"{folder.path}: its questions, {questions}, do not exist; name them with --truth FILE (truth=...)"
+        )
+    weighing = weigh(
+        questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold")
+    )  # fmt: skip
+    scores = weighing.scores(
+        measures or settings.get("measures") or defaults.MEASURES, min_gain=settings.get("min_gain")
+    )  # fmt: skip
+    return StoredScores(scores, weighing.latency_ms)

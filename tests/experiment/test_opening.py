@@ -1,0 +1,126 @@
+"""What a path or an object is, and how often each file is opened and read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.align import resolver
+from steelyard.data import run_folder
+from steelyard.data.questions import Questions
+from steelyard.data.truth import Truth
+from steelyard.experiment.opening import open_corpus, open_inputs
+
+LINE: dict[str, Any] = {"qid": "q", "query": "?"}
+RUN = {"q": ["d"]}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file is opened, by name."""
+    counts: Counter[str] = Counter()
+    plain = Path.open
+
+    def counting(path: Path, *arguments: Any, **options: Any) -> Any:
+        counts[path.name] += 1
+        return plain(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", counting)
+    return counts
+
+
+def gold_of(path: Path, *, runs: object = None, corpus: object = None) -> Truth | Questions:
+    return open_inputs(path, RUN if runs is None else runs, on_duplicate="error", corpus=corpus).gold
+
+
+def written(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_questions_are_what_has_evidence(tmp_path: Path) -> None:
+    cases = {
+        "evidence": ({**LINE, "evidence": []}, Questions),
+        "ids": ({"qid": "q", "gold_evidence": ["c"]}, Truth),
+        "word": ({"qid": "q", "query": 'what is "evidence"?', "rel_map": {}}, Truth),
+    }
+    for name, (line, kind) in cases.items():
+        assert isinstance(gold_of(written(tmp_path / f"{name}.jsonl", line)), kind), name
+    (tmp_path / "d.qrels").write_text("q 0 d 1\n")
+    assert isinstance(gold_of(tmp_path / "d.qrels"), Truth)
+    written(tmp_path / "questions.jsonl", {**LINE, "evidence": []})
+    assert isinstance(gold_of(tmp_path), Questions)
+
+
+def test_labels_are_looked_up_where_there_are_texts(tmp_path: Path) -> None:
+    path = written(tmp_path / "ids.jsonl", {**LINE, "gold_evidence": ["c"]})
+    outputs = sy.Outputs([{"qid": "q", "retrieved": [{"id": "c", "text": "a"}]}])
+    assert isinstance(gold_of(path, runs=[outputs]), Questions)
+    assert isinstance(gold_of(path, corpus=[sy.Document("d", "a")]), Questions)
+
+
+def test_a_corpus_is_chunks_or_documents(tmp_path: Path) -> None:
+    chunks = written(tmp_path / "chunks.jsonl", {"id": "c", "doc": "d", "start": 0, "end": 1})
+    documents = written(tmp_path / "documents.jsonl", {"_id": "d", "text": 'a "start" of something'})
+    (tmp_path / "text.md").write_text('A text with "start" in it.')
+    for path, n_chunks, doc_ids in (
+        (chunks, 1, None),
+        (documents, None, ["d"]),
+        (tmp_path / "text.md", None, ["text"]),
+    ):
+        corpus = open_corpus(path)
+        assert corpus is not None
+        assert (corpus.chunks and len(corpus.chunks.ids)) == n_chunks
+        assert (corpus.documents and [document.doc_id for document in corpus.documents]) == doc_ids
+    with pytest.raises(sy.InputError, match="corpus: cannot be read from int"):
+        open_corpus(3)
+
+
+@pytest.mark.parametrize("n_topics", [3, 20_000], ids=["a small truth", "one beyond 64 KiB"])
+def test_one_run_opens_each_file_once(tmp_path: Path, opened: Counter[str], n_topics: int) -> None:
+    """The qrels were once opened five times; a long file is opened for its first bytes, and then for all of it."""
+    for name in ("a.qrels", "b.run"):
+        row = "q{} 0 d 1\n" if name == "a.qrels" else "q{} Q0 d 1 1.0 b\n"
+        (tmp_path / name).write_text("".join(row.format(i) for i in range(n_topics)))
+    opened.clear()
+    assert sy.evaluate(tmp_path / "a.qrels", tmp_path / "b.run", "mrr").means.tolist() == [[1.0]]
+    times = 1 if n_topics < 1000 else 2
+    assert opened["a.qrels"] == opened["b.run"] == times
+
+
+def test_run_folders_are_opened_once(tmp_path: Path, opened: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four folders of one corpus: gold was once resolved 8 times, questions read 6 times, and manifests 13 times."""
+    pytest.importorskip("bm25s", reason="pipelines need the extra rag")
+    (tmp_path / "texts").mkdir()
+    for name in "abcd":
+        (tmp_path / "texts" / f"{name}.txt").write_text(f"The word {name * 3} is in this text alone. " * 20)
+    questions = written(
+        tmp_path / "questions.jsonl",
+        *({"qid": n, "query": f"word {n * 3}", "evidence": [{"doc": n, "quote": f"word {n * 3}"}]} for n in "abcd"),
+    )
+    folders = [tmp_path / "runs" / str(i) for i in range(4)]
+    for folder in folders:
+        sy.Pipeline(tmp_path / "texts", index="bm25", rerank="lexical").run(questions, folder)
+    resolved = Counter[str]()
+    plain = resolver.resolve
+    monkeypatch.setattr(resolver, "resolve", lambda *a, **k: (resolved.update(["gold"]), plain(*a, **k))[1])
+    read_chunks = run_folder._read_chunks
+    chunks_read: list[Path] = []
+    monkeypatch.setattr(run_folder, "_read_chunks", lambda path: (chunks_read.append(path), read_chunks(path))[1])
+    opened.clear()
+    weighing = sy.weigh(questions, {folder.name: folder for folder in folders})
+    assert resolved["gold"] == 1
+    assert opened["questions.jsonl"] == 1
+    assert opened["manifest.json"] == len(folders)
+    assert opened["outputs.jsonl"] == len(folders)
+    assert chunks_read == [folders[0]]
+    assert weighing.reranks == dict.fromkeys(weighing.systems, True)
+    assert all(len(times) == 4 for times in weighing.latency_ms.values())
+    assert list(weighing.folders) == weighing.systems
+    assert opened["config.json"] == len(folders)
+    assert opened["outputs.jsonl"] == len(folders)
