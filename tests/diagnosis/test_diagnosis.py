@@ -5,7 +5,7 @@ from steelyard.base.errors import InputError
 from steelyard.comparison.comparison import compare
 from steelyard.data.outputs import Outputs
 from steelyard.data.segments import length_bounds, segments
-from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.facts import groups_of
 from steelyard.experiment.evaluation import weigh
 from tests.diagnosis.library import outputs, questions, weighed
@@ -82,3 +82,33 @@ def test_long_questions_are_those_of_the_segments() -> None:
     assert (longest["en"].mask | longest["zh"].mask).tolist() == parts["long"].tolist()
     bounds = length_bounds(weighing.questions, weighing.query_ids)
     assert {code: group.length for code, group in longest.items()} == {code: bounds[code]["long"][0] for code in bounds}
+
+
+def test_frames_have_what_the_arrays_have() -> None:
+    weighing = weighed(
+        questions(12), outputs("a", [1, 9, None] * 4, before=[9] * 12), outputs("b", [2, None, 1] * 4, depth=20)
+    )
+    diagnosis = diagnose(weighing, k=5)
+    funnel = diagnosis.funnels[0]
+    assert funnel.frame.columns == ["system", "query_id", "stage", "n_gold", "n_found", "n_split", "cited"]
+    assert dict(funnel.frame.group_by("stage").len().iter_rows()) == {s: n for s, n in funnel.counts().items() if n}
+    assert funnel.frame["n_found"].sum() == funnel.n_at_stage["found"]
+    assert funnel.frame["cited"].null_count() == funnel.frame.height
+    ceilings, frame = diagnosis.ceilings, diagnosis.ceilings.frame
+    assert frame.columns == ["system", "measure", "lists", "n", "mean"]
+    rows = {row[:4]: row[4] for row in frame.iter_rows()}
+    assert len(rows) == frame.height
+    assert rows["a", "mrr@5", "before_reranking", None] == ceilings.base[0, 1]
+    assert rows["a", "mrr@5", "returned", None] == ceilings.reached[0, 1]
+    assert rows["a", "mrr@5", "perfect_order", 50] == ceilings.perfect[0, 1, 2]
+    assert rows["b", "mrr@5", "perfect_order", 50] is None
+    assert rows["b", "recall@20", "more_results", 20] == ceilings.deeper[1, 0, 1]
+    curves = diagnosis.curves.frame
+    assert curves.columns == ["system", "measure", "k", "mean", "low", "high"]
+    values = {row[:3]: row[3:] for row in curves.iter_rows()}
+    assert values["b", "ndcg", 3] == tuple(float(x[1, 3, 2]) for x in diagnosis_arrays(diagnosis))
+    assert values["b", "ndcg", 50] == (None, None, None)
+
+
+def diagnosis_arrays(diagnosis: Diagnosis) -> tuple[np.ndarray, ...]:
+    return diagnosis.curves.values, diagnosis.curves.low, diagnosis.curves.high

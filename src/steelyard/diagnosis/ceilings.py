@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Floats
+from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.lists import Lists, perfect_reranking
 from steelyard.measures import Measure
 
 NS = (10, 20, 50, 100)
 DEEPER = ("recall", "hit_rate")
 _NO_HEADROOM = 1e-9
+_SCHEMA = {"system": pl.String, "measure": pl.String, "lists": pl.String, "n": pl.Int64, "mean": pl.Float64}
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Ceilings:
     base        (s, m) means of the candidates before reranking; of what was returned where there is no reranker
     reached     (s, m) means of what was returned
     perfect     (s, m, n) means with the first n candidates in a perfect order, the tail untouched
-    depth       (s,) rank down to which candidates are known
+    depth       (s,) length of the longest list of candidates
     deeper_names, deeper_ks, deeper   recall and hit rate (s, 2, d) of what was returned, with d results instead of k
     pairs       by measure, for every two systems
     """
@@ -77,12 +80,33 @@ class Ceilings:
     deeper: Floats
     pairs: Sequence[Pair]
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a mean.
+
+        system, measure   as they are called;   mean   null where the lists are not that deep
+        lists, n   what was measured: "before_reranking" and "returned" with n null; "perfect_order" of the first n
+                   candidates; "more_results", n of them instead of k
+        """
+        return pl.DataFrame(list(self._rows()), schema=_SCHEMA, orient="row").fill_nan(None)
+
+    def _rows(self) -> Iterator[tuple[str, str, str, int | None, float]]:
+        for i, system in enumerate(self.systems):
+            for j, measure in enumerate(self.measures):
+                yield system, measure, "before_reranking", None, float(self.base[i, j])
+                yield system, measure, "returned", None, float(self.reached[i, j])
+                for n, mean in zip(self.ns, self.perfect[i, j].tolist(), strict=True):
+                    yield system, measure, "perfect_order", n, mean
+            for name, means in zip(self.deeper_names, self.deeper[i].tolist(), strict=True):
+                for depth, mean in zip(self.deeper_ks, means, strict=True):
+                    yield system, f"{name}@{depth}", "more_results", depth, mean
+
 
 @dataclass(frozen=True, eq=False)
 class Values:
     """Values of m measures for every question; s systems, q questions, n candidate counts.
 
-    base, reached   (s, m, q);   perfect   (s, n, m, q), NaN where the candidates are not known that deep
+    base, reached   (s, m, q);   perfect   (s, m, n, q), NaN where the lists are not that deep
     """
 
     base: Floats
@@ -92,64 +116,85 @@ class Values:
 
 def values(lists: Sequence[Lists], measures: Sequence[Measure], ns: Sequence[int] = NS) -> Values:
     """Measure the lists as they are, before reranking, and in perfect order."""
-    reached = np.array([[spec(of_one.final) for spec in measures] for of_one in lists])
-    base = np.array(
-        [
-            [spec(of_one.before) for spec in measures] if of_one.reranked else reached[i]
-            for i, of_one in enumerate(lists)
-        ]
-    )  # fmt: skip
+    reached = np.array([[spec(of_system.final) for spec in measures] for of_system in lists])
+    base = reached.copy()
     s, m, q = reached.shape
-    perfect = np.full((s, len(ns), m, q), np.nan)
-    for i, of_one in enumerate(lists):
-        for j, n in enumerate(ns):
-            if of_one.reach(n):
-                best = perfect_reranking(of_one.before, n)
-                perfect[i, j] = [spec(best) for spec in measures]
+    perfect = np.full((s, m, len(ns), q), np.nan)
+    for i, of_system in enumerate(lists):
+        if of_system.reranked:
+            base[i] = [spec(of_system.before) for spec in measures]
+        for place, n in enumerate(ns):
+            if of_system.reach(n):
+                best = perfect_reranking(of_system.before, n)
+                perfect[i, :, place] = [spec(best) for spec in measures]
     return Values(base, reached, perfect)
 
 
 def ceilings(
-    systems: Sequence[str], lists: Sequence[Lists], measures: Sequence[Measure], found: Values, *, k: int,
-    deeper: Floats, deeper_ks: Sequence[int], ns: Sequence[int] = NS,
+    lists: Sequence[Lists], measures: Sequence[Measure], values: Values, curves: Curves, *, k: int,
+    ns: Sequence[int] = NS,
 ) -> Ceilings:  # fmt: skip
     """Means of what could be reached.
 
-    found    of `values`, with the same lists, measures and ns
-    deeper   (s, 2, d) means of recall and hit rate at each of deeper_ks, NaN where they are not known
+    values   of `values`, with the same lists, measures and ns;   curves   of the same lists, in the same order
     """
-    names = [str(measure) for measure in measures]
-    made = [pair for j, name in enumerate(names) for pair in _pairs(systems, name, found.reached[:, j])]
+    systems, names = curves.systems, [str(measure) for measure in measures]
+    depths = [depth for depth in curves.ks if depth > k and depth in NS]
+    deeper = [[[curves.at(i, name, depth) for depth in depths] for name in DEEPER] for i in range(len(systems))]
     return Ceilings(
-        systems, names, k, tuple(ns), found.base.mean(axis=2), found.reached.mean(axis=2),
-        found.perfect.mean(axis=3).transpose(0, 2, 1), [of_one.depth for of_one in lists], DEEPER, tuple(deeper_ks),
-        deeper, made,
-    )  # fmt: skip
+        systems=systems,
+        measures=names,
+        k=k,
+        ns=tuple(ns),
+        base=values.base.mean(axis=2),
+        reached=values.reached.mean(axis=2),
+        perfect=values.perfect.mean(axis=3),
+        depth=[of_system.depth for of_system in lists],
+        deeper_names=DEEPER,
+        deeper_ks=tuple(depths),
+        deeper=np.array(deeper, float).reshape(len(systems), len(DEEPER), len(depths)),
+        pairs=[pair for j, name in enumerate(names) for pair in _pairs(systems, name, values.reached[:, j])],
+    )
 
 
-def _pairs(systems: Sequence[str], name: str, each: Floats) -> list[Pair]:
-    means = each.mean(axis=1)
-    made = []
+def _pairs(systems: Sequence[str], measure: str, values: Floats) -> Iterator[Pair]:
+    """Every two systems, from (s, q) values of a measure."""
+    means = values.mean(axis=1)
     for i, j in combinations(range(len(systems)), 2):
-        best = float(np.maximum(each[i], each[j]).mean())
-        made.append(
-            Pair(
-                systems[i], systems[j], name, best, best - float(max(means[i], means[j])),
-                int((each[i] > each[j]).sum()), int((each[j] > each[i]).sum()),
-            )
-        )  # fmt: skip
-    return made
+        mean = float(np.maximum(values[i], values[j]).mean())
+        yield Pair(
+            first=systems[i],
+            second=systems[j],
+            measure=measure,
+            mean=mean,
+            gain=mean - float(max(means[i], means[j])),
+            first_only=int((values[i] > values[j]).sum()),
+            second_only=int((values[j] > values[i]).sum()),
+        )
 
 
-def captured(made: Ceilings, reranked: Sequence[bool]) -> list[Captured]:
-    """What each reranker captured of its headroom: by measure, for each count of candidates that is known."""
-    rows = []
-    for i, system in enumerate(made.systems):
-        for j, measure in enumerate(made.measures if reranked[i] else ()):
-            for place, n in enumerate(made.ns):
-                base, reached, ceiling = made.base[i, j], made.reached[i, j], made.perfect[i, j, place]
-                if not math.isnan(ceiling):
-                    room = ceiling - base
-                    share = float((reached - base) / room) if room > _NO_HEADROOM else math.nan
-                    rows.append(Captured(system, measure, n, float(base), float(reached), float(ceiling), share))
-    return rows
+def captured(ceilings: Ceilings, reranked: Sequence[bool]) -> list[Captured]:
+    """What each reranker captured of its headroom: by measure, for each count of candidates within the lists."""
+    rerankers = [i for i in range(len(ceilings.systems)) if reranked[i]]
+    return [
+        _captured(ceilings, i, j, place)
+        for i in rerankers
+        for j in range(len(ceilings.measures))
+        for place in range(len(ceilings.ns))
+        if not math.isnan(ceilings.perfect[i, j, place])
+    ]
+
+
+def _captured(ceilings: Ceilings, i: int, j: int, place: int) -> Captured:
+    base, reached, ceiling = ceilings.base[i, j], ceilings.reached[i, j], ceilings.perfect[i, j, place]
+    headroom = ceiling - base
+    share = float((reached - base) / headroom) if headroom > _NO_HEADROOM else math.nan
+    return Captured(
+        system=ceilings.systems[i],
+        measure=ceilings.measures[j],
+        n=ceilings.ns[place],
+        base=float(base),
+        reached=float(reached),
+        ceiling=float(ceiling),
+        share=share,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Floats
 from steelyard.diagnosis.lists import Lists
@@ -21,7 +22,7 @@ class Curves:
     """Means of measures at several depths.
 
     systems, names, ks  s, n and k of them
-    values, low, high   (s, n, k) means and the ends of their 95 % intervals (normal); NaN below the depth that is known
+    values, low, high   (s, n, k) means and the ends of their 95 % intervals (normal); NaN where lists are not that deep
     """
 
     systems: Sequence[str]
@@ -32,8 +33,23 @@ class Curves:
     high: Floats
 
     def at(self, system: int, name: str, k: int) -> float:
-        """The mean of a measure of a system at a depth; NaN where it is not known."""
+        """The mean of a measure of a system at a depth; NaN where the lists are not that deep."""
         return float(self.values[system, self.names.index(name), self.ks.index(k)])
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a mean: system, measure (its name), k, mean, low, high; null where the lists are not that deep."""
+        s, n, k = self.values.shape
+        return pl.DataFrame(
+            {
+                "system": np.repeat(self.systems, n * k),
+                "measure": np.tile(np.repeat(self.names, k), s),
+                "k": np.tile(self.ks, s * n),
+                "mean": self.values.ravel(),
+                "low": self.low.ravel(),
+                "high": self.high.ravel(),
+            }
+        ).fill_nan(None)
 
 
 def curves(
@@ -44,20 +60,19 @@ def curves(
     min_gain   smallest gain that counts as relevant; ndcg counts gains as they are
     """
     values, low, high = (np.full((len(systems), len(NAMES), len(ks)), np.nan) for _ in range(3))
-    for i, of_one in enumerate(lists):
-        known = [j for j, k in enumerate(ks) if of_one.reach(k, final=True)]
-        if not known:
+    for i, of_system in enumerate(lists):
+        depths = [j for j, k in enumerate(ks) if of_system.reach(k, final=True)]
+        if not depths:
             continue
-        each = np.array([[_value(name, of_one, ks[j], min_gain) for j in known] for name in NAMES])
-        flat = each.reshape(-1, each.shape[2]).T
-        shape = (len(NAMES), len(known))
-        values[i][:, known] = flat.mean(axis=0).reshape(shape)
-        found = mean_intervals(flat, seed=seed, method="normal")
+        shape = (len(NAMES), len(depths))
+        per_query = np.array([_values(name, of_system, ks[j], min_gain) for name in NAMES for j in depths]).T
+        intervals = mean_intervals(per_query, seed=seed, method="normal")
+        values[i][:, depths] = per_query.mean(axis=0).reshape(shape)
         # An interval of a share ends where shares end.
-        low[i][:, known] = np.maximum(found.low, 0.0).reshape(shape)
-        high[i][:, known] = np.minimum(found.high, 1.0).reshape(shape)
+        low[i][:, depths] = np.maximum(intervals.low, 0.0).reshape(shape)
+        high[i][:, depths] = np.minimum(intervals.high, 1.0).reshape(shape)
     return Curves(systems, NAMES, tuple(ks), values, low, high)
 
 
-def _value(name: str, lists: Lists, k: int, min_gain: float) -> Floats:
+def _values(name: str, lists: Lists, k: int, min_gain: float) -> Floats:
     return parse(f"{name}@{k}", min_gain=min_gain)(lists.final)

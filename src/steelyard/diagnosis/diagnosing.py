@@ -11,7 +11,7 @@ from steelyard.base.errors import InputError
 from steelyard.comparison.result import Comparison
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import Advice, advise
-from steelyard.diagnosis.ceilings import DEEPER, NS, Captured, Ceilings, captured, ceilings, values
+from steelyard.diagnosis.ceilings import Captured, Ceilings, captured, ceilings, values
 from steelyard.diagnosis.curves import KS, Curves, curves
 from steelyard.diagnosis.facts import facts_of
 from steelyard.diagnosis.funnel import Funnel, funnel
@@ -96,10 +96,7 @@ def diagnose(
     measures = [parse(f"{name}@{k}", min_gain=min_gain) for name in order]
     drawn = curves(systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)
     found = values(lists, measures)
-    deeper_ks = [depth for depth in drawn.ks if depth > k and depth in NS]
-    deeper = np.array([[[drawn.at(i, name, depth) for depth in deeper_ks] for name in DEEPER]
-                       for i in range(len(systems))]).reshape(len(systems), len(DEEPER), len(deeper_ks))  # fmt: skip
-    reached = ceilings(systems, lists, measures, found, k=k, deeper=deeper, deeper_ks=deeper_ks)
+    reached = ceilings(lists, measures, found, drawn, k=k)
     tags = tag_segments(weighing.questions, weighing.query_ids)
     known = facts_of(
         weighing, lists=lists, funnels=funnels, ceilings=reached, curves=drawn, values=found, measures=measures,

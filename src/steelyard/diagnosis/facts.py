@@ -157,9 +157,9 @@ def _system(
     weighed: Weighed, lists: Lists, funnel: Funnel, ceilings: Ceilings, values: Values, i: int, k: int, min_gain: float
 ) -> SystemFacts:
     hit = n_within(lists.final.pieces, k, min_gain) > 0
-    known = {n: values.perfect[i, j, 0] for j, n in enumerate(ceilings.ns) if not np.isnan(values.perfect[i, j]).any()}
+    perfect = {n: values.perfect[i, 0, j] for j, n in enumerate(ceilings.ns) if lists.reach(n)}
     return SystemFacts(
-        weighed.name, lists, funnel, values.reached[i, 0], values.base[i, 0], known, hit,
+        weighed.name, lists, funnel, values.reached[i, 0], values.base[i, 0], perfect, hit,
         None if lists.final.evidence is None else make("span_recall", k)(lists.final),
         float(parse(f"precision@{k}", min_gain=min_gain)(lists.final).mean()),
         weighed.mapping.rule if weighed.mapping else "", _reordering(weighed) if lists.reranked else None,

@@ -1,4 +1,4 @@
-"""What is known of a system's rankings: what it returned, and what that was taken from."""
+"""The rankings of a system as deep as they are at hand: what it returned, and what that was taken from."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MANY = 10
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """A system's rankings, as deep as they are known.
+    """A system's rankings, as deep as they are at hand.
 
-    final     what the system returned; without a reranker, the longer list that this is the head of, where it is known
+    final     what the system returned; without a reranker, the longer list that this is the head of, where there is one
               and k results were returned
     before    the candidates, in the order before reranking; `final` itself where there are none
-    reranked  whether a reranker stands between the two
+    reranked  whether a reranker is between the two
     whole     whether nothing lies below `before`: it holds the whole corpus, or no common depth cut the lists
     """
 
@@ -34,7 +34,7 @@ class Lists:
 
     @cached_property
     def depth(self) -> int:
-        """Length of the longest list of candidates: what lies below this rank, nobody knows."""
+        """Length of the longest list of candidates; what they would be below it is unknown."""
         return int(self.before.n_retrieved.max(initial=0))
 
     @cached_property
@@ -43,7 +43,7 @@ class Lists:
         return int(self.final.n_retrieved.max(initial=0))
 
     def reach(self, k: int, *, final: bool = False) -> bool:
-        """Whether the first k places of the candidates (or of what was returned) are known."""
+        """Whether the lists hold the first k places of the candidates (or of what was returned)."""
         return k <= (self.final_depth if final else self.depth) or (self.whole and not (final and self.reranked))
 
 
@@ -51,11 +51,11 @@ def lists_of(weighed: Weighed, *, k: int = 1, reranked: bool | None = None) -> L
     """The rankings of a system.
 
     k          results that count as found: where fewer were returned, candidates do not count as such
-    reranked   whether it has a reranker; by default, whether its results stand in another order than its candidates
+    reranked   whether it has a reranker; by default, whether its results are in another order than its candidates
     """
     n_chunks = len(weighed.evidence.table) if weighed.evidence and weighed.evidence.table.complete else None
     final = weighed.alignment
-    before = final if weighed.candidates is None else _told(weighed.candidates, final)
+    before = final if weighed.candidates is None else _candidates(weighed.candidates, final)
     whole = (n_chunks is not None and before.n_retrieved.max(initial=0) >= n_chunks) or _ends_by_itself(before)
     same = before is final or is_head(final, before)
     if same if reranked is None else not reranked:
@@ -69,22 +69,22 @@ def _ends_by_itself(a: Alignment) -> bool:
     return a.n_queries >= _MANY and int((a.n_retrieved == a.n_retrieved.max()).sum()) == 1
 
 
-def _told(candidates: Alignment, final: Alignment) -> Alignment:
-    """The candidates, and what was returned where a question's candidates are not told."""
-    told = (candidates.n_retrieved > 0) | (final.n_retrieved == 0)
-    before = candidates if told.all() else by_query(told, candidates, final)
+def _candidates(candidates: Alignment, final: Alignment) -> Alignment:
+    """The candidates, and what was returned where a question has none."""
+    listed = (candidates.n_retrieved > 0) | (final.n_retrieved == 0)
+    before = candidates if listed.all() else by_query(listed, candidates, final)
     return replace(before, missing=final.missing)
 
 
 def is_head(final: Alignment, before: Alignment) -> bool:
-    """Whether a list begins with the other, as far as judged documents tell."""
-    kept = before.hit_rank <= final.n_retrieved[before.hit_query]
+    """Whether a list begins with the other, as far as judged documents show."""
+    head = before.hit_rank <= final.n_retrieved[before.hit_query]
     return (
         bool((final.n_retrieved <= before.n_retrieved).all())
-        and int(kept.sum()) == len(final.hit_rank)
-        and np.array_equal(before.hit_query[kept], final.hit_query)
-        and np.array_equal(before.hit_rank[kept], final.hit_rank)
-        and np.array_equal(before.hit_gain[kept], final.hit_gain)
+        and int(head.sum()) == len(final.hit_rank)
+        and np.array_equal(before.hit_query[head], final.hit_query)
+        and np.array_equal(before.hit_rank[head], final.hit_rank)
+        and np.array_equal(before.hit_gain[head], final.hit_gain)
     )
 
 
@@ -93,9 +93,9 @@ def perfect_reranking(a: Alignment, n: int) -> Alignment:
 
     Documents come by gain, those judged not relevant behind the unjudged.  Chunks come by the gain of the gold pieces
     that they show first.  For a truth by ids this is exact: no order of the first n has a higher precision, recall,
-    hit rate, mrr or ndcg.  Recall of gold pieces is exact where each piece stands in one chunk; where chunks share
+    hit rate, mrr or ndcg.  Recall of gold pieces is exact where each piece is in one chunk; where chunks share
     pieces, an order that shows a piece later might be better still, so the value is a lower bound of the ceiling.
-    Chunks and pieces are each given their own best order.  Characters (span_recall and its like) stay as they were.
+    Chunks and pieces have a best order each.  Characters (span_recall and its like) stay as they were.
 
     >>> from steelyard import weigh
     >>> a = weigh({"q": {"a": 1, "b": 2}}, {"q": ["x", "a", "y", "b"]}).alignments[0]
