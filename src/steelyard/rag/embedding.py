@@ -41,8 +41,8 @@ class LSA:
     seed         of the randomised decomposition; the same corpus, settings and libraries give the same bits
     chinese, stem, stopwords   see `Tokenizer`
 
-    A text without a known token has the zero vector, whose cosine is 0 with all, and so has one that nothing is left
-    of after the reduction; every other has length 1.
+    A text without a token of the corpus has the zero vector, whose cosine is 0 with all, and so has one of which the
+    reduction leaves nothing; every other has length 1.
 
     Source   Deerwester et al. 1990; the decomposition is scikit-learn's `randomized_svd` (Halko et al. 2011).
     """
@@ -82,11 +82,11 @@ class LSA:
             _, strengths, directions = extmath.randomized_svd(
                 weights, min(self.dimensions, *weights.shape), n_iter=5, random_state=self.seed
             )
-        kept = strengths > _NOISE * strengths[0]
-        self._directions = np.ascontiguousarray(directions[kept].T, np.float32)
+        strong = strengths > _NOISE * strengths[0]
+        self._directions = np.ascontiguousarray(directions[strong].T, np.float32)
 
     def documents(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) one vector a text, whatever other texts stand beside it."""
+        """(n, d) one vector a text, whatever the other texts are."""
         return self._vectors(self._tokenizer.many(texts))
 
     def query(self, text: str) -> Vectors:
@@ -140,12 +140,12 @@ class LSA:
         return np.asarray(unit, np.float32)
 
     def _weights(self, tokenised: Sequence[Sequence[str]]) -> Any:
-        """(n, tokens) sparse: each text's TF-IDF, of length 1 where it has a known token."""
+        """(n, tokens) sparse: each text's TF-IDF, of length 1 where it has a token of the corpus."""
         ids = self._fitted()
         counts = [Counter(ids[token] for token in tokens if token in ids) for tokens in tokenised]
-        columns = np.array([i for one in counts for i in sorted(one)], np.int32)
-        tf = np.array([one[i] for one in counts for i in sorted(one)], np.float64)
-        starts = np.concatenate([[0], np.cumsum([len(one) for one in counts], dtype=np.int64)])
+        columns = np.array([i for count in counts for i in sorted(count)], np.int32)
+        tf = np.array([count[i] for count in counts for i in sorted(count)], np.float64)
+        starts = np.concatenate([[0], np.cumsum([len(count) for count in counts], dtype=np.int64)])
         values = (1 + np.log(tf)) * self._idf[columns]
         rows = np.repeat(np.arange(len(counts)), np.diff(starts))
         squares = np.bincount(rows, values * values, minlength=len(counts))

@@ -1,4 +1,4 @@
-"""What tells one stage from another: its class, its settings, and the files behind it."""
+"""What identifies a stage: its class, its settings, and the files behind it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def digest(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of a stage.
+    """What identifies a stage.
 
     digest    of its class, its settings, what its `identity()` says, and the source of its module if
               that is not ours
@@ -40,7 +40,7 @@ class Description:
 def describe(stage: object) -> Description:
     """Describe a stage, before it is used.
 
-    A stage is told by its public settings and by what a method `identity() -> str` says, if it has one.  Where an
+    A stage is identified by its public settings and by what a method `identity() -> str` says, if it has one.  Where an
     object is neither ours nor a dataclass, nor has that method, all its attributes are taken for settings.
     """
     kind = type(stage)
@@ -68,10 +68,10 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def module_source(made: Any) -> str | None:
-    """Digest of the source of the module that a class or function stands in, so that an edited one is a new one."""
+def module_source(obj: Any) -> str | None:
+    """Digest of the source of the module that defines a class or function, so that an edited one is a new one."""
     try:
-        return digest(inspect.getsource(sys.modules[made.__module__]))
+        return digest(inspect.getsource(sys.modules[obj.__module__]))
     except (OSError, TypeError, KeyError, AttributeError):
         return None
 

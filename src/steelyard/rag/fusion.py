@@ -22,7 +22,7 @@ from steelyard.rag.stages import Ranking
 class RRF:
     """Reciprocal rank fusion: a chunk's score is the sum of 1 / (constant + its rank) over the rankings that found it.
 
-    constant   0 or more; the greater, the less the first ranks stand out
+    constant   0 or more; the greater, the less the first ranks count more than the rest
 
     Source   Cormack, Clarke & Büttcher 2009, who take 60.
 
@@ -97,7 +97,7 @@ class Weighted:
         least, greatest = scores.min(), scores.max()
         if least == greatest:
             return np.full(len(scores), 1.0 if self.normalise == "minmax" else 0.0)
-        # Brought to [0, 1] first, a spread that float64 can barely tell apart does not vanish in the deviation.
+        # Brought to [0, 1] first, a spread that float64 can barely resolve does not vanish in the deviation.
         unit = (scores - least) / (greatest - least)
         return np.asarray(unit if self.normalise == "minmax" else (unit - unit.mean()) / unit.std(), np.float64)
 
@@ -106,13 +106,13 @@ def _summed(rankings: Sequence[Ranking], shares: Sequence[Floats], absent: Seque
     """Sum of each chunk's shares; a chunk that a ranking does not have gets that ranking's `absent`."""
     if not rankings:
         return np.empty(0, np.int64), np.empty(0, np.float64)
-    found = np.unique(np.concatenate([positions for positions, _ in rankings]))
-    table = np.tile(np.asarray(absent, np.float64), (len(found), 1))
+    pool = np.unique(np.concatenate([positions for positions, _ in rankings]))
+    table = np.tile(np.asarray(absent, np.float64), (len(pool), 1))
     for i, ((positions, _), share) in enumerate(zip(rankings, shares, strict=True)):
         _check_distinct(positions, i)
-        table[np.searchsorted(found, positions), i] = share
+        table[np.searchsorted(pool, positions), i] = share
     # Sorted before they are summed: the same shares in another order of rankings give the same bits.
-    return best(found, np.sort(table, axis=1).sum(axis=1), k)
+    return best(pool, np.sort(table, axis=1).sum(axis=1), k)
 
 
 def _check_distinct(positions: Ints, ranking: int) -> None:

@@ -25,7 +25,7 @@ from steelyard.text.stopwords import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOP
 from steelyard.text.tokens import Tokenizer
 
 DONT_KNOW: dict[Language, str] = {"en": "I don't know.", "zh": "我不知道。"}
-"""What is answered where the passages do not tell; the prompts ask for the same words."""
+"""The answer where the passages have none; the prompts ask for the same words."""
 
 _STOP_WORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS | CONTRACTED | QUESTION_WORDS
 # A two-character token with one of these in it is grammar rather than matter: 是什, 么的, 哪个.
@@ -80,10 +80,10 @@ def build_prompt(
     language: Literal["auto", "en", "zh"] = "auto",
     template: str | None = None,
 ) -> list[dict[str, str]]:
-    """Messages for a chat model: answer from these passages only, say so where they do not tell, cite [doc#chunk].
+    """Messages for a chat model: answer from these passages only, say so where they have no answer, cite [doc#chunk].
 
     language   of the prompt that comes with Steelyard; "auto" takes the question's
-    template   a prompt in place of that one, with {passages} and {query}.  What stands above the first line of nothing
+    template   a prompt in place of that one, with {passages} and {query}.  What is above the first line of nothing
                but `---` becomes the system message; without such a line there is none.
     Returns    dicts with `role` ("system", "user") and `content`.  Each passage is its id in brackets and, below, its
                text.  What is filled in is never filled in again, whatever braces it holds.
@@ -112,7 +112,7 @@ def prompt_digest(language: Literal["auto", "en", "zh"] = "auto", *, template: s
     Raises   InputError for an unknown language.
     """
     languages = list(DONT_KNOW) if language == "auto" else [language]
-    texts = [template] if template is not None else [template_text(each) for each in languages]
+    texts = [template] if template is not None else [template_text(code) for code in languages]
     return "sha256:" + hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
@@ -125,9 +125,9 @@ class Extractive:
 
     A sentence's score is the sum of idf over the question's words in it, stop words aside, each word once;
     idf = ln(1 + n / df) over the n sentences of the passages.  Equal scores go by rank of passage, then by position.
-    A sentence that is chosen already, or overlaps one in its document, is left out.  The answer has them in order of
-    passage and position, white space folded.  Where no sentence has a word of the question, it is DONT_KNOW in the
-    question's language.
+    A sentence that is in the answer already, or overlaps one in its document, is left out.  The answer has them in
+    order of passage and position, white space folded.  Where no sentence has a word of the question, it is DONT_KNOW in
+    the question's language.
     """
 
     sentences: Annotated[int, at_least(1)] = 3
@@ -200,7 +200,7 @@ def _content_tokens(text: str) -> frozenset[str]:
     return frozenset(
         token
         for token in _tokenizer().tokens(text)
-        # Of a contraction (don't, we're) the first part tells.
+        # Of a contraction (don't, we're) the first part decides.
         if re.split("['’]", token)[0] not in _STOP_WORDS
         and not (len(token) <= 2 and _STOP_CHARACTERS.intersection(token))
     )

@@ -57,7 +57,7 @@ class SentenceTransformerEmbedder:
         _check_model("embed sentence-transformers", self.model)
 
     def fit(self, texts: Sequence[str]) -> None:
-        """Learn nothing; load the model, so that one which cannot be loaded is told of before any work is done.
+        """Learn nothing; load the model, so that one which cannot be loaded raises before any work is done.
 
         Raises   InputError where it cannot be loaded.
         """
@@ -109,7 +109,7 @@ class SentenceTransformerEmbedder:
 class CrossEncoderReranker:
     """Scores by a cross-encoder of sentence-transformers, which reads question and text together.
 
-    model        a folder, or a name on the hub, told apart as for `SentenceTransformerEmbedder`
+    model        a folder, or a name on the hub, resolved as for `SentenceTransformerEmbedder`
     batch_size   pairs at a time
     max_length   longest pair in the model's tokens, cut behind it; None is the model's own
     device       "cpu", "cuda", "mps"; None lets torch choose
@@ -139,9 +139,9 @@ class CrossEncoderReranker:
             return []
         with _failing_as(f"reranker {self.model}"):
             pairs = [(query, text) for text in texts]
-            given = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
-        _check_finite(f"reranker {self.model}", given)
-        return [float(score) for score in given]
+            scores = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
+        _check_finite(f"reranker {self.model}", scores)
+        return [float(score) for score in scores]
 
     def identity(self) -> str:
         """What the model is, wherever its folder lies: see `identity_of`."""
@@ -160,7 +160,7 @@ class CrossEncoderReranker:
 
 
 def identity_of(model: str) -> str:
-    """What tells a model from another: for a folder a digest of its files, else the name.
+    """What identifies a model: for a folder a digest of its files, else the name.
 
     Files up to 1 MiB count whole; of greater ones the size and three samples, so that this stays cheap.
     """

@@ -58,10 +58,10 @@ class BM25:
     chinese, stem, stopwords   see `Tokenizer`; stop words stay by default, as BM25 gives common words little weight
                already, and a question made of nothing else ("who is he") would find nothing
 
-    Only chunks with a score above 0 are found: none for a question without a known word.  Scores are sums of float32,
-    as bm25s makes them.
+    Only chunks with a score above 0 are found: none for a question without a word of the corpus.  Scores are sums of
+    float32, as bm25s makes them.
 
-    Source   Robertson & Zaragoza 2009; the variants as Kamphuis et al. 2020 tell them apart.
+    Source   Robertson & Zaragoza 2009; the variants as Kamphuis et al. 2020 name them.
     """
 
     k1: Annotated[float, at_least(0)] = 1.5
@@ -95,13 +95,13 @@ class BM25:
 
     def search(self, query: str, vector: Vectors | None, k: int) -> Ranking:
         """At most k chunks that share a word with the question, best first, equal scores by position."""
-        known = [self._ids[token] for token in self._tokenizer.tokens(query) if token in self._ids]
-        if not known or k < 1:
+        token_ids = [self._ids[token] for token in self._tokenizer.tokens(query) if token in self._ids]
+        if not token_ids or k < 1:
             return _nothing()
-        scores = self._weights.get_scores_from_ids(known)
+        scores = self._weights.get_scores_from_ids(token_ids)
         near = at_least_the_kth(scores, k)
-        found = near[scores[near] > 0]
-        return best(found, scores[found], k)
+        hits = near[scores[near] > 0]
+        return best(hits, scores[hits], k)
 
 
 @stage("index", "dense")
@@ -158,7 +158,7 @@ class Dense:
             return _nothing()
         slack = self._slack(q)
         near = self._near_by_faiss(q, k, slack) if self._flat is not None else self._near_by_numpy(q, k, slack)
-        # Products of float32 are exact in float64; a sum along one row does not depend on which rows stand beside it.
+        # Products of float32 are exact in float64; a sum along one row does not depend on the other rows.
         scores = (self._vectors[near].astype(np.float64) * q.astype(np.float64)).sum(axis=1)
         return best(near, scores, k)
 

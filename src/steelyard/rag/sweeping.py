@@ -144,12 +144,12 @@ def _run_and_weigh(
         folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, progress=progress)
     except StageError as error:
         raise StageError(f"{config.name}: {error}") from error
-    at_each_k = [_at(specs, k) for k in trial.ks]
-    measures = [measure for of_k in at_each_k for measure in of_k]
+    measures_by_k = [_at(specs, k) for k in trial.ks]
+    measures = [measure for of_k in measures_by_k for measure in of_k]
     scores = evaluate(questions, [folder.path], measures, **config.weigh.options(), seed=seed)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
-    for k, of_k in zip(trial.ks, at_each_k, strict=True):
+    for k, of_k in zip(trial.ks, measures_by_k, strict=True):
         values = np.array([scores.values[0, row_of[str(measure)]] for measure in of_k])
         yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores.query_ids, notes)
 

@@ -38,7 +38,7 @@ class System(Protocol):
 
     @property
     def corpus(self) -> Chunks | None:
-        """The chunks that are searched, where they are known."""
+        """The chunks that are searched, where there are any."""
         ...
 
     @property
