@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.cli.demo import DATA
+from steelyard.demo import DATA
 from tests.cli.command import complaint, printed, steelyard
 from tests.shared_data import shared
 

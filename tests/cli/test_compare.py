@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.cli.demo import DATA
+from steelyard.demo import DATA
 from tests.cli.command import complaint, printed, process, steelyard
 from tests.shared_data import shared
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.demo import copy_data, demo_text, run_demo
+from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
 
 pytest.importorskip("bm25s", reason="the demo needs the extra `rag`")
@@ -57,6 +59,17 @@ def test_it_ends_with_verdict_rating_funnel_advice_and_report(made: tuple[Path, 
         assert said in text
     assert f"The whole report, with charts and every question: {folder / 'report.en.html'}" in text
     assert all((folder / f"report.{code}.html").stat().st_size > 500_000 for code in ("en", "zh"))
+
+
+def test_the_library_gives_what_the_command_prints(made: tuple[Path, str], tmp_path: Path) -> None:
+    text = made[1]
+    demo = run_demo(copy_data(tmp_path / "again"))
+    shown = demo_text(demo, read_words("en"), width=80)
+    before, after = shown.split("Median time")
+    assert before in text
+    assert after.partition("\n")[2] in text  # Times differ from run to run.
+    assert [run.name for run in demo.runs] == list(SYSTEMS)
+    assert demo.report.diagnosis.captured
 
 
 def test_it_runs_again_and_spares_what_is_not_its_own(made: tuple[Path, str], tmp_path: Path) -> None:

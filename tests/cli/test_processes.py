@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.cli.demo import DATA
+from steelyard.demo import DATA
 from tests.cli.command import process, steelyard
 
 RUN = gzip.compress((DATA / "hybrid.jsonl").read_bytes())
