@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import steelyard as sy
 from steelyard.align.resolver import GoldMapping
-from steelyard.experiment.scores import STATUSES, Scores
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.formats import scores as formats
 from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
 from steelyard.report.words import Words, read_words
@@ -85,10 +87,15 @@ def troubled(
 def one_query() -> Scores:
     scores = troubled(0)
     return dataclasses.replace(
-        scores, query_ids=scores.query_ids[:1], values=scores.values[:, :, :1], missing=scores.missing[:, :1],
-        no_relevant=scores.no_relevant[:, :, :1], failed=scores.failed[:, :1], unwinnable=scores.unwinnable[:, :1],
-        judged=scores.judged[:, :, :1], gold=[dataclasses.replace(gold(1, complete=True), kinds={}), None],
-    )  # fmt: skip
+        scores.filter(query_ids=scores.query_ids[0]), gold=[dataclasses.replace(gold(1, complete=True), kinds={}), None]
+    )
+
+
+def unmeasured() -> Scores:
+    """One question of each system has no value."""
+    systems = troubled(0).systems
+    frame = pl.DataFrame({"system": systems, "query_id": ["1", "2"], "measure": "mrr", "value": [1.0, 0.5]})
+    return Scores.of(frame)
 
 
 def many_queries() -> Scores:
@@ -112,6 +119,7 @@ def every_table() -> Iterator[Scores]:
             yield troubled(n, policy=policy, reports=False)
             yield troubled(n, specs=["map", "mrr"], policy=policy, reports=False)
     yield one_query()
+    yield unmeasured()
     yield many_queries()
 
 
@@ -225,7 +233,7 @@ def test_measures_that_are_named_are_rated_by_the_profile(folder: Path) -> None:
 def test_numbers_for_programs_are_those_of_the_profiles_measures(folder: Path) -> None:
     given = ("evaluate", "truth.json", "hybrid.json", "-f", "json")
     made = json.loads(printed(*given, "--profile", "faq", "--lang", "zh", cwd=folder))
-    assert list(made) == ["systems", "recipe"]
+    assert list(made) == ["format", "systems", "recipe"]
     assert list(made["systems"]["hybrid"]["metrics"]) == ["mrr", "hit_rate@3", "precision@3"]
 
 

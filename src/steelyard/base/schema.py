@@ -14,9 +14,13 @@ TRUTH = pl.Schema({"query_id": pl.String, "doc_id": pl.String, "gain": pl.Float6
 """One judged document a row; gains finite.  A row without doc_id is a query that has no judged document."""
 
 SCORES = pl.Schema(
-    {"system": pl.String, "query_id": pl.String, "measure": pl.String, "value": pl.Float64, "status": pl.String}
-)
-"""One value a row.  status: ok, or why the value is 0 or null, as `Scores.per_query` explains."""
+    {
+        "system": pl.String, "query_id": pl.String, "measure": pl.String, "value": pl.Float64, "status": pl.String,
+        "reason": pl.String, "judged": pl.Float64,
+    }
+)  # fmt: skip
+"""One value a row: what is its status, for which reason (null where that is ok), and the share of labelled documents
+that it looked at (null where there are none); `Scores.frame` explains them."""
 
 COLUMN_NAMES = {
     "query_id": ("query_id", "qid", "q_id", "query-id", "queryid", "topic", "topic_id"),

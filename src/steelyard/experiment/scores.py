@@ -1,59 +1,37 @@
-"""The result: one value for each system, query and measure, its means, and what stands behind them."""
+"""The result: one value for each system, query and measure, with its means and intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats
-from steelyard.base.schema import SCORES
+from steelyard.base.arrays import Floats
+from steelyard.experiment.score_arrays import ScoreArrays
+from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
+from steelyard.experiment.scores_union import union
 from steelyard.measures import Measure
 from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.intervals import Intervals, mean_intervals
 
-if TYPE_CHECKING:
-    from steelyard.align.resolver import GoldMapping
-
 LEVEL = 0.95
-STATUSES = ("ok", "failed", "missing", "unwinnable", "no_relevant", "unplaced")
+_OF_FRAME = 5
+"""So many columns of the frame are those of `per_query`."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """What `evaluate` found.
+class Scores(ScoreArrays):
+    """One value for each system, query and measure: of rankings, answers, times, costs, clicks.
 
-    systems, query_ids, measures   s, q and m of them
-    values          (s, m, q) float; NaN where the query is skipped
-    missing         (s, q) queries that are absent from the run
-    no_relevant     (s, m, q) queries without a document that is relevant for the measure
-    failed          (s, q) queries on which the system failed, as it says itself
-    unwinnable      (s, q) queries that have gold, none of which is in any chunk of the system's corpus
-    judged          (s, m, q) share of labelled documents among the first k, k being that of the measure
-    unjudged_queries  (s,) how many queries of the run the truth does not judge; they are ignored
-    gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
-    recipe          how the numbers came about: version, measures, input digests, policies, seed
+    It is a long frame (`frame`, `of`); the arrays that it has too (see ScoreArrays) are views of its columns, for
+    kernels and statistics.
     """
-
-    systems: Sequence[str]
-    query_ids: Sequence[str]
-    measures: Sequence[Measure]
-    values: Floats
-    missing: Bools
-    no_relevant: Bools
-    failed: Bools
-    unwinnable: Bools
-    judged: Floats
-    unjudged_queries: npt.NDArray[np.int64]
-    gold: Sequence[GoldMapping | None]
-    seed: int
-    recipe_parts: Mapping[str, Any] = field(repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the recipe's digests as they are now, without the inputs that they come from."""
@@ -63,40 +41,76 @@ class Scores:
     def __repr__(self) -> str:
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
 
-    @cached_property
-    def per_query(self) -> pl.DataFrame:
-        """One row for each system, query and measure: system, query_id, measure, value, status.
+    @classmethod
+    def of(cls, data: object, *, system: str = "run", seed: int = 0) -> Scores:
+        """Scores from a long frame of any library: query_id, measure, value, and what else `frame` has.
 
-        status is ok, failed (the system says so), missing (the query is absent from the run), unwinnable (its gold is
-        in no chunk of the corpus), no_relevant, or unplaced (nobody knows where the gold's characters stand); a
-        skipped value is null.
+        A measure that is registered is that measure, in any spelling.  Any other name is a column of numbers, such as
+        clicks or latency_ms: without a range, and better low where the name ends in _ms, _error, _loss or _usd.
+
+        data     rows in any order; value is a number, true or false, or null where there is none
+        system   of all rows, where the frame has no column for it
+        seed     of the bootstrap behind the intervals
+        Raises   InputError for columns that are not there, two values of one query, and values that are not numbers.
+
+        >>> import polars as pl
+        >>> clicks = pl.DataFrame({"query_id": ["q1", "q2"], "measure": "clicks", "value": [3, 1]})
+        >>> Scores.of(clicks).mean().select("measure", "mean", "n").rows()
+        [('clicks', 2.0, 2)]
         """
-        s, m, q = self.values.shape
-        names = pl.Series(STATUSES)
-        status = self.statuses().transpose(0, 2, 1).ravel()
-        return pl.DataFrame(
-            {
-                "system": pl.Series(self.systems).gather(np.repeat(np.arange(s), q * m)),
-                "query_id": pl.Series(self.query_ids).gather(np.tile(np.repeat(np.arange(q), m), s)),
-                "measure": pl.Series([str(measure) for measure in self.measures]).gather(np.tile(np.arange(m), s * q)),
-                "value": pl.Series(self.values.transpose(0, 2, 1).ravel(), nan_to_null=True),
-                "status": names.gather(status),
-            },
-            schema=SCORES,
-        )
+        return cls(**arrays_of(data, system=system, seed=seed))
+
+    @classmethod
+    def concat(cls, parts: Iterable[Scores]) -> Scores:
+        """All values of several Scores: of other systems, other measures, or other queries.
+
+        What none of them has is not measured.  The order is that in which systems and measures come first.
+        Raises   InputError for a value that is there twice, and for seeds or policies that differ.
+        """
+        return cls(**union(list(parts)))
+
+    def filter(
+        self,
+        *,
+        systems: Sequence[str] | str | None = None,
+        measures: Sequence[str | Measure] | str | Measure | None = None,
+        query_ids: Sequence[str] | str | None = None,
+    ) -> Scores:
+        """Only some systems, measures and queries, in the order that they have here.
+
+        Raises   InputError for one that is not here, with the nearest.
+        """
+        rows = places_of(systems, self.systems, "system")
+        columns = places_of(spec_names(measures), [str(measure) for measure in self.measures], "measure")
+        ids = places_of(query_ids, self.query_ids, "query")
+        cells, pairs = np.ix_(rows, columns, ids), np.ix_(rows, ids)
+        return replace(
+            self, systems=[self.systems[i] for i in rows], measures=[self.measures[j] for j in columns],
+            query_ids=[self.query_ids[k] for k in ids], values=self.values[cells], judged=self.judged[cells],
+            no_relevant=self.no_relevant[cells], missing=self.missing[pairs], failed=self.failed[pairs],
+            unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
+            gold=[self.gold[i] for i in rows],
+        )  # fmt: skip
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row for each system, query and measure, of schema SCORES: the table that all of this is.
+
+        status is ok, failed (by the system's own account), missing (the query is absent from the run), unwinnable
+        (its gold is in no chunk of the corpus), no_relevant, unplaced (the gold's characters have no place) or
+        not_measured; where several hold, it is the first, and reason names all.  A value that is left out is null.
+        judged is the share of labelled documents that the measure looked at.
+        """
+        return frame_of(self)
+
+    @property
+    def per_query(self) -> pl.DataFrame:
+        """The first columns of `frame`: system, query_id, measure, value, status."""
+        return self.frame[:, :_OF_FRAME]
 
     def statuses(self) -> npt.NDArray[np.int64]:
         """(s, m, q) the place of each value's status in STATUSES; the first that holds."""
-        shape = self.values.shape
-        conditions = {
-            "failed": self.failed[:, None],
-            "missing": self.missing[:, None],
-            "unwinnable": self.unwinnable[:, None],
-            "no_relevant": self.no_relevant,
-            "unplaced": np.isnan(self.values),
-        }
-        held = [np.broadcast_to(condition, shape) for condition in conditions.values()]
-        return np.select(held, [STATUSES.index(name) for name in conditions], 0)
+        return statuses(self)
 
     def mean(self) -> pl.DataFrame:
         """One row for each system and measure: mean, 95 % interval (low, high), n, and counts of queries.
@@ -108,7 +122,7 @@ class Scores:
         rows = []
         for i, system in enumerate(self.systems):
             for j, measure in enumerate(self.measures):
-                kept = ~np.isnan(self.values[i, j])
+                there = ~np.isnan(self.values[i, j])
                 rows.append(
                     {
                         "system": system,
@@ -116,12 +130,12 @@ class Scores:
                         "mean": self.means[i, j],
                         "low": self.intervals.low[i, j],
                         "high": self.intervals.high[i, j],
-                        "n": int(kept.sum()),
+                        "n": int(there.sum()),
                         "missing": int(self.missing[i].sum()),
                         "failed": int(self.failed[i].sum()),
                         "unwinnable": int(self.unwinnable[i].sum()),
                         "no_relevant": int(self.no_relevant[i, j].sum()),
-                        "judged": _mean(self.judged[i, j][kept]),
+                        "judged": _mean(self.judged[i, j][there]),
                     }
                 )
         return pl.DataFrame(rows, strict=False).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
@@ -146,9 +160,9 @@ class Scores:
             together.setdefault(np.isnan(series[row]).tobytes(), []).append(row)
         for rows in together.values():
             values = series[rows][:, ~np.isnan(series[rows[0]])].T
-            found = mean_intervals(values, seed=self.seed, level=LEVEL)
-            low[rows], high[rows] = found.low, found.high
-            method = found.method if found.method != "none" else method
+            intervals = mean_intervals(values, seed=self.seed, level=LEVEL)
+            low[rows], high[rows] = intervals.low, intervals.high
+            method = intervals.method if intervals.method != "none" else method
         return Intervals(
             _unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)), method
         )
@@ -162,7 +176,7 @@ class Scores:
 
 
 def _mean(values: Floats) -> float:
-    """The mean over queries, which always stand in the truth's order, so that no order of the input can move a bit."""
+    """The mean over queries, always in the truth's order, so that no order of the input can move a bit."""
     return float(values.mean()) if len(values) else math.nan
 
 

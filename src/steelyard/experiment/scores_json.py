@@ -1,11 +1,13 @@
 """Scores as one JSON file that holds everything: written for people and programs, read back for gates and reports.
 
+    format                                     number of this layout; files from before it was written have none
+    columns                                    measures that are columns of numbers; only where there are any
     systems.NAME.metrics, intervals, counts    by measure, as `Scores.mean` has them
     systems.NAME.gold                          how the gold was found; only where it is evidence
     systems.NAME.per_query                     query -> measure -> value, null where the query is skipped
     systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
-                                               stand in the order of the queries, null where there is none
+                                               are in the order of the queries, null where there is none
     recipe                                     how the numbers came about; its measures and seed belong to the result
 
 The ends of the intervals are not read back: they follow from values and seed.
@@ -27,13 +29,17 @@ from steelyard.base.errors import InputError, MeasureError
 from steelyard.experiment.scores import Scores
 from steelyard.io.source import Source
 from steelyard.measures import parse
+from steelyard.measures.spec import measure_or_column
 
 _WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCORES`"
 _BY_MEASURE = "no_relevant"
 _OF_QUERIES = ("missing", "failed", "unwinnable")
 _DERIVED = ("measures", "interval")
 _LEVELS = 4
-"""Down to here every key has a line of its own; what is deeper, such as the values of one query, stands in one line."""
+"""Down to here every key has a line of its own; what is deeper, such as the values of one query, takes one line."""
+
+FORMAT = 1
+"""Number of the layout; a larger one is of a later Steelyard."""
 
 
 def as_json(scores: Scores, *, per_query: bool = True) -> str:
@@ -42,22 +48,24 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
     per_query   changes nothing here: the values of the queries are always written, as gates and reports need them
     """
     systems = {name: _system(scores, i) for i, name in enumerate(scores.systems)}
-    return _text({"systems": systems, "recipe": scores.recipe}, _LEVELS) + "\n"
+    columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
+    head = {"format": FORMAT} | ({"columns": columns} if columns else {})
+    return _text({**head, "systems": systems, "recipe": scores.recipe}, _LEVELS) + "\n"
 
 
 def _text(value: object, levels: int, indent: str = "") -> str:
     if not (isinstance(value, dict) and value and levels):
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     inner = indent + "  "
-    lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(each, levels - 1, inner)}"
-             for key, each in value.items()]  # fmt: skip
+    lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(item, levels - 1, inner)}"
+             for key, item in value.items()]  # fmt: skip
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
 def _system(scores: Scores, i: int) -> dict[str, Any]:
     names = [str(measure) for measure in scores.measures]
     rows = scores.mean().filter(system=scores.systems[i]).to_dicts()
-    made: dict[str, Any] = {
+    system: dict[str, Any] = {
         "metrics": {row["measure"]: row["mean"] for row in rows},
         "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
         "counts": {
@@ -72,7 +80,7 @@ def _system(scores: Scores, i: int) -> dict[str, Any]:
         },
     }
     if (report := scores.gold[i]) is not None:
-        made["gold"] = {
+        system["gold"] = {
             "rule": report.rule,
             "steps": list(report.steps),
             "pieces": report.kinds,
@@ -82,12 +90,12 @@ def _system(scores: Scores, i: int) -> dict[str, Any]:
             "unwinnable": list(report.unwinnable),
         }
     columns = zip(scores.query_ids, scores.values[i].T.tolist(), strict=True)
-    made["per_query"] = {query: dict(zip(names, _nulls(row), strict=True)) for query, row in columns}
+    system["per_query"] = {query: dict(zip(names, _nulls(row), strict=True)) for query, row in columns}
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
-    made["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
-    made["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
-    made["judged"] = _judged(scores.judged[i], names)
-    return made
+    system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
+    system["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
+    system["judged"] = _judged(scores.judged[i], names)
+    return system
 
 
 def _nulls(values: Sequence[float]) -> list[float | None]:
@@ -115,13 +123,11 @@ def read_scores(path: str | Path) -> Scores:
              a measure that this Steelyard does not have.
     """
     source = Source(path)
-    found = _loaded(source)
+    content = _loaded(source)
+    if problem := _outdated(content):
+        raise InputError(f"{source.name}: {problem}")
     try:
-        return _scores(found)
-    except _OldError:
-        raise InputError(
-            f"{source.name}: was written by an earlier Steelyard and lacks the values of the queries; {_WRITE} again"
-        ) from None
+        return _scores(content)
     except MeasureError as error:
         raise InputError(f"{source.name}: {error}; is a plug-in missing that was there when it was written?") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -129,35 +135,41 @@ def read_scores(path: str | Path) -> Scores:
         raise InputError(f"{source.name}: holds no scores ({fact}); {_WRITE}") from None
 
 
-class _OldError(Exception):
-    """The file is of a time when only means were written."""
+def _outdated(content: Mapping[str, Any]) -> str:
+    """Why another version of Steelyard is needed to read or write the file; nothing where this one will do."""
+    number = content.get("format", FORMAT)
+    if isinstance(number, int) and number > FORMAT:
+        return f"has format {number}, and this Steelyard reads up to {FORMAT}; update Steelyard"
+    systems = content["systems"].values()
+    if all(isinstance(system, dict) and {"per_query", "queries"} <= system.keys() for system in systems):
+        return ""
+    return f"was written by an earlier Steelyard and lacks the values of the queries; {_WRITE} again"
 
 
 def _loaded(source: Source) -> dict[str, Any]:
     try:
-        found = json.loads(source.read())
+        content = json.loads(source.read())
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: is not UTF-8 (byte {error.start}); {_WRITE}") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{source.name}, line {error.lineno}: is not JSON ({error.msg}); {_WRITE}") from None
     except RecursionError:
         raise InputError(f"{source.name}: is nested too deep to hold scores; {_WRITE}") from None
-    if not (isinstance(found, dict) and isinstance(found.get("systems"), dict) and "recipe" in found):
+    if not (isinstance(content, dict) and isinstance(content.get("systems"), dict) and "recipe" in content):
         raise InputError(f"{source.name}: holds no scores, expected an object with systems and recipe; {_WRITE}")
-    return found
+    return content
 
 
-def _scores(found: Mapping[str, Any]) -> Scores:
-    systems, recipe = found["systems"], dict(found["recipe"])
+def _scores(content: Mapping[str, Any]) -> Scores:
+    systems, recipe = content["systems"], dict(content["recipe"])
     if not systems:
         raise ValueError("no system")
-    measures = [parse(spec) for spec in recipe["measures"]]
-    if not all(isinstance(each, dict) and "per_query" in each and "queries" in each for each in systems.values()):
-        raise _OldError
+    columns = set(content.get("columns", ()))
+    measures = [measure_or_column(spec) if spec in columns else parse(spec) for spec in recipe["measures"]]
     query_ids = list(next(iter(systems.values()))["per_query"])
     place = {query_id: q for q, query_id in enumerate(query_ids)}
     names = [str(measure) for measure in measures]
-    each = list(systems.values())
+    parts = list(systems.values())
     seed = recipe["seed"]
     if not isinstance(seed, int):
         raise ValueError(f"seed {seed!r}")
@@ -165,16 +177,16 @@ def _scores(found: Mapping[str, Any]) -> Scores:
         systems=list(systems),
         query_ids=query_ids,
         measures=measures,
-        values=np.stack([_values(system["per_query"], query_ids, names) for system in each]),
-        missing=_marks(each, "missing", place),
+        values=np.stack([_values(system["per_query"], query_ids, names) for system in parts]),
+        missing=_marks(parts, "missing", place),
         no_relevant=np.stack([
-            np.stack([_mark(system["queries"][_BY_MEASURE][name], place) for name in names]) for system in each
+            np.stack([_mark(system["queries"][_BY_MEASURE][name], place) for name in names]) for system in parts
         ]),
-        failed=_marks(each, "failed", place),
-        unwinnable=_marks(each, "unwinnable", place),
-        judged=np.stack([_shares(system["judged"], names, len(query_ids)) for system in each]),
-        unjudged_queries=np.array([int(system["counts"]["unjudged_queries"]) for system in each], np.int64),
-        gold=[_gold(system["gold"]) if "gold" in system else None for system in each],
+        failed=_marks(parts, "failed", place),
+        unwinnable=_marks(parts, "unwinnable", place),
+        judged=np.stack([_shares(system["judged"], names, len(query_ids)) for system in parts]),
+        unjudged_queries=np.array([int(system["counts"]["unjudged_queries"]) for system in parts], np.int64),
+        gold=[_gold(system["gold"]) if "gold" in system else None for system in parts],
         seed=seed,
         recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
     )  # fmt: skip
@@ -215,19 +227,19 @@ def _marks(systems: Sequence[Mapping[str, Any]], name: str, place: Mapping[str, 
 
 def _shares(listed: Sequence[Mapping[str, Any]], names: Sequence[str], n: int) -> Floats:
     """(m, q) shares of labelled documents of one system."""
-    by_name = {name: each["values"] for each in listed for name in each["measures"]}
+    by_name = {name: shares["values"] for shares in listed for name in shares["measures"]}
     if any(len(values) != n for values in by_name.values()):
         raise ValueError(f"judged has other than {n} values")
     return _numbers([by_name[name] for name in names]).reshape(len(names), n)
 
 
-def _gold(found: Mapping[str, Any]) -> GoldMapping:
+def _gold(gold: Mapping[str, Any]) -> GoldMapping:
     return GoldMapping(
-        rule=found["rule"],
-        steps=tuple(found["steps"]),
-        kinds=dict(found["pieces"]),
-        complete=found["corpus_known"],
-        placed=found["placed"],
-        lost=tuple((piece["query_id"], piece["piece"], piece["why"]) for piece in found["lost"]),
-        unwinnable=tuple(found["unwinnable"]),
+        rule=gold["rule"],
+        steps=tuple(gold["steps"]),
+        kinds=dict(gold["pieces"]),
+        complete=gold["corpus_known"],
+        placed=gold["placed"],
+        lost=tuple((piece["query_id"], piece["piece"], piece["why"]) for piece in gold["lost"]),
+        unwinnable=tuple(gold["unwinnable"]),
     )

@@ -335,7 +335,13 @@ def _by_baseline(
         standard = None if profile is None else profile.standard_of(measure)
         pair = _paired(scores, system, other, against, measure)
         yield _not_worse(
-            system, measure, pair, margin or 0.0, min_questions, alpha, standard.better if standard else "higher"
+            system,
+            measure,
+            pair,
+            margin or 0.0,
+            min_questions,
+            alpha,
+            standard.better if standard else measure.definition.direction,
         )
     if profile is not None and profile.relative is not None:
         pair = _paired(scores, system, other, against, profile.relative.measure)

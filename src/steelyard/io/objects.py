@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,23 +25,26 @@ def _is_pandas(data: object) -> bool:
     return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
 
 
-def to_polars(data: object) -> pl.DataFrame:
-    """A frame of another library as ours."""
+def to_polars(data: object, also: Collection[str] = ()) -> pl.DataFrame:
+    """A frame of another library as ours.
+
+    also   columns of text to keep, besides those of runs and truths
+    """
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     if isinstance(data, pl.DataFrame):
         return data
-    return _from_pandas(data) if _is_pandas(data) else pl.DataFrame(data)  # type: ignore[arg-type]
+    return _from_pandas(data, also) if _is_pandas(data) else pl.DataFrame(data)  # type: ignore[arg-type]
 
 
-def _from_pandas(data: Any) -> pl.DataFrame:
+def _from_pandas(data: Any, also: Collection[str]) -> pl.DataFrame:
     """The columns that have a meaning here, and all numbers, so that an odd name for a score is noticed."""
     names = [str(name) for name in data.columns]
     if len(set(names)) < len(names):
         raise InputError(f"the frame has two columns of one name (columns: {', '.join(names)}); rename one")
-    known = {name for spellings in COLUMN_NAMES.values() for name in spellings} | {"rank"}
-    taken = [c for c in data.columns if str(c).lower() in known or data[c].dtype.kind in "fiu"]
-    return pl.DataFrame({str(c): _pandas_values(data[c]) for c in taken or data.columns}, strict=False)
+    meaningful = {name for spellings in COLUMN_NAMES.values() for name in spellings} | {"rank", *also}
+    columns = [c for c in data.columns if str(c).lower() in meaningful or data[c].dtype.kind in "fiu"]
+    return pl.DataFrame({str(c): _pandas_values(data[c]) for c in columns or data.columns}, strict=False)
 
 
 def _pandas_values(column: Any) -> list[Any]:

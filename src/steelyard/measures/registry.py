@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, decl
 Kernel = Callable[..., Floats]
 Aggregate = Literal["mean", "geometric", "total"]
 Direction = Literal["higher", "lower"]
-Input = Literal["rankings", "labels", "pieces", "characters"]
+Input = Literal["rankings", "labels", "pieces", "characters", "numbers"]
 
 GEOMETRIC_FLOOR = 1e-5
 """Smallest value that enters a geometric mean, as in trec_eval."""
@@ -69,6 +70,7 @@ def direction_of(name: str) -> Direction:
 
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
+_COLUMN_NAME = re.compile(r"[^\s(){}@,=]+")
 _definitions: dict[str, Definition] = {}
 _aliases: dict[str, tuple[str, Mapping[str, ParameterValue]]] = {}
 
@@ -193,11 +195,35 @@ def definition(name: str) -> Definition:
 
     Raises   UnknownMeasureError with the nearest names.
     """
-    if name not in _definitions:
-        _load_plugins()
-    if name not in _definitions:
+    if not is_registered(name):
         raise unknown(name)
     return _definitions[name]
+
+
+@cache
+def column(name: str) -> Definition:
+    """The definition of a column of numbers that were not computed from rankings: no range, no parameters."""
+    return Definition(
+        name=name, kernel=_no_kernel, summary="Numbers that were handed in.", range=(-math.inf, math.inf), source="",
+        aliases={}, inputs=("numbers",), parameters={}, cutoff=None, cutoff_required=False, relevant=False,
+        direction=direction_of(name),
+    )  # fmt: skip
+
+
+def is_column_name(name: str) -> bool:
+    """Whether a column of numbers may be called so: it has none of the characters that a spec gives a meaning."""
+    return _COLUMN_NAME.fullmatch(name) is not None
+
+
+def _no_kernel(*_: object, **__: object) -> Floats:
+    raise AssertionError("a column of numbers is refused before it could be computed")
+
+
+def is_registered(name: str) -> bool:
+    """Whether a measure is registered under this exact name."""
+    if name not in _definitions:
+        _load_plugins()
+    return name in _definitions
 
 
 def resolve(spelling: str) -> tuple[str, Mapping[str, ParameterValue]] | None:

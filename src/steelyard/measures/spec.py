@@ -45,8 +45,8 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        """What the registry knows of this measure."""
-        return registry.definition(self.name)
+        """What this measure declares; of a name that nothing registered bears, that of a column of numbers."""
+        return registry.definition(self.name) if registry.is_registered(self.name) else registry.column(self.name)
 
     @property
     def depth(self) -> int | None:
@@ -91,6 +91,8 @@ class Measure:
     def lack(self, alignment: Alignment) -> str:
         """Why the measure cannot be computed from an alignment, to be read after its name; empty where it can."""
         inputs = self.definition.inputs
+        if "numbers" in inputs:
+            return "is a column of numbers that were handed in; it cannot be computed from a ranking"
         if "characters" in inputs and alignment.evidence is None:
             return (
                 "needs gold evidence, and a run that has more than ids; weigh questions with `evidence` against "
@@ -141,41 +143,75 @@ def parse(text: str | Measure, **defaults: ParameterValue) -> Measure:
     """
     if isinstance(text, Measure):
         return text.with_default(**defaults) if defaults else text
+    measure = _parsed(text.strip(), defaults)
+    if measure is None:
+        raise registry.unknown(_base(text.strip()))
+    return measure
+
+
+def _parsed(text: str, defaults: Mapping[str, ParameterValue]) -> Measure | None:
+    """The measure, or None where no registered one has the name."""
     try:
-        name, k, params = _parts(text.strip())
-    except MeasureError:
-        raise
+        parts = _parts(text)
     except ValueError as error:
-        raise MeasureError(f"{text.strip()!r}: {error}") from None
-    taken = {key: value for key, value in defaults.items() if key in registry.definition(name).parameters}
-    return make(name, k, {**taken, **params})
+        raise MeasureError(f"{text!r}: {error}") from None
+    if parts is None:
+        return None
+    name, k, params = parts
+    own = {key: value for key, value in defaults.items() if key in registry.definition(name).parameters}
+    return make(name, k, {**own, **params})
 
 
-def _parts(text: str) -> tuple[str, float | None, dict[str, ParameterValue]]:
-    """Name, cut-off and parameters, as they are written."""
+def _base(text: str) -> str:
+    return parts[1] if (parts := _CANONICAL.fullmatch(text)) else text
+
+
+def _parts(text: str) -> tuple[str, float | None, dict[str, ParameterValue]] | None:
+    """Name, cut-off and parameters, as they are written; None where no measure has the name."""
     if level := _RANX_LEVEL.fullmatch(text):
-        name, k, params = _parts(level[1])
-        return name, k, {**params, "min_gain": float(level[2])}
+        parts = _parts(level[1])
+        return None if parts is None else (*parts[:2], {**parts[2], "min_gain": float(level[2])})
     if persistence := _RANX_PERSISTENCE.fullmatch(text):
         return "rbp", None, {"p": float(f"0.{persistence[1]}")}
-    if (parts := _CANONICAL.fullmatch(text)) and (resolved := registry.resolve(parts[1])):
+    if (match := _CANONICAL.fullmatch(text)) and (resolved := registry.resolve(match[1])):
         name, implied = resolved
-        arguments = _arguments(name, parts[2] or "")
+        arguments = _arguments(name, match[2] or "")
         inner = arguments.pop("k", None)
-        if inner is not None and (parts[3] is not None or not isinstance(inner, float)):
+        if inner is not None and (match[3] is not None or not isinstance(inner, float)):
             raise ValueError("write the cut-off once, as a number behind the @")
-        cutoff = None if parts[3] is None else number(parts[3])
+        cutoff = None if match[3] is None else number(match[3])
         return name, inner if isinstance(inner, float) else cutoff, {**implied, **arguments}
-    if (parts := _TREC_EVAL.fullmatch(text)) and (resolved := registry.resolve(parts[1])):
-        name, implied = resolved
-        value = number(parts[2])
-        if parts[1].lower() == "set_f":
-            # trec_eval's coefficient is the square of van Rijsbergen's beta.
-            return name, None, {**implied, "beta": math.sqrt(value)}
-        if "multiple" in registry.definition(name).parameters:
-            return name, None, {**implied, "multiple": value}
-        return name, value, dict(implied)
-    raise registry.unknown(parts[1] if (parts := _CANONICAL.fullmatch(text)) else text)
+    if (match := _TREC_EVAL.fullmatch(text)) and (resolved := registry.resolve(match[1])):
+        return _trec_eval_parts(match[1].lower(), number(match[2]), *resolved)
+    return None
+
+
+def _trec_eval_parts(
+    spelling: str, value: float, name: str, implied: Mapping[str, ParameterValue]
+) -> tuple[str, float | None, dict[str, ParameterValue]]:
+    """What the number behind a name of trec_eval is: a parameter of some measures, the cut-off of others."""
+    if spelling == "set_f":
+        # trec_eval's coefficient is the square of van Rijsbergen's beta.
+        return name, None, {**implied, "beta": math.sqrt(value)}
+    if "multiple" in registry.definition(name).parameters:
+        return name, None, {**implied, "multiple": value}
+    return name, value, dict(implied)
+
+
+def measure_or_column(text: str | Measure) -> Measure:
+    """The measure that a text spells, or else the column of numbers of that name.
+
+    Raises   MeasureError for an impossible parameter, and for a text that is neither: with blanks, brackets or an @.
+
+    >>> str(measure_or_column("P_5")), measure_or_column("latency_ms").definition.direction
+    ('precision@5', 'lower')
+    """
+    if isinstance(text, Measure):
+        return text
+    measure = _parsed(text.strip(), {})
+    if measure is None and not registry.is_column_name(text):
+        raise registry.unknown(_base(text))
+    return measure or Measure(text)
 
 
 def parse_all(texts: Iterable[str | Measure] | str | Measure, **defaults: ParameterValue) -> list[Measure]:

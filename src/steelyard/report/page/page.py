@@ -17,7 +17,8 @@ from steelyard._version import __version__
 from steelyard.base.extras import require
 from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.funnel import STAGES
-from steelyard.experiment.scores import STATUSES, Scores
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.charts import curves, distribution, leaderboard
 from steelyard.report.charts.curves import curve_measures
 from steelyard.report.charts.drawing import draw_charts

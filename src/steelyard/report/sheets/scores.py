@@ -8,7 +8,8 @@ import numpy as np
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
-from steelyard.experiment.scores import STATUSES, Scores
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
 
@@ -72,7 +73,8 @@ def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
 def _leaderboard(scores: Scores, words: Words) -> Sheet:
     means, intervals = scores.means, scores.intervals
     names = [str(measure) for measure in scores.measures]
-    order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(means[i, 0], nan=-np.inf), i))
+    goodness = means * [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
+    order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(goodness[i, 0], nan=-np.inf), i))
     judged = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
     rows = []
     for i in order:
@@ -83,7 +85,7 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
     best = {
         (order.index(i), j + 1)
         for j in range(len(names))
-        for i in np.flatnonzero(means[:, j] == np.nanmax(means[:, j], initial=-np.inf)).tolist()
+        for i in np.flatnonzero(goodness[:, j] == np.nanmax(goodness[:, j], initial=-np.inf)).tolist()
     }
     depth = scores.measures[0].depth
     judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")

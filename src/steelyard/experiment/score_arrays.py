@@ -1,0 +1,46 @@
+"""The arrays of scores: what kernels fill, statistics read, and frames and files are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.align.resolver import GoldMapping
+from steelyard.base.arrays import Bools, Floats
+from steelyard.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreArrays:
+    """Values of systems, measures and queries, with what is to be said of them.
+
+    systems, query_ids, measures   s, q and m of them
+    values          (s, m, q) float; NaN where there is no value
+    missing         (s, q) queries that are absent from the run
+    no_relevant     (s, m, q) queries without a document that is relevant for the measure
+    failed          (s, q) queries on which the system failed by its own account
+    unwinnable      (s, q) queries that have gold, none of which is in any chunk of the system's corpus
+    judged          (s, m, q) share of labelled documents among the first k, k being that of the measure
+    unjudged_queries  (s,) how many queries of the run the truth does not judge; they are ignored
+    gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
+    seed            of the bootstrap behind the intervals
+    recipe_parts    how the numbers came about; a function where that takes a while
+    """
+
+    systems: Sequence[str]
+    query_ids: Sequence[str]
+    measures: Sequence[Measure]
+    values: Floats
+    missing: Bools
+    no_relevant: Bools
+    failed: Bools
+    unwinnable: Bools
+    judged: Floats
+    unjudged_queries: npt.NDArray[np.int64]
+    gold: Sequence[GoldMapping | None]
+    seed: int
+    recipe_parts: Mapping[str, Any] = field(repr=False)

@@ -1,0 +1,101 @@
+"""Several Scores as one: other systems, other measures or other queries beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from steelyard.align.resolver import GoldMapping
+from steelyard.base.arrays import Bools
+from steelyard.base.errors import InputError
+from steelyard.experiment.score_arrays import ScoreArrays
+
+T = TypeVar("T")
+_MUST_AGREE = ("seed", "missing", "no_relevant", "on_duplicate", "rule", "steps")
+
+
+def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
+    """The fields of Scores that hold all values of some; see `Scores.concat`."""
+    if not parts:
+        raise InputError("there are no scores to put together; pass one or several")
+    systems = _distinct(name for part in parts for name in part.systems)
+    measures = _distinct(measure for part in parts for measure in part.measures)
+    alike = all(list(part.query_ids) == list(parts[0].query_ids) for part in parts)
+    query_ids = list(parts[0].query_ids) if alike else sorted({id for part in parts for id in part.query_ids})
+    shape = (s, _, q) = len(systems), len(measures), len(query_ids)
+    filled, no_relevant = np.zeros(shape, bool), np.zeros(shape, bool)
+    values, judged = np.full(shape, np.nan), np.full(shape, np.nan)
+    marks = {name: np.zeros((s, q), bool) for name in ("missing", "failed", "unwinnable")}
+    unjudged_queries, gold = np.zeros(s, np.int64), list[GoldMapping | None]([None] * s)
+    for part in parts:
+        rows, ids = _places(part.systems, systems), _places(part.query_ids, query_ids)
+        columns = _places(part.measures, measures)
+        cells = np.ix_(rows, columns, ids)
+        _refuse_overlap(part, filled[cells])
+        filled[cells], values[cells], judged[cells] = True, part.values, part.judged
+        no_relevant[cells] = part.no_relevant
+        for name, mark in marks.items():
+            mark[np.ix_(rows, ids)] |= getattr(part, name)
+        unjudged_queries[rows] = np.maximum(unjudged_queries[rows], part.unjudged_queries)
+        for row, system, mapping in zip(rows, part.systems, part.gold, strict=True):
+            if mapping is not None and gold[row] not in (None, mapping):
+                raise InputError(f"{system}: its gold was found in two ways; put together what was weighed at once")
+            gold[row] = mapping or gold[row]
+    return dict(
+        systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
+        judged=judged, unjudged_queries=unjudged_queries, gold=gold, seed=parts[0].seed,
+        recipe_parts=_recipe([part.recipe_parts for part in parts]),
+    )  # fmt: skip
+
+
+def _distinct(items: Iterable[T]) -> list[T]:
+    return list(dict.fromkeys(items))
+
+
+def _places(items: Sequence[T], among: Sequence[T]) -> list[int]:
+    place = {item: at for at, item in enumerate(among)}
+    return [place[item] for item in items]
+
+
+def _refuse_overlap(part: ScoreArrays, filled: Bools) -> None:
+    if filled.any():
+        i, j, k = np.argwhere(filled)[0].tolist()
+        raise InputError(
+            f"system {part.systems[i]!r}, query {part.query_ids[k]!r}: {part.measures[j]} is there twice; keep one of "
+            "the two with filter(systems=...), filter(measures=...) or filter(query_ids=...)"
+        )
+
+
+def _recipe(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One recipe of several; digests are computed when they are asked for.
+
+    Raises   InputError where the values were made by different policies.
+    """
+    for key in _MUST_AGREE:
+        values = _distinct(repr(part[key]) for part in parts if key in part)
+        if len(values) > 1:
+            raise InputError(f"scores of different {key} cannot be put together: {' and '.join(values)}")
+    recipe = {key: value for part in reversed(parts) for key, value in part.items()}
+    order = _distinct(key for part in parts for key in part)
+    merged: dict[str, Callable[[list[Any]], Any]] = {"steelyard": _texts, "truth": _dicts_of_texts, "runs": _dicts}
+    return {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
+
+
+def _merged(merge: Callable[[list[Any]], Any], key: str, parts: Sequence[Mapping[str, Any]]) -> Callable[[], Any]:
+    return lambda: merge([part[key]() if callable(part[key]) else part[key] for part in parts if key in part])
+
+
+def _texts(values: list[str]) -> str:
+    return ", ".join(_distinct(values))
+
+
+def _dicts_of_texts(values: list[dict[str, str]]) -> dict[str, str]:
+    return {
+        key: _texts([value[key] for value in values if key in value]) for key in _distinct(k for v in values for k in v)
+    }
+
+
+def _dicts(values: list[dict[str, str]]) -> dict[str, str]:
+    return {name: digest for value in values for name, digest in value.items()}
