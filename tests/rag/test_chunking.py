@@ -11,6 +11,7 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.rag import registry
 from steelyard.rag.chunking import as_chunker
+from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.stages import Chunker
 from steelyard.text.chunks import Recursive, Semantic, Sentences, Splitter, Whole, Windows
 
@@ -38,7 +39,7 @@ def test_a_name_and_its_settings_make_a_chunker(name: str, given: dict[str, Any]
     assert made == want
     assert isinstance(made, Chunker)
     assert as_chunker(made) is made
-    assert given.items() <= registry.settings_of(made).items()
+    assert given.items() <= settings_of(made).items()
     if name.startswith("semantic"):
         pytest.importorskip("semantic_text_splitter", reason="needs the extra splitter")
     spans = made.spans(TEXT)

@@ -20,7 +20,8 @@ from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.data.corpus import Passage
 from steelyard.rag import stages
 from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerator, _in_order
-from steelyard.rag.registry import make, settings_of
+from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.registry import make
 from steelyard.services.addresses import checked_url, is_loopback, shown
 from steelyard.services.client import Patience, Service, _retry_after_s, _stamina
 from tests.hypothesis_profiles import examples

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.rag import registry
+from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.generation import (
     DONT_KNOW,
     Extractive,
@@ -105,7 +106,7 @@ def test_wrapped_lines_are_joined() -> None:
 
 
 def test_it_is_registered_and_checks_its_setting() -> None:
-    assert registry.settings_of(Extractive(sentences=2)) == {"sentences": 2}
+    assert settings_of(Extractive(sentences=2)) == {"sentences": 2}
     assert isinstance(registry.make("generate", "extractive", {}), Extractive)
     with pytest.raises(InputError, match="Extractive: sentences must be a whole number from 1, not 0"):
         Extractive(sentences=0)

@@ -13,8 +13,9 @@ import pytest
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.rag import models
+from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder, identity_of
-from steelyard.rag.registry import make, settings_of
+from steelyard.rag.registry import make
 from steelyard.rag.stages import Embedder, FittedEmbedder, Reranker
 
 sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")

@@ -1,6 +1,8 @@
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
+from steelyard.base.settings import SettingError
 from steelyard.data.corpus import Document
+from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
 from steelyard.services.cache import Cache
 from tests.hypothesis_profiles import examples
@@ -117,16 +121,35 @@ def test_an_embedder_is_made_only_for_an_index_that_needs_it() -> None:
         ({"k": 101}, "depth = 100 candidates"),
         ({"top_n": 1.5}, "top_n must be"),
         ({"rerank": {"kind": "lexical", "top_n": 0}}, "top_n must be"),
-        ({"index": []}, "index must name"),
+        ({"index": []}, "index must be a name or a table with `kind`, or a list of several of them, not []"),
         ({"index": [Common(), Common()], "fuse": "none"}, "need a fuse stage"),
         ({"chunk": None}, "chunk cannot be none"),
-        ({"rerank": {"top_n": 5}}, "rerank is a dict without `kind`"),
+        ({"rerank": {"top_n": 5}}, "rerank is a table without `kind`"),
         ({"rerank": "tests.rag.small:Shortes"}, "did you mean Shortest"),
     ],
 )
 def test_options_that_cannot_be_meant(options: dict[str, object], reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
+    with pytest.raises(InputError, match=re.escape(reason)):
         made(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 0}, {"k": "ten"}, {"depth": True}, {"k": 101}, {"encoding": ""}, {"index": []},
+        {"index": ["bm25", "none"]}, {"index": [{"k1": 3}]}, {"index": ["bm25", "dense"], "fuse": "none"},
+        {"chunk": 500},
+        {"chunk": "none"},
+        {"embed": "none"}, {"rerank": {"kind": "lexical", "top_n": 0}}, {"generate": {"passages": 1}},
+    ],
+)  # fmt: skip
+def test_files_and_keyword_arguments_obey_the_same_rules(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingError) as of_file:
+        Config.of({"documents": ".", **options})
+    with pytest.raises(SettingError) as of_arguments:
+        Pipeline(".", **options)
+    assert str(of_file.value) == str(of_arguments.value)
+    assert of_file.value.keys == of_arguments.value.keys != ()
 
 
 @pytest.mark.parametrize("query", ["", " \n\t", "　"])

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.rag.registry import make, settings_of
+from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.registry import make
 from steelyard.rag.reranking import Lexical, checked_scores
 from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer

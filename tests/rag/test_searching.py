@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError, StageError
-from steelyard.rag.registry import make, settings_of
+from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.registry import make
 from steelyard.rag.searching import BM25, Dense, best
 from steelyard.rag.stages import Index, Ranking
 from steelyard.text.tokens import Tokenizer

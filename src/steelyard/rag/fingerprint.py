@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from steelyard.data.corpus import Chunks, Document
-from steelyard.rag.registry import settings_of
 from steelyard.services.cache import text_key
 
 _DIGITS = 16
@@ -58,6 +57,20 @@ def describe(stage: object) -> Description:
     plain = {key: value for key, value in settings.items() if _is_plain(value)}
     complete = identity is not None or len(plain) == len(settings)
     return Description(digest(name, plain, identity, module_source(kind)), complete=complete)
+
+
+def settings_of(stage: object) -> dict[str, Any]:
+    """The public settings of a stage, for its fingerprint: dataclass fields, else public attributes.
+
+    A field whose metadata say {"fingerprint": False} changes no result, and is left out.
+    """
+    if is_dataclass(stage):
+        marked = (field for field in fields(stage) if field.init and field.metadata.get("fingerprint") is not False)
+        settings = {field.name: getattr(stage, field.name) for field in marked}
+    else:
+        settings = dict(getattr(stage, "__dict__", {}))
+    plain = (*_PLAIN, list, tuple, dict)
+    return {name: value for name, value in settings.items() if not name.startswith("_") and isinstance(value, plain)}
 
 
 def _is_plain(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Stages made from what a user names them by."""
+"""Stages from their names and settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from steelyard.base.settings import Origin
 from steelyard.base.toml_lines import Key
 from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage
-from steelyard.rag.registry import Role, make, settings_of
+from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.registry import Role, make
 from steelyard.rag.stages import Embedder, Fuser, Generator, Index, Reranker
 
 _PROTOCOLS: Mapping[Role, type] = {
@@ -19,39 +20,25 @@ _PROTOCOLS: Mapping[Role, type] = {
 """What a stage must be; a chunker may also be of another library."""
 
 
-def without(stage: Any, key: str, default: int) -> tuple[Any, int]:
-    """A stage without the setting that is the pipeline's, and that setting."""
-    if isinstance(stage, Mapping) and key in stage:
-        return {name: value for name, value in stage.items() if name != key}, stage[key]
-    return stage, default
+def make_stage(role: Role, stage: Any) -> Any:
+    """An object from a Stage; None and an object stay as they are.
+
+    Raises   InputError for a kind or a setting that there is none of, a value that does not fit, and an object that
+             lacks what a stage must have.
+    """
+    ready = make(role, stage.kind, stage.settings) if isinstance(stage, Stage) else stage
+    if ready is not None and role in _PROTOCOLS and not isinstance(ready, _PROTOCOLS[role]):
+        raise InputError(f"{role}: {kind_of(stage)} gives {type(ready).__name__}, which {_lacks(ready, role)}")
+    return ready
 
 
-def made_stage(role: Role, given: Any) -> Any:
-    """A stage, however it is given."""
-    if given is None or (isinstance(given, str) and given == "none"):
-        return None
-    if isinstance(given, str):
-        return make(role, given, {})
-    if isinstance(given, Stage):
-        return make(role, given.kind, given.settings)
-    if isinstance(given, Mapping):
-        kind = given.get("kind")
-        if not isinstance(kind, str) or not kind:
-            raise InputError(f"{role} is a dict without `kind`, the name of the stage: {dict(given)}")
-        return None if kind == "none" else make(role, kind, {k: v for k, v in given.items() if k != "kind"})
-    return given
-
-
-def told_stage(config: Config, role: Role, stage: Stage | None) -> Any:
+def make_located(config: Config, role: Role, stage: Stage | None) -> Any:
     """A stage of a configuration.
 
     Raises   InputError with the file and line of what is wrong with it.
     """
     with Origin(config.where, config.text).locating(*_keys(config, role, stage)):
-        ready = made_stage(role, stage)
-        if ready is not None and role in _PROTOCOLS and not isinstance(ready, _PROTOCOLS[role]):
-            raise InputError(f"{role}: {name_of(stage)} gives {type(ready).__name__}, which {_lacks(ready, role)}")
-        return ready
+        return make_stage(role, stage)
 
 
 def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
@@ -61,20 +48,16 @@ def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
     return (role, next(i for i, index in enumerate(config.index) if index is stage))
 
 
-def _lacks(made: object, role: Role) -> str:
+def _lacks(stage: object, role: Role) -> str:
     wanted = [name for name in dir(_PROTOCOLS[role]) if not name.startswith("_")]
     wanted += [name for name in getattr(_PROTOCOLS[role], "__annotations__", ()) if name not in wanted]
-    absent = [name for name in wanted if not hasattr(made, name)]
+    absent = [name for name in wanted if not hasattr(stage, name)]
     return f"has no {' and no '.join(absent)}; see steelyard.rag.stages for what one must have"
 
 
-def name_of(given: Any) -> str:
-    """What a stage is called, however it is given."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping):
-        return str(given.get("kind"))
-    return given.kind if isinstance(given, Stage) else type(given).__name__.lower()
+def kind_of(stage: Any) -> str:
+    """The name of a stage: its kind, or the class of an object."""
+    return stage.kind if isinstance(stage, Stage) else type(stage).__name__.lower()
 
 
 def table_of(stage: object) -> dict[str, Any]:
@@ -83,7 +66,7 @@ def table_of(stage: object) -> dict[str, Any]:
 
 
 def search_names(kinds: Sequence[str]) -> list[str]:
-    """What the times of the indexes are called: search for one, search.NAME for several, with a number if repeated."""
+    """Names of the times of the indexes: search for one, search.NAME for several, with a number if repeated."""
     if len(kinds) == 1:
         return ["search"]
     return [

@@ -12,14 +12,16 @@ from typing import Any, Self
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError, StageError, SteelyardError
 from steelyard.base.notes import Note
+from steelyard.base.settings import Origin, validate
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder
 from steelyard.rag.asking import Prepared, Stages, answer, rank, tie_rank
 from steelyard.rag.clock import Clock
 from steelyard.rag.config import Config, default_name
+from steelyard.rag.config_table import Count, PipelineTable
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
-from steelyard.rag.making import made_stage, name_of, search_names, table_of, told_stage, without
+from steelyard.rag.making import kind_of, make_located, make_stage, search_names, table_of
 from steelyard.rag.preparing import Documents, cut_documents, embed_texts, load_documents, stage_error, stage_errors
 from steelyard.rag.query_vectors import QueryVectors
 from steelyard.rag.registry import Role
@@ -76,38 +78,26 @@ class Pipeline:
         name: str | None = None,
         config: Config | None = None,
     ) -> None:
-        rerank, top_n = without(rerank, "top_n", top_n)
-        generate, passages = without(generate, "passages", passages)
-        for what, count in (("k", k), ("depth", depth), ("top_n", top_n), ("passages", passages)):
-            if not isinstance(count, int) or count < 1:
-                raise InputError(f"{what} must be a whole number from 1, not {count!r}")
-        if k > depth:
-            raise InputError(f"k is {k}, but each index gives depth = {depth} candidates; raise depth")
-        indexes = list(index) if isinstance(index, list | tuple) else [index]
-        if not indexes or any(stage is None or stage == "none" for stage in indexes):
-            raise InputError('index must name one or several, e.g. "bm25" or ["bm25", "dense"]')
-        if fuse is None and len(indexes) > 1:
-            fuse = "rrf"
-        kinds = [name_of(stage) for stage in indexes]
-        self.name = name or default_name(kinds, name_of(rerank) if rerank else None)
-        self.k, self.depth, self.top_n, self.n_passages, self.encoding = k, depth, top_n, passages, encoding
-        ready_indexes = tuple(made_stage("index", stage) for stage in indexes)
-        needs_vectors = any(stage.needs_vectors for stage in ready_indexes)
+        arguments = {"chunk": chunk, "embed": embed, "index": index, "rerank": rerank, "generate": generate, "k": k,
+                     "depth": depth, "encoding": encoding} | ({} if fuse is None else {"fuse": fuse})  # fmt: skip
+        table: PipelineTable = validate(PipelineTable, arguments)
+        self.k, self.depth, self.encoding = table.k, table.depth, table.encoding
+        self.top_n = table.count("rerank", validate(Count, top_n, "top_n"))
+        self.n_passages = table.count("generate", validate(Count, passages, "passages"))
+        kinds = [kind_of(stage) for stage in table.index]
+        self.name = name or default_name(kinds, None if table.rerank is None else kind_of(table.rerank))
+        indexes = tuple(make_stage("index", stage) for stage in table.index)
+        needs_vectors = any(stage.needs_vectors for stage in indexes)
         self._stages = Stages(
-            chunker=made_stage("chunk", chunk),
-            embedder=made_stage("embed", embed) if needs_vectors else None,
-            indexes=ready_indexes,
+            chunker=make_stage("chunk", table.chunk),
+            embedder=make_stage("embed", table.embed) if needs_vectors else None,
+            indexes=indexes,
             search_names=tuple(search_names(kinds if config is None else [stage.kind for stage in config.index])),
-            fuser=made_stage("fuse", fuse),
-            reranker=made_stage("rerank", rerank),
-            generator=made_stage("generate", generate),
-            k=k, depth=depth, top_n=top_n, n_passages=passages,
+            fuser=make_stage("fuse", table.fuse),
+            reranker=make_stage("rerank", table.stage("rerank")),
+            generator=make_stage("generate", table.stage("generate")),
+            k=self.k, depth=self.depth, top_n=self.top_n, n_passages=self.n_passages,
         )  # fmt: skip
-        if self._stages.chunker is None or (needs_vectors and self._stages.embedder is None):
-            missing = "chunk" if self._stages.chunker is None else "embed"
-            raise InputError(f"{missing} cannot be none; leave it away for the default")
-        if self._stages.fuser is None and len(indexes) > 1:
-            raise InputError(f"{len(indexes)} indexes need a fuse stage; leave fuse out for rrf")
         self._source, self._cache, self._config = documents, cache, config
         self._lock = threading.Lock()
         self._prepared: Prepared | None = None
@@ -121,16 +111,16 @@ class Pipeline:
         config = config if isinstance(config, Config) else Config.read(config)
         if config.documents is None:
             raise InputError(f"{config.where or 'the configuration'}: is of a [target], not of a pipeline")
-        single: tuple[Role, ...] = ("chunk", "fuse", "rerank", "generate")
-        stages = {role: told_stage(config, role, getattr(config, role)) for role in single}
-        indexes = [told_stage(config, "index", stage) for stage in config.index]
-        needs_vectors = any(stage.needs_vectors for stage in indexes)
-        return cls(
-            config.documents, **stages, index=indexes,
-            embed=told_stage(config, "embed", config.embed) if needs_vectors else None,
-            k=config.k, depth=config.depth, top_n=config.top_n, passages=config.passages, encoding=config.encoding,
-            cache=config.cache, name=config.name, config=config,
-        )  # fmt: skip
+        indexes = [make_located(config, "index", stage) for stage in config.index]
+        roles: tuple[Role, ...] = ("chunk", "fuse", "rerank", "generate")
+        if any(stage.needs_vectors for stage in indexes):
+            roles = (*roles, "embed")
+        stages = {role: make_located(config, role, getattr(config, role)) for role in roles}
+        with Origin(config.where, config.text).locating():
+            return cls(
+                config.documents, **stages, index=indexes, k=config.k, depth=config.depth, top_n=config.top_n,
+                passages=config.passages, encoding=config.encoding, cache=config.cache, name=config.name, config=config,
+            )  # fmt: skip
 
     @property
     def documents(self) -> Sequence[Document]:

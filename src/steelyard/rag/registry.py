@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from steelyard.base.errors import InputError, describe_exception
@@ -75,7 +74,7 @@ def import_object(path: str, what: str) -> Any:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found = importlib.import_module(module_name)
+        value = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
             raise InputError(f"{what} {path!r}: {module_name} cannot be imported: {error}") from error
@@ -88,23 +87,8 @@ def import_object(path: str, what: str) -> Any:
             f"{what} {path!r}: importing {module_name} raised {describe_exception(error)}; mend it"
         ) from error
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            hint = nearest(part, dir(found), otherwise="check its spelling")
+        if not hasattr(value, part):
+            hint = nearest(part, dir(value), otherwise="check its spelling")
             raise InputError(f"{what} {path!r}: {module_name} has no {part!r}; {hint}")
-        found = getattr(found, part)
-    return found
-
-
-def settings_of(stage: object) -> dict[str, Any]:
-    """The public settings of a stage, for its fingerprint: dataclass fields, else public attributes.
-
-    A field whose metadata say {"fingerprint": False} changes no result, and is left out.
-    """
-    pairs: Iterator[tuple[str, Any]]
-    if dataclasses.is_dataclass(stage):
-        fields = (f for f in dataclasses.fields(stage) if f.init and f.metadata.get("fingerprint") is not False)
-        pairs = ((f.name, getattr(stage, f.name)) for f in fields)
-    else:
-        pairs = ((name, value) for name, value in vars(stage).items()) if hasattr(stage, "__dict__") else iter(())
-    plain = (str, int, float, bool, type(None), list, tuple, dict)
-    return {name: value for name, value in pairs if not name.startswith("_") and isinstance(value, plain)}
+        value = getattr(value, part)
+    return value
