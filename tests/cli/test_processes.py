@@ -26,7 +26,6 @@ NARROW = {"PYTHONIOENCODING": "ascii"}
         (("evaluate", "questions.jsonl", "-", "-m", "map"), {"stdin": RUN}, 0),
         (("evaluate", "questions.jsonl", "hybrid.jsonl", "--lang", "zh"), {"environment": NARROW}, 0),
         (("evaluate", "questions.jsonl", "none.run"), {}, 2),
-        (("evaluate", "questions.jsonl"), {}, 2),
         (("evaluate", "questions.jsonl", "hybrid.jsonl", "--no-such-option"), {"columns": 100}, 2),
         (("chat", "bm25.toml"), {"stdin": b"\xff\xfe whale\nexit\n"}, 0),
         (("run", "--target", "own:search", "--questions", "questions.jsonl", "-m", "mrr", "--overwrite"), {}, 0),
