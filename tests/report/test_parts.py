@@ -42,7 +42,7 @@ def test_the_page_of_stored_parts_has_the_same_bytes() -> None:
 
 def test_no_part_holds_the_systems_that_were_weighed() -> None:
     assert [part.name for part in fields(Contents)] == [
-        "scores", "comparison", "sensitivity", "profile", "ratings", "diagnosis", "details"
+        "scores", "comparison", "sensitivity", "profile", "ratings", "diagnosis", "details", "notes"
     ]  # fmt: skip
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from steelyard.experiment.evaluation import weigh
+from steelyard.rag.pipeline import Pipeline
 from steelyard.report.report import Report
 from steelyard.report.sheets.diagnosis import worst_stage
 from steelyard.report.sheets.sheet import signed
 from steelyard.report.sheets.summary import care, facts, verdict
 from steelyard.report.words import read_words
+from tests.rag import small
 from tests.report.reports import ids_report, texts_report
 
 pytest.importorskip("scipy", reason="comparisons need the extra stats")
@@ -56,6 +61,26 @@ def test_what_could_mislead_is_said() -> None:
     unjudged = " ".join(care(ids_report(), EN))
     assert "Not everything that was retrieved has a label" in unjudged
     assert len(care(texts_report(), EN)) == len(care(texts_report(), ZH))
+
+
+def test_notes_of_runs_are_shown_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    documents, stages = {**small.TEXTS, "leer": ""}, {"chunk": small.Stops(), "index": small.Common()}
+    folders = [
+        Pipeline(documents, **stages, k=k, name=name).run(small.QUESTIONS, tmp_path / name).path
+        for name, k in (("a", 2), ("b", 20))
+    ]
+    report = Report.of(weigh(small.QUESTIONS, folders), "mrr")
+    again = Report.from_parts(json.loads(json.dumps(report.parts())))
+    for contents in (report, again):
+        assert care(contents, EN)[-2:] == [
+            "a, b: 1 document is empty: leer",
+            "b: k is 20, but there are only 9 chunks: questions get fewer results",
+        ]
+        assert care(contents, ZH)[-2] == "a、b：1 篇文档为空：leer"
+    for format in ("table", "markdown", "html"):
+        if format == "html":
+            pytest.importorskip("altair", reason="the page needs the extra report")
+        assert "1 篇文档为空：leer" in report.text(format, lang="zh")
 
 
 def test_ties_that_decide_are_said() -> None:

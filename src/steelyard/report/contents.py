@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from steelyard.base.notes import Note
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
@@ -33,6 +34,7 @@ class Contents:
     sensitivity  what unjudged documents and ties could change
     ratings      against the profile;   diagnosis   where the gold was lost, ceilings, advice
     details      single questions, as a page shows them
+    notes        system -> what its run folder remarks, such as empty documents; systems without remarks are left out
     """
 
     scores: Scores
@@ -42,6 +44,7 @@ class Contents:
     ratings: Sequence[Rating]
     diagnosis: Diagnosis
     details: Details = field(repr=False)
+    notes: Mapping[str, Sequence[Note]]
 
     @classmethod
     def of(
@@ -92,6 +95,11 @@ class Contents:
                 min_gain=defaults.MIN_GAIN if min_gain is None else min_gain, seed=seed,
             ),
             details=Details.of(weighing),
+            notes={
+                system.name: list(system.folder.notes)
+                for system in weighing.weighed
+                if system.folder is not None and system.folder.notes
+            },
         )  # fmt: skip
 
     def by_mean(self, measure: int = 0) -> list[int]:

@@ -13,6 +13,7 @@ from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
+from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.rating import rating_text
 from steelyard.report.sheets.sheet import number, signed
 from steelyard.report.sheets.verdicts import verdict_text
@@ -104,8 +105,11 @@ def _first_advice(contents: Contents, words: Words) -> str:
 
 
 def care(contents: Contents, words: Words) -> list[str]:
-    """What could mislead: questions without a value, lost gold, unjudged documents, ties."""
-    return [*_lost_questions(contents, words), *_lost_gold(contents, words), *_unsure(contents, words)]
+    """What could mislead: questions without a value, lost gold, unjudged documents, ties; and notes of the runs."""
+    return [
+        *_lost_questions(contents, words), *_lost_gold(contents, words), *_unsure(contents, words),
+        *_run_notes(contents, words),
+    ]  # fmt: skip
 
 
 def _lost_questions(contents: Contents, words: Words) -> Iterator[str]:
@@ -130,6 +134,16 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
         yield words("page.care.no_relevant", n=without)
     if any(mapping is not None and not mapping.complete for mapping in scores.gold):
         yield words("page.care.corpus")
+
+
+def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
+    """Each note once, with the systems that it is of."""
+    systems: dict[str, list[str]] = {}
+    for system, notes in contents.notes.items():
+        for note in notes:
+            systems.setdefault(note_text(note, words), []).append(visible(system))
+    for text, names in systems.items():
+        yield words("scores.gold.of", systems=words.listed(names, _NAMED), note=visible(text))
 
 
 def _unsure(contents: Contents, words: Words) -> Iterator[str]:
