@@ -13,9 +13,10 @@ from steelyard.align.rankings import align
 from steelyard.align.resolution import Resolution
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.schema import canonical_order
 from steelyard.data.outputs import Outputs
 from steelyard.data.truth import OnDuplicate
-from steelyard.measures.alignment import Alignment, Evidence, by_query, offsets
+from steelyard.measures.alignment import Alignment, Evidence, best_first, by_query, offsets
 from steelyard.text.spans import Spans, cover
 
 
@@ -38,9 +39,7 @@ def align_evidence(gold: ResolvedGold, outputs: Outputs, *, on_duplicate: OnDupl
 
 def _ranking(frame: pl.DataFrame, gold: ResolvedGold) -> pl.DataFrame:
     """Every retrieved chunk: query (a row of the labels), chunk (a row of the table; -1 where it lacks it), rank."""
-    ordered = frame.drop_nulls("doc_id").sort(
-        "query_id", "score", "doc_id", descending=[False, True, True], maintain_order=True
-    )
+    ordered = canonical_order(frame.drop_nulls("doc_id"))
     row_of = gold.table.row_of
     return ordered.select(
         query=pl.Series(gold.labels.places(ordered["query_id"])),
@@ -67,7 +66,7 @@ def _align_items(a: Alignment, query: Ints, gain: Floats, rank: Ints) -> Alignme
     """Items of any kind as an alignment over the queries of another one; rank 0 is not retrieved."""
     hit = np.flatnonzero(rank > 0)
     hit = hit[np.lexsort((rank[hit], query[hit]))]
-    ideal = np.lexsort((-gain, query))
+    ideal = best_first(gain, query)
     return replace(
         a,
         starts=offsets(query[hit], a.n_queries),

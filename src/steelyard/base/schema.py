@@ -31,6 +31,16 @@ COLUMN_NAMES = {
 """What each column is called in files and frames of other tools, first choice first."""
 
 
+def canonical_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a run by query, then score, best first, then doc_id, descending by bytes, as trec_eval sorts.
+
+    >>> rows = [("q", "d1", 0.5), ("q", "d9", 0.5), ("q", "d2", 0.7)]
+    >>> canonical_order(pl.DataFrame(rows, RUN, orient="row"))["doc_id"].to_list()
+    ['d2', 'd9', 'd1']
+    """
+    return frame.sort("query_id", "score", "doc_id", descending=[False, True, True], maintain_order=True)
+
+
 class FrameReader(Protocol):
     """A run or a truth that can be read batch by batch, more than once."""
 

@@ -10,7 +10,7 @@ from typing import TypeGuard
 import polars as pl
 
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
-from steelyard.base.schema import RUN, FrameReader
+from steelyard.base.schema import RUN, FrameReader, canonical_order
 from steelyard.data.truth import OnDuplicate
 from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
@@ -123,7 +123,7 @@ def _top(batches: Iterable[pl.DataFrame], k: int) -> pl.DataFrame:
 
 
 def _first(frame: pl.DataFrame, k: int) -> pl.DataFrame:
-    ordered = frame.drop_nulls("doc_id").sort("query_id", "score", "doc_id", descending=[False, True, True])
+    ordered = canonical_order(frame.drop_nulls("doc_id"))
     first = ordered.group_by("query_id", maintain_order=True).head(k)
     if not first.select(pl.struct("query_id", "doc_id").is_duplicated().any()).item():
         return first

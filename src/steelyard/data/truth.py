@@ -17,7 +17,7 @@ from steelyard.base.hashing import IdIndex, block_starts, find_duplicate, hash_i
 from steelyard.base.schema import TRUTH
 from steelyard.io import formats, objects
 from steelyard.io.source import Source
-from steelyard.measures.alignment import owners
+from steelyard.measures.alignment import best_first, owners
 
 OnDuplicate = Literal["error", "first", "max"]
 Locate = Callable[[str, str], str]
@@ -65,7 +65,7 @@ class Truth:
         judged = frame["doc_id"].is_not_null().to_numpy()
         frame, query = frame.filter(judged), query[judged]
         gain = frame["gain"].to_numpy()
-        order = np.lexsort((-gain, query))
+        order = best_first(gain, query)
         doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query, minlength=len(self))
         twice = find_duplicate(doc_ids, hash_ids(doc_ids), counts)
         if twice is not None:

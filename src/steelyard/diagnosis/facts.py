@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats
+from steelyard.base.schema import canonical_order
 from steelyard.data.questions import Questions
 from steelyard.data.segments import language_segments, length_segments
 from steelyard.diagnosis.ceilings import Ceilings, Values
@@ -196,7 +197,7 @@ def _ranked(frame: pl.DataFrame) -> pl.DataFrame:
     score = frame["score"].to_numpy()
     whole = int(first.sum()) == frame["query_id"].n_unique()
     if not whole or not (first[1:] | (score[1:] < score[:-1])).all():
-        frame = frame.sort("query_id", "score", "doc_id", descending=[False, True, True])
+        frame = canonical_order(frame)
         first = _firsts(frame)
     starts = np.flatnonzero(first)
     rank = np.arange(1, len(first) + 1) - starts[np.cumsum(first) - 1]

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from steelyard.base.errors import InputError, OutputError
+from steelyard.base.schema import canonical_order
 from steelyard.io.formats import BY_SUFFIX
 from steelyard.io.source import strip_compression
 
@@ -83,7 +84,7 @@ def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | No
 
     Returns   how many queries were lost: those with an empty list, where the format is not JSON or JSONL.
     """
-    ordered = frame.sort("query_id", "score", "doc_id", descending=[False, True, True])
+    ordered = canonical_order(frame)
     written = _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
     return 0 if written in ("json", "jsonl") else frame["doc_id"].null_count()
 

@@ -1,16 +1,17 @@
-"""The small table that every measure is computed from, and the views that change what it says."""
+"""The small table that every measure is computed from, and the views that change it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.base.errors import MeasureError
+from steelyard.base.errors import InputError, MeasureError
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Alignment:
     ideal_starts  (q + 1,) the same offsets into ideal_gain
     ideal_gain    (j,) all judged gains of each query, best first
     evidence      the same system against the gold pieces themselves; None where the truth names documents by id
-    ties          places whose documents have one score; None where no two scores tie, or nobody knows whether they do
+    ties          places whose documents have one score; None where no two scores tie, or whether they do is not known
     """
 
     query_id: Sequence[str]
@@ -69,16 +70,54 @@ class Alignment:
         span = max(int(self.hit_rank.max(initial=0)), int(ties.first.max(initial=0))) + 1
         begin = ties.query * span + ties.first
         block = np.searchsorted(begin, self.hit_query * span + self.hit_rank, side="right") - 1
-        known = np.flatnonzero(block >= 0)
-        own = block[known]
-        beyond = self.hit_rank[known] >= ties.first[own] + ties.size[own]
-        block[known[(ties.query[own] != self.hit_query[known]) | beyond]] = -1
+        preceded = np.flatnonzero(block >= 0)
+        own = block[preceded]
+        beyond = self.hit_rank[preceded] >= ties.first[own] + ties.size[own]
+        block[preceded[(ties.query[own] != self.hit_query[preceded]) | beyond]] = -1
         return block
 
     @cached_property
     def ideal_query(self) -> Ints:
         """(j,) the query that owns each judged gain."""
         return owners(self.ideal_starts)
+
+    @classmethod
+    def concat(cls, parts: Iterable[Alignment]) -> Alignment:
+        """The queries of several alignments of one system as one alignment, ascending by UTF-8 bytes.
+
+        Equal to the bit to the alignment of all these queries at once, evidence and ties included.
+        Raises   InputError where there is no part, a query is in two parts, or only some parts have evidence.
+        """
+        parts = list(parts)
+        if not parts:
+            raise InputError("there are no alignments to put together; pass one or several")
+        if len({part.evidence is None for part in parts}) > 1:
+            raise InputError("some alignments have gold evidence and others have none; align all of them the same way")
+        stacked = _stacked(parts)
+        order = sorted(range(stacked.n_queries), key=stacked.query_id.__getitem__)
+        together = stacked.take(np.array(order, np.int64))
+        twice = next((a for a, b in pairwise(together.query_id) if a == b), None)
+        if twice is not None:
+            raise InputError(f"query {twice!r} is in two alignments; put together parts that share no query")
+        return together
+
+    def take(self, queries: Ints) -> Alignment:
+        """Some queries, by their places, in the order of these."""
+        starts, hits = _elements(self.starts, queries)
+        ideal_starts, ideal = _elements(self.ideal_starts, queries)
+        evidence = self.evidence and self.evidence.map(lambda a: a.take(queries), placed=self.evidence.placed[queries])
+        return Alignment(
+            query_id=[self.query_id[q] for q in queries.tolist()],
+            n_retrieved=self.n_retrieved[queries],
+            missing=self.missing[queries],
+            starts=starts,
+            hit_rank=self.hit_rank[hits],
+            hit_gain=self.hit_gain[hits],
+            ideal_starts=ideal_starts,
+            ideal_gain=self.ideal_gain[ideal],
+            evidence=evidence,
+            ties=self.ties and self.ties.take(queries),
+        )
 
     def per_query(self, weights: npt.NDArray[np.generic]) -> Floats:
         """(q,) sum of one weight per hit, added in rank order, as trec_eval adds."""
@@ -89,7 +128,7 @@ class Alignment:
         return segment_sums(self.ideal_query, weights, self.n_queries)
 
     def so_far(self, mask: Bools) -> Ints:
-        """(h,) how many hits of the mask stand at or above each hit, within its query."""
+        """(h,) how many hits of the mask are at or above each hit, within its query."""
         running = np.cumsum(mask, dtype=np.int64)
         if self.n_queries == 1:
             return running
@@ -102,11 +141,11 @@ class Alignment:
         return replace(self, starts=starts, hit_rank=self.hit_rank[mask], hit_gain=self.hit_gain[mask])
 
     def top(self, k: int) -> Alignment:
-        """As if the system had returned k documents at most; of a block of ties, what stands above the cut is left."""
-        kept = self.keep_hits(self.hit_rank <= k)
-        evidence = self.evidence and self.evidence.each(lambda a: a.top(k))
+        """As if the system had returned k documents at most; of a block of ties, what is above the cut is left."""
+        top = self.keep_hits(self.hit_rank <= k)
+        evidence = self.evidence and self.evidence.map(lambda a: a.top(k))
         ties = self.ties and self.ties.top(k)
-        return replace(kept, n_retrieved=np.minimum(self.n_retrieved, k), evidence=evidence, ties=ties)
+        return replace(top, n_retrieved=np.minimum(self.n_retrieved, k), evidence=evidence, ties=ties)
 
     def condensed(self) -> Alignment:
         """The condensed list: documents without a label, and those labelled below 0, are removed (trec_eval -J).
@@ -119,19 +158,19 @@ class Alignment:
             raise MeasureError(
                 "pool=judged has no meaning for gold evidence: every chunk without any is judged by that"
             )
-        kept = self.keep_hits(self.hit_gain >= 0)
-        rank, block = ordinals(kept.starts), self.hit_block[self.hit_gain >= 0]
+        labelled = self.keep_hits(self.hit_gain >= 0)
+        rank, block = ordinals(labelled.starts), self.hit_block[self.hit_gain >= 0]
         tied = np.flatnonzero(block >= 0)
         _, first, size = np.unique(block[tied], return_index=True, return_counts=True)
         first, size = tied[first[size > 1]], size[size > 1]
-        ties = Ties.of(kept.hit_query[first], rank[first], size, self.n_queries)
-        return replace(kept, hit_rank=rank, n_retrieved=np.diff(kept.starts), ties=ties)
+        ties = Ties.of(labelled.hit_query[first], rank[first], size, self.n_queries)
+        return replace(labelled, hit_rank=rank, n_retrieved=np.diff(labelled.starts), ties=ties)
 
     def retrieved_only(self) -> Alignment:
         """As if nothing but the retrieved documents had ever been judged: denominators from the list itself."""
-        best_first = np.lexsort((-self.hit_gain, self.hit_query))
-        evidence = self.evidence and self.evidence.each(Alignment.retrieved_only)
-        return replace(self, ideal_starts=self.starts, ideal_gain=self.hit_gain[best_first], evidence=evidence)
+        order = best_first(self.hit_gain, self.hit_query)
+        evidence = self.evidence and self.evidence.map(Alignment.retrieved_only)
+        return replace(self, ideal_starts=self.starts, ideal_gain=self.hit_gain[order], evidence=evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,32 +194,37 @@ class Ties:
         """Blocks sorted by query and rank, from the query of each; None where there is none."""
         if not len(first):
             return None
-        return cls(np.concatenate(([0], np.cumsum(np.bincount(query, minlength=n_queries)))), first, size)
+        return cls(offsets(query, n_queries), first, size)
 
     @cached_property
     def query(self) -> Ints:
         """(b,) the query that owns each block."""
         return owners(self.starts)
 
+    def take(self, queries: Ints) -> Ties | None:
+        """The blocks of some queries, by their places, in the order of these."""
+        starts, blocks = _elements(self.starts, queries)
+        return Ties(starts, self.first[blocks], self.size[blocks]) if len(blocks) else None
+
     def top(self, k: int) -> Ties | None:
         """What the first k places have of the blocks."""
         size = np.minimum(self.size, k - self.first + 1)
-        kept = size > 1
-        return Ties.of(self.query[kept], self.first[kept], size[kept], len(self.starts) - 1)
+        left = size > 1
+        return Ties.of(self.query[left], self.first[left], size[left], len(self.starts) - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Gold pieces and their characters as alignments of their own: recall over them needs no other arithmetic.
 
-    They have no ties, whatever the chunks have: a piece stands where the first chunk that holds it stands, so a block
-    of tied chunks is no block of pieces that could change places.
+    They have no ties, whatever the chunks have: a piece has the rank of the first chunk that holds it, so a block of
+    tied chunks is no block of pieces that could change places.
 
     pieces    a document is a gold piece (or a group of alternatives): its rank is the first one whose chunk holds it
     counted   what recall counts, query by query: relevant chunks or gold pieces
     gold      a document is a stretch of gold characters, its gain their number, its rank the first that shows them
     shown     the same for all characters of the retrieved chunks, each counted once
-    placed    (q,) whether the characters of a query's gold are known; gold and shown tell nothing of other queries
+    placed    (q,) whether the characters of a query's gold are known; gold and shown hold nothing for other queries
     """
 
     pieces: Alignment
@@ -189,10 +233,10 @@ class Evidence:
     shown: Alignment
     placed: Bools
 
-    def each(self, change: Callable[[Alignment], Alignment]) -> Evidence:
-        """The same with every alignment changed."""
+    def map(self, change: Callable[[Alignment], Alignment], *, placed: Bools | None = None) -> Evidence:
+        """The same with every alignment changed, and `placed` where it changes too."""
         pieces, counted, gold, shown = map(change, (self.pieces, self.counted, self.gold, self.shown))
-        return Evidence(pieces, counted, gold, shown, self.placed)
+        return Evidence(pieces, counted, gold, shown, self.placed if placed is None else placed)
 
 
 def owners(starts: Ints) -> Ints:
@@ -205,30 +249,57 @@ def offsets(owner: Ints, n: int) -> Ints:
     return np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=n))))
 
 
-def by_query(chosen: Bools, yes: Alignment, no: Alignment) -> Alignment:
-    """Query by query, one alignment or the other; ties are forgotten."""
-    parts = [(yes, chosen), (no, ~chosen)]
-    evidence = None
-    if yes.evidence is not None and no.evidence is not None:
-        ours, theirs = yes.evidence, no.evidence
-        evidence = Evidence(
-            pieces=by_query(chosen, ours.pieces, theirs.pieces),
-            counted=by_query(chosen, ours.counted, theirs.counted),
-            gold=by_query(chosen, ours.gold, theirs.gold),
-            shown=by_query(chosen, ours.shown, theirs.shown),
-            placed=np.where(chosen, ours.placed, theirs.placed),
-        )
-    hits = np.concatenate([a.hit_query[kept[a.hit_query]] for a, kept in parts])
-    rank = np.concatenate([a.hit_rank[kept[a.hit_query]] for a, kept in parts])
-    gain = np.concatenate([a.hit_gain[kept[a.hit_query]] for a, kept in parts])
-    ideals = np.concatenate([a.ideal_query[kept[a.ideal_query]] for a, kept in parts])
-    best = np.concatenate([a.ideal_gain[kept[a.ideal_query]] for a, kept in parts])
-    by_hit, by_ideal = np.lexsort((rank, hits)), np.lexsort((-best, ideals))
-    return replace(
-        yes, n_retrieved=np.where(chosen, yes.n_retrieved, no.n_retrieved), starts=offsets(hits, yes.n_queries),
-        hit_rank=rank[by_hit], hit_gain=gain[by_hit], ideal_starts=offsets(ideals, yes.n_queries),
-        ideal_gain=best[by_ideal], evidence=evidence, ties=None,
+def by_query(mask: Bools, yes: Alignment, no: Alignment) -> Alignment:
+    """Query by query, one alignment where the mask holds and the other elsewhere; ties are left out."""
+    if yes.evidence is None or no.evidence is None:
+        yes, no = replace(yes, evidence=None), replace(no, evidence=None)
+    both = _stacked([replace(yes, ties=None), replace(no, ties=None)])
+    return both.take(np.arange(yes.n_queries) + np.where(mask, 0, yes.n_queries))
+
+
+def _stacked(parts: Sequence[Alignment]) -> Alignment:
+    """The queries of several alignments one after another, whatever their ids are."""
+    evidence = [part.evidence for part in parts if part.evidence is not None]
+    n_before = np.cumsum([0, *(part.n_queries for part in parts)])
+    tied = [(part.ties, n) for part, n in zip(parts, n_before[:-1], strict=True) if part.ties is not None]
+    return Alignment(
+        query_id=[query_id for part in parts for query_id in part.query_id],
+        n_retrieved=np.concatenate([part.n_retrieved for part in parts]),
+        missing=np.concatenate([part.missing for part in parts]),
+        starts=_stacked_offsets([part.starts for part in parts]),
+        hit_rank=np.concatenate([part.hit_rank for part in parts]),
+        hit_gain=np.concatenate([part.hit_gain for part in parts]),
+        ideal_starts=_stacked_offsets([part.ideal_starts for part in parts]),
+        ideal_gain=np.concatenate([part.ideal_gain for part in parts]),
+        evidence=_stacked_evidence(evidence) if evidence else None,
+        ties=Ties.of(
+            np.concatenate([ties.query + n for ties, n in tied]), np.concatenate([ties.first for ties, _ in tied]),
+            np.concatenate([ties.size for ties, _ in tied]), int(n_before[-1]),
+        ) if tied else None,
     )  # fmt: skip
+
+
+def _stacked_evidence(parts: Sequence[Evidence]) -> Evidence:
+    pieces, counted, gold, shown = (
+        _stacked([getattr(part, name) for part in parts]) for name in ("pieces", "counted", "gold", "shown")
+    )
+    return Evidence(pieces, counted, gold, shown, np.concatenate([part.placed for part in parts]))
+
+
+def _stacked_offsets(starts: Sequence[Ints]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part) for part in starts]))))
+
+
+def _elements(starts: Ints, segments: Ints) -> tuple[Ints, Ints]:
+    """(s + 1,) offsets of some segments put one after another, and (n,) where their elements are now."""
+    counts = np.diff(starts)[segments]
+    ends = np.cumsum(counts)
+    return np.concatenate(([0], ends)), np.arange(counts.sum()) + np.repeat(starts[segments] - ends + counts, counts)
+
+
+def best_first(gain: Floats, query: Ints) -> Ints:
+    """(n,) the order of elements by query, then gain, best first; equal ones keep their order."""
+    return np.lexsort((-gain, query))
 
 
 def segment_sums(owner: Ints, weights: npt.ArrayLike, n: int) -> Floats:

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.measures.alignment import Alignment, offsets, ordinals, owners
+from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, owners
 
 
 def ties_best(a: Alignment, *, worth: Floats | None = None) -> Alignment:
-    """As if of all documents with one score the better ones stood first.
+    """As if of all documents with one score the better ones came first.
 
-    A document without a label is worth 0: those worth less, if any, stand behind it.  What comes back has no ties, and
-    no evidence, since where gold pieces would stand if tied chunks changed places is not known.
+    A document without a label is worth 0: those worth less, if any, come after it.  What comes back has no ties, and
+    no evidence, since the ranks of gold pieces are not known once tied chunks change places.
 
     worth   (h,) of each hit; its gain by default
     """
@@ -22,7 +22,7 @@ def ties_best(a: Alignment, *, worth: Floats | None = None) -> Alignment:
 
 
 def ties_worst(a: Alignment, *, worth: Floats | None = None) -> Alignment:
-    """As if of all documents with one score the better ones stood last: every block of `ties_best`, turned round."""
+    """As if of all documents with one score the better ones came last: every block of `ties_best`, turned round."""
     return _moved(a, a.hit_gain if worth is None else worth, best=False)
 
 
@@ -59,30 +59,29 @@ def unjudged_relevant(a: Alignment, *, gain: float | None = None, k: int | None 
     if gain is None:
         highest = float(a.ideal_gain.max(initial=0.0))
         gain = highest if highest > 0 else 1.0
-    kept = a.keep_hits(a.hit_gain >= 0)
-    query, rank = _other_places(kept, k)
+    labelled = a.keep_hits(a.hit_gain >= 0)
+    query, rank = _other_places(labelled, k)
     # Below the cut a document without a label keeps what it had.
     rest = np.flatnonzero((a.hit_gain < 0) & (a.hit_rank > (np.inf if k is None else k)))
-    query = np.concatenate((kept.hit_query, a.hit_query[rest], query))
+    query = np.concatenate((labelled.hit_query, a.hit_query[rest], query))
     new = np.full(len(rank), gain)
-    rank = np.concatenate((kept.hit_rank, a.hit_rank[rest], rank))
-    gains = np.concatenate((kept.hit_gain, a.hit_gain[rest], new))
+    rank = np.concatenate((labelled.hit_rank, a.hit_rank[rest], rank))
+    gains = np.concatenate((labelled.hit_gain, a.hit_gain[rest], new))
     order = np.lexsort((rank, query))
     ideal_query = np.concatenate((a.ideal_query, query[len(query) - len(new) :]))
     ideal_gain = np.concatenate((a.ideal_gain, new))
-    best_first = np.lexsort((-ideal_gain, ideal_query))
     return replace(
         a,
         starts=offsets(query, a.n_queries),
         hit_rank=rank[order],
         hit_gain=gains[order],
         ideal_starts=offsets(ideal_query, a.n_queries),
-        ideal_gain=ideal_gain[best_first],
+        ideal_gain=ideal_gain[best_first(ideal_gain, ideal_query)],
     )
 
 
 def _other_places(a: Alignment, k: int | None) -> tuple[Ints, Ints]:
-    """Query and rank of every place among the first k that no hit stands on."""
+    """Query and rank of every place among the first k that no hit has."""
     length = a.n_retrieved if k is None else np.minimum(a.n_retrieved, k)
     starts = np.concatenate(([0], np.cumsum(length)))
     free = np.ones(starts[-1], bool)

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.measures import ties as tied
-from steelyard.measures.alignment import Alignment, offsets, ordinals, owners, ratio, segment_sums
+from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, owners, ratio, segment_sums
 from steelyard.measures.parameters import GAIN, TIES, GainMap, Number, ParameterValue, Word
 from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top
@@ -43,7 +43,7 @@ def ideal_gains(a: Alignment, gain: str | GainMap) -> tuple[Ints, Floats]:
     gains = gains_of(a.ideal_gain, gain)
     query = a.ideal_query
     if isinstance(gain, tuple):
-        order = np.lexsort((-gains, query))
+        order = best_first(gains, query)
         gains, query = gains[order], query[order]
     positive = gains > 0
     return offsets(query[positive], a.n_queries), gains[positive]
