@@ -8,7 +8,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
-from steelyard.cli.gate import numbers, run
+from steelyard.cli.gate import parse_numbers, run
 from steelyard.data.run_folder import write_json, write_manifest
 from steelyard.experiment import defaults
 from steelyard.experiment.scores_json import as_json, read_scores
@@ -166,4 +166,4 @@ def test_scores_that_are_none_are_told(tmp_path: Path, scores: Path) -> None:
 
 def test_what_is_written_by_evaluate_is_what_the_gate_reads(scores: Path) -> None:
     assert read_scores(scores).mean().equals(weighed(30).mean())
-    assert numbers(["a=1e3", "b = .5"]) == {"a": 1000.0, "b ": 0.5}
+    assert parse_numbers(["a=1e3", "b = .5"]) == {"a": 1000.0, "b ": 0.5}

@@ -41,7 +41,7 @@ def test_list_change_by_hand() -> None:
 
 
 def test_an_id_that_stands_twice() -> None:
-    with pytest.raises(sy.InputError, match="'b' stands twice in a list"):
+    with pytest.raises(sy.InputError, match="'b' is in a list twice"):
         list_change("a", "bab")
 
 

@@ -128,10 +128,10 @@ def test_queries_that_are_left_out() -> None:
     run = {"q": {"x": 3.0, "a": 2.0}}
     scores = sy.evaluate(TRUTH, run, ["precision@2", "gm_map"], missing="skip")
     a = align(Truth(TRUTH), Run(run)).alignment
-    s = sensitivity(["run"], [a], scores.measures, kept=~np.isnan(scores.values))
+    s = sensitivity(["run"], [a], scores.measures, counted=~np.isnan(scores.values))
     assert s.mean == pytest.approx(scores.means, rel=1e-14)
     assert (s.low[0, 0], s.high[0, 0], s.judged[0, 0]) == (0.5, 1.0, 0.5)
-    nothing = sensitivity(["run"], [a], scores.measures, kept=np.zeros((1, 2, 2), bool))
+    nothing = sensitivity(["run"], [a], scores.measures, counted=np.zeros((1, 2, 2), bool))
     assert np.isnan(nothing.mean).all()
     assert np.isnan(nothing.tie_mass).all()
 

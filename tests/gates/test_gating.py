@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
-from steelyard.gates.gating import EXIT_CODES, Check, Gate, gate
+from steelyard.gates.checks import Check
+from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
+from steelyard.measures import registry
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.power import min_detectable_difference, questions_needed
@@ -78,9 +81,11 @@ def test_the_gravest_check_decides() -> None:
 def test_numbers_and_latencies_lower_being_better() -> None:
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
     known = {"latency_ms_p95": 400.0, "cost_usd_per_million_tokens": 0.05}
-    found = gate(scores, "reranker", known=known)
+    found = gate(scores, "reranker", numbers=known)
     assert (found.outcome, found.not_judged) == ("pass", ("ndcg@10", 0.15))
-    assert only(gate(scores, "reranker", known={**known, "latency_ms_p95": 501.0}), "latency_ms_p95").reason == "missed"
+    assert (
+        only(gate(scores, "reranker", numbers={**known, "latency_ms_p95": 501.0}), "latency_ms_p95").reason == "missed"
+    )
     assert only(gate(scores, "reranker"), "latency_ms_p95").reason == "not_measured"
 
     def by_times(times: Any) -> str:
@@ -127,6 +132,28 @@ def test_an_undecided_loss_tells_what_could_be_shown_and_how_many_would_show_it(
     assert check.needed > 40
     assert beside(-0.01, 0.01).needed is None  # enough questions, were nothing lost; something seems to be
     assert beside(0.0, 1e-12).needed is None  # more than anybody asks
+
+
+def test_less_latency_holds_the_margin_though_no_profile_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in ("_definitions", "_aliases"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    sy.measure(name="latency_ms", range=(0.0, math.inf), relevant=False)(lambda alignment: np.zeros(0))
+    for shift, reason in ((-0.1, "not_worse"), (0.1, "worse")):
+        scores = scores_of([BASE, BASE + shift + AWAY], ["latency_ms"], systems=["old", "new"])
+        check = only(gate(scores, baseline="old", margin=0.02), "latency_ms", "baseline")
+        assert (check.reason, check.better) == (reason, "lower")
+        assert check.value == pytest.approx(shift)
+
+
+def test_the_frame_has_a_row_a_check() -> None:
+    outcome = gate(stated({**GOOD, "recall@5": (0.75, math.nan, math.nan)}), "production", max_failed=0.05)
+    frame = outcome.frame
+    assert frame["name"].to_list() == [check.name for check in outcome.checks]
+    assert frame["outcome"].to_list() == [check.outcome for check in outcome.checks]
+    assert frame.filter(name="recall@5", kind="level").select("value", "low", "limit", "reason", "n").row(0) == (
+        0.75, None, 0.7, "no_interval", 50
+    )  # fmt: skip
+    assert frame.filter(name="failed").select("limit", "better", "level").row(0) == (0.05, "lower", None)
 
 
 def test_systems_that_never_differ_are_decided_by_the_difference_itself() -> None:
@@ -290,8 +317,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "nan as share": ({"max_missing": math.nan}, "max_missing is nan"),
     "min_questions": ({"profile": "ratings", "min_questions": 0}, "min_questions is 0"),
     "alpha": ({"profile": "ratings", "alpha": 1.0}, "alpha is 1.0"),
-    "numbers without a profile": ({"max_failed": 0, "known": {"x": 1.0}}, "name a profile"),
-    "unknown number": ({"profile": "reranker", "known": {"latency": 1.0}}, "no levels for a number 'latency'"),
+    "numbers without a profile": ({"max_failed": 0, "numbers": {"x": 1.0}}, "name a profile"),
+    "unknown number": ({"profile": "reranker", "numbers": {"latency": 1.0}}, "no levels for a number 'latency'"),
 }  # fmt: skip
 
 

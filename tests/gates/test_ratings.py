@@ -38,7 +38,7 @@ def test_cases(case: dict[str, Any]) -> None:
 def _held(profile: Profile, name: str, value: tuple[float, float, float], n: int) -> list[Any]:
     from steelyard.gates import ratings as module
 
-    return [module._rated(module.Measured("a", name, profile.standards[name], *value, n), profile)]
+    return [module._rating(module.StandardValue("a", name, profile.standards[name], *value, n), profile)]
 
 
 def test_every_system_in_the_order_of_the_measures_then_what_is_not_measured() -> None:
@@ -70,7 +70,7 @@ def test_latencies_become_the_percentile_with_its_interval() -> None:
 
 def test_a_number_that_is_handed_in_counts_before_latencies_and_for_all_systems() -> None:
     scores = scores_of(np.full((2, 1, 30), 0.9), ["mrr"])
-    rated = rate(scores, "reranker", known={"latency_ms_p95": 200}, latency_ms={"a": [900.0] * 100})
+    rated = rate(scores, "reranker", numbers={"latency_ms_p95": 200}, latency_ms={"a": [900.0] * 100})
     found = [r for r in rated if r.measure == "latency_ms_p95"]
     assert [(r.value, r.low, r.high, r.n, r.level, r.could_be) for r in found] == [
         (200, 200, 200, 0, "excellent", ())
@@ -80,11 +80,11 @@ def test_a_number_that_is_handed_in_counts_before_latencies_and_for_all_systems(
 def test_bad_numbers_are_refused() -> None:
     scores = scores_of(np.full((1, 1, 30), 0.9), ["mrr"])
     with pytest.raises(InputError, match=r"no levels for a number 'latency_p95'; did you mean latency_ms_p95\?"):
-        rate(scores, "reranker", known={"latency_p95": 1})
+        rate(scores, "reranker", numbers={"latency_p95": 1})
     with pytest.raises(InputError, match="it asks for no number"):
-        rate(scores, "faq", known={"latency_ms_p95": 1})
+        rate(scores, "faq", numbers={"latency_ms_p95": 1})
     with pytest.raises(InputError, match="expected a finite number"):
-        rate(scores, "reranker", known={"latency_ms_p95": math.nan})
+        rate(scores, "reranker", numbers={"latency_ms_p95": math.nan})
 
 
 ordered = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), min_size=3, max_size=3).map(sorted)
@@ -124,3 +124,11 @@ def test_questions_that_all_succeed_are_not_certain_to(n: int, low: float) -> No
     assert (rated.value, rated.high) == (1.0, 1.0)
     assert rated.low == pytest.approx(low, abs=5e-4)
     assert rated.could_be == (() if low >= 0.9 else ("below_target",))
+
+
+def test_ratings_are_columns_too() -> None:
+    ratings = rate(stated({"recall@5": (0.72, 0.66, 0.78), "mrr": (0.9, math.nan, math.nan)}), "production")
+    assert ratings.frame["measure"].to_list() == [rating.measure for rating in ratings]
+    row = ratings.frame.row(0, named=True)
+    assert (row["level"], row["could_be"], row["low"], row["n"]) == ("minimum", ["below_minimum"], 0.66, 50)
+    assert ratings.frame.filter(measure="mrr")["low"].to_list() == [None]

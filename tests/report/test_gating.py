@@ -7,7 +7,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from steelyard.gates.gating import EXIT_CODES, SHARES, Check, Gate, Reason, gate
+from steelyard.gates.checks import SHARES, Check, CheckReason
+from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
 from steelyard.report.formats.gating import gate_markdown, gate_sheets, gate_text, heading, reason_text, wanted_text
 from steelyard.report.words import Words, read_words
@@ -48,7 +49,7 @@ def of(checks: list[Check], **changes: object) -> Gate:
 
 
 def test_these_are_all_reasons() -> None:
-    assert {reason for reasons in REASONS.values() for reason in reasons} == set(get_args(Reason))
+    assert {reason for reasons in REASONS.values() for reason in reasons} == set(get_args(CheckReason))
 
 
 @pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
@@ -110,7 +111,7 @@ def test_bounds_differences_and_gains_in_words() -> None:
     base = np.linspace(0.4, 0.6, 40)
     scores = scores_of([base, base * 1.3 + np.tile([0.01, -0.01], 20)], ["ndcg@10"], systems=["none", "new"])
     known = {"latency_ms_p95": 320.5, "cost_usd_per_million_tokens": 0.1}
-    found = gate(scores, "reranker", baseline="none", margin=0.02, known=known, max_failed=0.05)
+    found = gate(scores, "reranker", baseline="none", margin=0.02, numbers=known, max_failed=0.05)
     rows = {row[0]: row[1:] for row in gate_sheets(found, EN)[0].rows}
     assert rows["latency_ms_p95"] == ["pass", "320.5", "–", "≤ 500 (target)"]
     assert rows["cost_usd_per_million_tokens"][:2] == ["FAIL", "0.1"]

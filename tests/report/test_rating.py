@@ -74,7 +74,7 @@ def test_advice_is_given_once_with_the_systems_that_need_it() -> None:
 
 def test_latencies_show_milliseconds_and_the_end_that_is_not_there() -> None:
     profile = Profile.read("reranker")
-    rated = rate(stated(FLAT), profile, latency_ms={"a": [123.456] * 40}, known={"cost_usd_per_million_tokens": 0.04})
+    rated = rate(stated(FLAT), profile, latency_ms={"a": [123.456] * 40}, numbers={"cost_usd_per_million_tokens": 0.04})
     (sheet,) = rating_sheets(rated, profile, EN)
     rows = {row[0]: row[1:] for row in sheet.rows}
     assert rows["latency_ms_p95"] == ["excellent (could be target met or below the target)", "123.456", "123.5–∞"]

@@ -30,7 +30,7 @@ def run(
     verdict = gate(
         scores, profile, level=level, baseline=baseline, margin=margin, system=system, min_questions=min_questions,
         max_failed=max_failed, max_missing=max_missing, max_unjudged=max_unjudged, max_unmapped=max_unmapped,
-        known=numbers(values), truth=truth, alpha=alpha,
+        numbers=parse_numbers(values), truth=truth, alpha=alpha,
     )  # fmt: skip
     if junit is not None:
         write_text(junit, as_junit(verdict, words))
@@ -40,10 +40,10 @@ def run(
     sys.exit(verdict.exit_code)
 
 
-def numbers(values: Iterable[str]) -> dict[str, float]:
+def parse_numbers(values: Iterable[str]) -> dict[str, float]:
     """NAME=NUMBER by name.
 
-    >>> numbers(["cost_usd_per_million_tokens=0.04"])
+    >>> parse_numbers(["cost_usd_per_million_tokens=0.04"])
     {'cost_usd_per_million_tokens': 0.04}
     """
     made: dict[str, float] = {}

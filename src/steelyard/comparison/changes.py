@@ -30,7 +30,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class ListChange:
-    """What became of one list.
+    """How one list changed.
 
     entered   ids that only the second list has, in its order
     left      ids that only the first list has, in its order
@@ -46,7 +46,7 @@ def list_change(before: Sequence[str], after: Sequence[str]) -> ListChange:
     """Compare two ranked lists of ids.
 
     before, after   ids, best first, each once; of any lengths
-    Raises          InputError for an id that stands twice in a list
+    Raises          InputError for an id that is in a list twice
 
     >>> list_change(["a", "b", "c"], ["c", "a", "d"])
     ListChange(entered=('d',), left=('b',), moved=(Moved(doc_id='c', before=3, after=1), \
@@ -64,7 +64,7 @@ def _ranks(ids: Sequence[str]) -> dict[str, int]:
     ranks = {doc_id: rank for rank, doc_id in enumerate(ids, 1)}
     if len(ranks) < len(ids):
         twice = next(doc_id for doc_id in ids if list(ids).count(doc_id) > 1)
-        raise InputError(f"{twice!r} stands twice in a list; expected each id once")
+        raise InputError(f"{twice!r} is in a list twice; expected each id once")
     return ranks
 
 
@@ -80,11 +80,11 @@ class Listed:
 class Mover:
     """One question under both systems.
 
-    query             what is asked; None where nobody tells
+    query             the question's text; None where it is not known
     before, after     the measure's value with the baseline and with the system
     difference        after less before, 0 where they agree to 12 digits
     first, second     the list of the baseline and of the system, down to the k of `Changes`
-    change            what became of it
+    change            from the first to the second
     """
 
     query_id: str
@@ -101,14 +101,14 @@ class Mover:
 class Changes:
     """From the baseline to a system, by one measure.
 
-    gained, lost   questions whose value rose or fell, most first; of equal differences the lesser query_id first
+    gained, lost   questions whose value became better or worse, most first; of equal differences the lesser id first
     k              how many ranks are looked at
     n              questions with a list by either system, of those that were compared
     n_same         how many of them have the same list
     overlap        mean share of the first k that both lists hold, of the longer one; NaN where n is 0
     rbo            mean rank-biased overlap (p = 0.9) of the first k, extrapolated; 0 for a question that one system
                    gave nothing for; NaN where n is 0
-    same_chunks    whether an id names the same text for both; None where nobody can tell
+    same_chunks    whether an id names the same text for both; None where texts are not known
     """
 
     baseline: str
@@ -129,9 +129,9 @@ def changes(
 ) -> list[Changes]:
     """What changed from the baseline to each of the systems.
 
-    weighing   of the runs, and scores that it made
+    weighing   of the runs;   scores   of the same weighing
     measure    the place of the measure among those of the scores
-    n          how many questions that gained, and as many that lost, are told; fewer where fewer did
+    n          how many questions that gained, and as many that lost, are listed; fewer where fewer did
     Returns    one a system; only questions that have a value for both systems count
     Raises     InputError for n below 0 and for runs that cannot be read again
     """
@@ -152,60 +152,61 @@ def _changes(
     before, after = scores.values[first, measure], scores.values[second, measure]
     common = np.flatnonzero(~np.isnan(before) & ~np.isnan(after))
     d = differences(before[common], after[common])
+    gain = d if scores.measures[measure].definition.higher_is_better else -d
 
     def mover(place: int) -> Mover:
         row = int(common[place])
         query_id = scores.query_ids[row]
         question = weighing.questions.get(query_id)
-        one, two = (lists[i].get(query_id, ()) for i in (first, second))
-        change = list_change([each.doc_id for each in one], [each.doc_id for each in two])
+        old, new = (lists[i].get(query_id, ()) for i in (first, second))
+        change = list_change([entry.doc_id for entry in old], [entry.doc_id for entry in new])
         return Mover(
-            query_id, question.query if question else None, float(before[row]), float(after[row]), float(d[place]), one,
-            two, change,
+            query_id, question.query if question else None, float(before[row]), float(after[row]), float(d[place]),
+            old, new, change,
         )  # fmt: skip
 
     ordered = sorted(range(len(d)), key=lambda place: scores.query_ids[int(common[place])])
-    gained = sorted((place for place in ordered if d[place] > 0), key=lambda place: -d[place])
-    lost = sorted((place for place in ordered if d[place] < 0), key=lambda place: d[place])
-    alike = _alike([scores.query_ids[row] for row in common.tolist()], lists[first], lists[second])
-    tables = [None if each.evidence is None else each.evidence.table for each in weighing.weighed]
+    gained = sorted((place for place in ordered if gain[place] > 0), key=lambda place: -gain[place])
+    lost = sorted((place for place in ordered if gain[place] < 0), key=lambda place: gain[place])
+    likeness = _likeness([scores.query_ids[row] for row in common.tolist()], lists[first], lists[second])
+    tables = [None if system.evidence is None else system.evidence.table for system in weighing.weighed]
     return Changes(
         scores.systems[first], scores.systems[second], str(scores.measures[measure]),
-        tuple(map(mover, gained[:n])), tuple(map(mover, lost[:n])), k, *alike,
+        tuple(map(mover, gained[:n])), tuple(map(mover, lost[:n])), k, *likeness,
         _same_chunks(tables[first], tables[second]),
     )  # fmt: skip
 
 
 def _by_query(frame: pl.DataFrame) -> dict[str, tuple[Listed, ...]]:
-    found: dict[str, list[Listed]] = {}
+    entries: dict[str, list[Listed]] = {}
     for query_id, doc_id, gain in frame.select("query_id", "doc_id", "gain").iter_rows():
-        found.setdefault(query_id, []).append(Listed(doc_id, gain))
-    return {query_id: tuple(listed) for query_id, listed in found.items()}
+        entries.setdefault(query_id, []).append(Listed(doc_id, gain))
+    return {query_id: tuple(listed) for query_id, listed in entries.items()}
 
 
-def _alike(
+def _likeness(
     query_ids: Sequence[str], first: dict[str, tuple[Listed, ...]], second: dict[str, tuple[Listed, ...]]
 ) -> tuple[int, int, float, float]:
     """Questions with a list, those with the same one, mean overlap and mean rank-biased overlap."""
     n_same, overlaps, rbos = 0, list[float](), list[float]()
     for query_id in query_ids:
-        one, two = ([each.doc_id for each in lists.get(query_id, ())] for lists in (first, second))
-        if not one and not two:
+        old, new = ([entry.doc_id for entry in lists.get(query_id, ())] for lists in (first, second))
+        if not old and not new:
             continue
-        n_same += one == two
-        overlaps.append(len(set(one) & set(two)) / max(len(one), len(two)))
-        rbos.append(rank_biased_overlap(one, two).extrapolated if one and two else 0.0)
+        n_same += old == new
+        overlaps.append(len(set(old) & set(new)) / max(len(old), len(new)))
+        rbos.append(rank_biased_overlap(old, new).extrapolated if old and new else 0.0)
     n = len(overlaps)
     return (n, n_same, sum(overlaps) / n, sum(rbos) / n) if n else (0, 0, float("nan"), float("nan"))
 
 
-def _same_chunks(one: ChunkTable | None, two: ChunkTable | None) -> bool | None:
-    """Whether ids that both know stand for the same stretches, or the same texts."""
-    if one is None or two is None:
+def _same_chunks(old: ChunkTable | None, new: ChunkTable | None) -> bool | None:
+    """Whether ids of both name the same stretches, or the same texts."""
+    if old is None or new is None:
         return None
-    shared = [(row, two.row_of[id]) for id, row in one.row_of.items() if id in two.row_of]
-    return all(_where(one, row) == _where(two, other) for row, other in shared)
+    shared = [(row, new.row_of[id]) for id, row in old.row_of.items() if id in new.row_of]
+    return all(_place(old, row) == _place(new, other) for row, other in shared)
 
 
-def _where(table: ChunkTable, row: int) -> tuple[object, ...]:
+def _place(table: ChunkTable, row: int) -> tuple[object, ...]:
     return table.docs[row], int(table.start[row]), int(table.end[row]), table.texts[row]

@@ -123,7 +123,7 @@ def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, move
     return replace(
         comparison,
         sensitivity=sensitivity(
-            scores.systems, weighing.alignments, scores.measures, kept=np.broadcast_to(compared, scores.values.shape)
+            scores.systems, weighing.alignments, scores.measures, counted=np.broadcast_to(compared, scores.values.shape)
         ),
         changes=changes(weighing, scores, baseline=comparison.baseline, systems=others, n=n) if n else (),
         settings=_settings(weighing, comparison.baseline),

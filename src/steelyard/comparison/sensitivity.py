@@ -1,4 +1,4 @@
-"""How far means could move by what is not known: labels of unjudged documents, and the order of tied ones."""
+"""How far means could move by what is open: labels of unjudged documents, and the order of tied ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sensitivity:
     a measure such as bpref falls with irrelevant labels.  For precision@k, recall@k, hit_rate@k and mrr@k the upper end
     is the one where all are relevant.
 
-    A value is NaN where nobody can tell: a measure that refuses the changed list, no query in the mean, and of
+    A value is NaN where it cannot be computed: a measure that refuses the changed list, no query in the mean, and of
     evidence every order of ties under which gold pieces might move.
 
     systems, measures   s and m names and specs
@@ -77,20 +77,20 @@ def sensitivity(
     alignments: Sequence[Alignment],
     measures: Sequence[Measure],
     *,
-    kept: Bools | None = None,
+    counted: Bools | None = None,
 ) -> Sensitivity:
     """Measure all systems again under the other labels and orders.
 
     alignments   (s,) of the systems with one truth
-    kept         (s, m, q) which values enter the means, e.g. `~np.isnan(scores.values)`; all of them by default
+    counted      (s, m, q) which values enter the means, e.g. `~np.isnan(scores.values)`; all of them by default
 
     >>> from steelyard.align.rankings import align
     >>> from steelyard.data.run import Run
     >>> from steelyard.data.truth import Truth
     >>> from steelyard.measures import parse
     >>> a = align(Truth({"q": {"b": 1, "c": 0}}), Run({"q": {"a": 1.0, "b": 0.5, "c": 0.5}})).alignment
-    >>> found = sensitivity(["bm25"], [a], [parse("precision@2")])
-    >>> [float(getattr(found, name)[0, 0]) for name in ("low", "high", "tie_mass", "tie_low", "tie_high")]
+    >>> bounds = sensitivity(["bm25"], [a], [parse("precision@2")])
+    >>> [float(getattr(bounds, name)[0, 0]) for name in ("low", "high", "tie_mass", "tie_low", "tie_high")]
     [0.0, 0.5, 0.5, 0.0, 0.5]
     """
     table = np.full((len(systems), len(measures), 6), np.nan)
@@ -98,7 +98,7 @@ def sensitivity(
         # Measures that look equally deep share the list with other labels.
         relabelled = cache(partial(unjudged_relevant, a))
         for j, spec in enumerate(measures):
-            table[i, j] = _six(spec, a, np.ones(a.n_queries, bool) if kept is None else kept[i, j], relabelled)
+            table[i, j] = _six(spec, a, np.ones(a.n_queries, bool) if counted is None else counted[i, j], relabelled)
     mean, relevant, judged, tie_mass, worst, best = np.moveaxis(table, 2, 0)
     return Sensitivity(
         systems,
@@ -117,7 +117,7 @@ def sensitivity(
 def overlapping(s: Sensitivity, j: int) -> list[tuple[str, str]]:
     """Pairs of systems whose means differ while their intervals [low, high] overlap, for measure j.
 
-    Which of the two is better may then depend on labels that nobody has given.  Two systems without an unjudged
+    Which of the two is better may then depend on labels that are missing.  Two systems without an unjudged
     document have no intervals but their means, and are never such a pair.
     """
     low, high, mean = s.low[:, j], s.high[:, j], s.mean[:, j]
@@ -131,22 +131,22 @@ def moved_by_ties(s: Sensitivity, j: int, *, least: float = _MOVED) -> list[str]
     return [system for system, far in zip(s.systems, moved.tolist(), strict=True) if far]
 
 
-def _six(spec: Measure, a: Alignment, kept: Bools, relabelled: Callable[..., Alignment]) -> list[float]:
+def _six(spec: Measure, a: Alignment, counted: Bools, relabelled: Callable[..., Alignment]) -> list[float]:
     """Of one system: mean, mean with all relevant, judged, tie mass, mean with the worst and with the best first."""
     k = spec.depth
-    mean, relevant = _mean(spec, a, kept), _mean(spec, _all_relevant(spec, a, k, relabelled), kept)
+    mean, relevant = _mean(spec, a, counted), _mean(spec, _all_relevant(spec, a, k, relabelled), counted)
     # Of lists that are there: an absent one has no document that could lack a label.
-    there = kept & (a.n_retrieved > 0)
-    judged = _mean(make("judged", k), a, there if there.any() else kept)
-    tie_mass = _plain_mean(_tie_mass(a, k)[kept])
-    worst, best = (math.nan if order is None else _mean(spec, order, kept) for order in _orders(spec, a))
+    there = counted & (a.n_retrieved > 0)
+    judged = _mean(make("judged", k), a, there if there.any() else counted)
+    tie_mass = _plain_mean(_tie_mass(a, k)[counted])
+    worst, best = (math.nan if order is None else _mean(spec, order, counted) for order in _orders(spec, a))
     return [mean, relevant, judged, tie_mass, worst, best]
 
 
-def _mean(spec: Measure, a: Alignment, kept: Bools) -> float:
+def _mean(spec: Measure, a: Alignment, counted: Bools) -> float:
     """The mean as Scores gives it, or NaN where the measure refuses the list."""
     try:
-        values = spec(a)[kept]
+        values = spec(a)[counted]
     except MeasureError:
         return math.nan
     if spec.definition.aggregate == "geometric":
@@ -155,8 +155,8 @@ def _mean(spec: Measure, a: Alignment, kept: Bools) -> float:
 
 
 def _plain_mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
 
 
 def _all_relevant(spec: Measure, a: Alignment, k: int | None, relabelled: Callable[..., Alignment]) -> Alignment:
@@ -204,5 +204,5 @@ def _tie_mass(a: Alignment, k: int | None) -> Floats:
     if a.ties is None:
         return np.zeros(a.n_queries)
     ties = a.ties
-    inside = np.clip(seen[ties.query] - ties.first + 1, 0, ties.size)
-    return ratio(segment_sums(ties.query, inside, a.n_queries), seen)
+    counted = np.clip(seen[ties.query] - ties.first + 1, 0, ties.size)
+    return ratio(segment_sums(ties.query, counted, a.n_queries), seen)

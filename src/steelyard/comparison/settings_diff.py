@@ -10,19 +10,19 @@ from typing import Any
 from steelyard.data.run_folder import RunFolder
 
 _PLACES = ("name", "folder", "cache", "documents", "questions", "weigh")
-"""What names a run, or says where things lie, or how it was weighed at once; none of it moves a ranking."""
+"""What names a run, or where things are, or how it was weighed at the end; none of it moves a ranking."""
 
 
 @dataclass(frozen=True)
 class SettingsDiff:
-    """Where the configurations of run folders part.
+    """Where the configurations of run folders differ.
 
     systems     names of the systems with a run folder, in the order given
     settings    dotted setting -> its value for each system, as text; None where the system has no such setting.
                 Places in lists count from 1: index.2.kind is the kind of the second index.  Only those that differ
     versions    the same of Steelyard, Python and the libraries behind the run; a library that one run did not load is
                 no difference
-    inputs      what the systems were given that is not the same for all: "documents", "questions"
+    inputs      which inputs are not the same for all systems: "documents", "questions"
     """
 
     systems: tuple[str, ...]
@@ -37,7 +37,7 @@ class SettingsDiff:
 
 
 def settings_diff(folders: Mapping[str, RunFolder]) -> SettingsDiff:
-    """Compare what run folders tell of their configuration.
+    """Compare the configurations of run folders.
 
     folders   system -> its run folder; two at least make sense
     Returns   documents and questions are compared by content, not by path; a setting that is null is as good as absent
@@ -46,13 +46,13 @@ def settings_diff(folders: Mapping[str, RunFolder]) -> SettingsDiff:
     names = tuple(folders)
     configs = [dict(_flat(_config(folder))) for folder in folders.values()]
     versions = [dict(_versions(folder.manifest)) for folder in folders.values()]
-    given = {
+    digests = {
         "documents": [_corpus(folder.manifest) for folder in folders.values()],
         "questions": [folder.manifest.get("questions") for folder in folders.values()],
     }
-    differing = tuple(name for name, digests in given.items() if len(set(map(repr, digests))) > 1)
-    parted = {name: told for name, told in _differing(versions).items() if len({*told} - {None}) > 1}
-    return SettingsDiff(names, _differing(configs), parted, differing)
+    differing = tuple(name for name, values in digests.items() if len(set(map(repr, values))) > 1)
+    loaded = {name: row for name, row in _differing(versions).items() if len({*row} - {None}) > 1}
+    return SettingsDiff(names, _differing(configs), loaded, differing)
 
 
 def _config(folder: RunFolder) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, below in value.items():
             yield from _flat(below, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+    elif isinstance(value, list) and any(isinstance(below, dict | list) for below in value):
         for place, below in enumerate(value, 1):
             yield from _flat(below, f"{path}.{place}")
     elif value is not None:

@@ -4,97 +4,34 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-import numpy as np
+import polars as pl
 
-from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment import defaults
-from steelyard.experiment.scores import LEVEL, Scores
+from steelyard.experiment.scores import Scores
 from steelyard.experiment.stored import open_scores
+from steelyard.gates.against import baseline_checks
+from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
+from steelyard.gates.levels import level_check
 from steelyard.gates.profiles import Profile
-from steelyard.gates.ratings import Known, Latencies, Measured, measured, reaches
-from steelyard.gates.standard import Better
-from steelyard.measures import Measure
-from steelyard.stats.effects import relative_change
-from steelyard.stats.equivalence import non_inferiority
-from steelyard.stats.power import min_detectable_difference, questions_needed
-from steelyard.stats.samples import differences, mean_error, share, whole
-
-Outcome = Literal["pass", "fail", "insufficient"]
-Kind = Literal["level", "baseline", "relative", "share"]
-Reason = Literal[
-    "reached", "missed", "spans", "few_questions", "no_interval", "not_measured", "not_worse", "worse", "undecided",
-    "no_ratio", "within", "exceeded",
-]  # fmt: skip
+from steelyard.gates.ratings import Latencies, Numbers, StandardValue, standard_values
+from steelyard.gates.shares import share_checks
+from steelyard.stats.samples import share, whole
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
 
 _GRAVE: tuple[Outcome, ...] = ("fail", "insufficient", "pass")
-_OF_REASON: dict[Reason, Outcome] = {
-    "reached": "pass", "not_worse": "pass", "within": "pass", "missed": "fail", "worse": "fail", "exceeded": "fail",
-}  # fmt: skip
-"""Any other reason is one of too few data."""
-
-SHARES = ("failed", "missing", "unjudged", "unmapped")
-"""What a gate may bound besides measures."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that a gate looked at, for one system.
-
-    name        a measure, the name of a number that is handed in, or one of SHARES
-    kind        level     its value against a level of the profile
-                baseline  its mean difference to the baseline against -limit, the margin
-                relative  its change as a share of the baseline's mean against the least gain
-                share     a share of questions, documents or gold pieces against the most that is allowed
-    reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
-                spans: it lies on both;   few_questions: there are fewer than asked for
-                no_interval: there is one question;   not_measured: there is no such value in the scores
-                not_worse, worse: by the margin;   undecided: neither can be said
-                no_ratio: the baseline's mean is too near 0 for a share of it
-                within, exceeded: what is allowed
-    value, low, high   what was found, and its interval: of 95 % for levels and relative changes; the one-sided limits
-                at alpha for differences, which make an interval of 1 - 2 alpha; NaN where there is none
-    limit       level, margin, least gain, or most that is allowed
-    level       name of the level, or None
-    n           questions (gold pieces for unmapped) behind the value; 0 where it was handed in, or there is none
-    left_out    questions that only the system, and only the baseline, has a value for; (0, 0) without a baseline
-    detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
-    needed      undecided: questions that hold the margin so; None where that is no more than there are
-    """
-
-    system: str
-    name: str
-    kind: Kind
-    reason: Reason
-    value: float
-    low: float
-    high: float
-    limit: float
-    n: int
-    better: Better = "higher"
-    level: str | None = None
-    left_out: tuple[int, int] = (0, 0)
-    detectable: float = math.nan
-    needed: int | None = None
-
-    @property
-    def outcome(self) -> Outcome:
-        """Pass, fail, or insufficient: too few data to say."""
-        return _OF_REASON.get(self.reason, "insufficient")
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a gate found.
+    """The outcome of a gate, check by check.
 
     profile, level   by which it judged, or None
     baselines        system -> name of what it was compared with; empty without a baseline
@@ -118,8 +55,17 @@ class Gate:
     @property
     def outcome(self) -> Outcome:
         """The gravest of all checks: fail, then insufficient, then pass."""
-        found = {check.outcome for check in self.checks}
-        return next(outcome for outcome in _GRAVE if outcome in found)
+        outcomes = {check.outcome for check in self.checks}
+        return next(outcome for outcome in _GRAVE if outcome in outcomes)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a check: the fields of `Check` and its outcome; null where there is no number.
+
+        n_left_out questions have a value for the system alone, n_left_out_baseline for its baseline alone.
+        """
+        rows = pl.DataFrame([check.row for check in self.checks], schema=COLUMNS)
+        return rows.with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @property
     def exit_code(self) -> int:
@@ -145,7 +91,7 @@ def gate(
     max_missing: float | None = None,
     max_unjudged: float | None = None,
     max_unmapped: float | None = None,
-    known: Known | None = None,
+    numbers: Numbers | None = None,
     latency_ms: Latencies | None = None,
     truth: str | Path | None = None,
     alpha: float = defaults.ALPHA,
@@ -154,12 +100,13 @@ def gate(
 
     A level is reached where the whole 95 % interval is at it or beyond; it is missed where the whole interval is short
     of it; an interval that spans it, or fewer questions than asked for, are too few data.  Numbers that are handed in
-    have no interval and are judged as they are.  What the profile asks for by name and nobody measured is too few data.
+    have no interval and are judged as they are.  What the profile asks for by name and was not measured is too few
+    data.
 
     Against a baseline, a system passes where it is shown not to be worse by the margin (one-sided, at alpha, on the
     questions that both have), and fails where it is shown to be; the measures are those that the profile covers, all of
     them without a profile.  A profile that asks for a gain over the baseline is judged by that too; without a baseline
-    that requirement is left open, and told in `not_judged`, since most gates have none.
+    that requirement is left open, and named in `not_judged`, since most gates have none.
 
     scores        Scores, the path of a JSON of scores, or that of a run folder, which is weighed by the measures that
                   the profile recommends, else by those of its configuration, and whose latencies count
@@ -173,8 +120,8 @@ def gate(
     max_failed, max_missing   most of the questions that the system failed on, that are absent from the run: 0 to 1
     max_unjudged  most of the first k documents without a label, for the measure of which it is largest; the whole list
                   counts only where no measure has a k
-    max_unmapped  most of the gold pieces that are in no chunk; only gold that is evidence tells that
-    known, latency_ms   as in `rate`
+    max_unmapped  most of the gold pieces that are in no chunk; of gold that is evidence alone
+    numbers, latency_ms   as in `rate`
     Raises        InputError where there is nothing to judge by, naming what to weigh; for a level, system or baseline
                   that is not there, a baseline without a margin, and numbers out of range
     """
@@ -188,21 +135,24 @@ def gate(
     _check_bounds(most)
     other, against = _baseline(scores, baseline, truth)
     _check_margin(profile, other is not None, margin)
-    judged = _chosen(scores, system, against if isinstance(baseline, str) and other is scores else None)
-    wanted = _wanted(profile, level)
+    judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
+    wanted = _level(profile, level)
     checks: list[Check] = []
     if profile is not None and wanted is not None:
-        found = measured(scores, profile, known=known, latency_ms=latency_ms)
-        held = [each for each in found if wanted in each.standard.levels]
+        values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
+        held = [value for value in values if wanted in value.standard.levels]
         _check_held(scores, profile, held, judged)
-        checks += [_by_level(each, wanted, min_questions) for each in held]
-    elif known:
+        checks += [level_check(value, wanted, min_questions) for value in held]
+    elif numbers:
         raise InputError("numbers are judged by the levels of a profile, and there is none; name a profile")
     if other is not None:
         for name in judged:
-            checks += _by_baseline(scores, name, other, against or name, profile, margin, min_questions, alpha)
+            checks += baseline_checks(
+                scores, name, other, against or name, profile=profile, margin=margin, min_questions=min_questions,
+                alpha=alpha,
+            )  # fmt: skip
     for name in judged:
-        checks += _by_shares(scores, name, profile, most)
+        checks += share_checks(scores, name, profile, most)
     checks = [check for name in judged for check in checks if check.system == name]
     if not checks and profile is not None and other is not None:
         raise _unfit(profile, scores)
@@ -251,7 +201,7 @@ def _baseline(
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
 
-def _chosen(scores: Scores, system: str | None, baseline: str | None) -> list[str]:
+def _judged(scores: Scores, system: str | None, baseline: str | None) -> list[str]:
     """The systems to judge."""
     if system is not None:
         if system not in scores.systems:
@@ -265,7 +215,7 @@ def _chosen(scores: Scores, system: str | None, baseline: str | None) -> list[st
     return others
 
 
-def _wanted(profile: Profile | None, level: str | None) -> str | None:
+def _level(profile: Profile | None, level: str | None) -> str | None:
     """The level to reach, if there is any."""
     levels = profile.levels if profile is not None else ()
     if level is None:
@@ -277,12 +227,12 @@ def _wanted(profile: Profile | None, level: str | None) -> str | None:
     return level
 
 
-def _check_held(scores: Scores, profile: Profile, held: list[Measured], judged: list[str]) -> None:
+def _check_held(scores: Scores, profile: Profile, held: list[StandardValue], judged: list[str]) -> None:
     """Refuse scores of which the profile can judge nothing."""
-    if any(not math.isnan(each.value) for each in held if each.system in judged):
+    if any(not math.isnan(value.value) for value in held if value.system in judged):
         return
     if any(
-        each.n == 0 and profile.standard_of(measure) is each.standard for each in held for measure in scores.measures
+        value.n == 0 and profile.standard_of(measure) is value.standard for value in held for measure in scores.measures
     ):
         return  # weighed, but of no question
     raise _unfit(profile, scores)
@@ -298,189 +248,8 @@ def _unfit(profile: Profile, scores: Scores) -> InputError:
     )
 
 
-def _by_level(each: Measured, level: str, min_questions: int) -> Check:
-    limit, better = each.standard.levels[level], each.standard.better
-    if math.isnan(each.value):
-        reason: Reason = "not_measured"
-    elif each.is_given:
-        reason = "reached" if reaches(each.value, limit, better) else "missed"
-    elif each.n < min_questions:
-        reason = "few_questions"
-    elif math.isnan(each.low) or math.isnan(each.high):
-        reason = "no_interval"
-    else:
-        reason = _side(each.low, each.high, limit, better)
-    return Check(
-        each.system, each.measure, "level", reason, each.value, each.low, each.high, limit, each.n, better, level
-    )  # fmt: skip
-
-
-def _side(low: float, high: float, limit: float, better: Better) -> Reason:
-    """On which side of a limit a whole interval lies."""
-    ends = reaches(low, limit, better), reaches(high, limit, better)
-    return "reached" if all(ends) else "spans" if any(ends) else "missed"
-
-
-def _by_baseline(
-    scores: Scores, system: str, other: Scores, against: str, profile: Profile | None, margin: float | None,
-    min_questions: int, alpha: float,
-) -> Iterator[Check]:  # fmt: skip
-    if against not in other.systems:
-        raise InputError(
-            f"the baseline has several systems, and none is called {against!r}: {', '.join(other.systems)}; name one"
-        )
-    for measure in scores.measures if margin is not None else ():
-        if profile is not None and not profile.covers(measure):
-            continue
-        standard = None if profile is None else profile.standard_of(measure)
-        pair = _paired(scores, system, other, against, measure)
-        yield _not_worse(
-            system,
-            measure,
-            pair,
-            margin or 0.0,
-            min_questions,
-            alpha,
-            standard.better if standard else measure.definition.direction,
-        )
-    if profile is not None and profile.relative is not None:
-        pair = _paired(scores, system, other, against, profile.relative.measure)
-        yield _relative(system, profile.relative.measure, pair, profile.relative.least, min_questions)
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """(n,) values of the same questions of both, and how many questions only one of them has.
-
-    measured   whether both were weighed by the measure at all
-    """
-
-    values: Floats
-    baseline: Floats
-    left_out: tuple[int, int]
-    measured: bool = True
-
-    def too_few(self, min_questions: int) -> Reason | None:
-        """Why nothing can be said of the pair, if so."""
-        n = len(self.values)
-        if not self.measured:
-            return "not_measured"
-        return "few_questions" if n < min_questions else "no_interval" if n < 2 else None
-
-
-def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
-    if measure.definition.aggregate == "geometric":
-        raise InputError(f"{measure} is a geometric mean, and a margin is of arithmetic ones; judge by another")
-    if measure not in scores.measures or measure not in other.measures:
-        return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)
-    one, two = _values(scores, system, measure), _values(other, against, measure)
-    common = [query_id for query_id in one if query_id in two]
-    left_out = len(one) - len(common), len(two) - len(common)
-    return _Pair(np.array([one[q] for q in common]), np.array([two[q] for q in common]), left_out)
-
-
-def _values(scores: Scores, system: str, measure: Measure) -> dict[str, float]:
-    """query_id -> value of the questions that have one."""
-    row = scores.values[list(scores.systems).index(system), list(scores.measures).index(measure)].tolist()
-    return {query_id: v for query_id, v in zip(scores.query_ids, row, strict=True) if not math.isnan(v)}
-
-
-def _unpaired(
-    system: str, measure: Measure, kind: Kind, reason: Reason, limit: float, better: Better, pair: _Pair
-) -> Check:
-    """A check that too few questions, or none, can answer."""
-    nothing = math.nan
-    return Check(
-        system, str(measure), kind, reason, nothing, nothing, nothing, limit, len(pair.values), better,
-        left_out=pair.left_out,
-    )  # fmt: skip
-
-
-def _not_worse(
-    system: str, measure: Measure, pair: _Pair, margin: float, min_questions: int, alpha: float, better: Better
-) -> Check:
-    if (why := pair.too_few(min_questions)) is not None:
-        return _unpaired(system, measure, "baseline", why, margin, better, pair)
-    d = differences(pair.baseline, pair.values)
-    gain = d if better == "higher" else -d
-    found = non_inferiority(gain, margin=margin, alpha=alpha)
-    most = 2 * found.difference - found.low
-    reason: Reason = "not_worse" if found.not_worse else "worse" if most <= -margin else "undecided"
-    low, high = (found.low, most) if better == "higher" else (-most, -found.low)
-    detectable, needed = (math.nan, None) if reason != "undecided" else _wanting(gain, margin, alpha)
-    return Check(
-        system, str(measure), "baseline", reason, float(d.mean()), low, high, margin, found.n, better,
-        left_out=pair.left_out, detectable=detectable, needed=needed,
-    )  # fmt: skip
-
-
-def _wanting(d: Floats, margin: float, alpha: float) -> tuple[float, int | None]:
-    """The margin that these questions can hold where nothing was lost, and how many hold the margin that is asked."""
-    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1)
-    spread = mean_error(d).error * math.sqrt(len(d))
-    try:
-        needed = questions_needed(margin / spread, alpha=alpha, n_sides=1)
-    except InputError:
-        return detectable, None  # more than anybody will ever ask
-    return detectable, needed if needed > len(d) else None
-
-
-def _relative(system: str, measure: Measure, pair: _Pair, least: float, min_questions: int) -> Check:
-    if (why := pair.too_few(min_questions)) is not None:
-        return _unpaired(system, measure, "relative", why, least, "higher", pair)
-    found = relative_change(pair.baseline, pair.values, level=LEVEL)
-    reason: Reason = "no_ratio" if math.isnan(found.low) else _side(found.low, found.high, least, "higher")
-    return Check(
-        system, str(measure), "relative", reason, found.change, found.low, found.high, least, len(pair.values),
-        left_out=pair.left_out,
-    )  # fmt: skip
-
-
-def _by_shares(
-    scores: Scores, system: str, profile: Profile | None, most: Mapping[str, float | None]
-) -> Iterator[Check]:
-    i, n = list(scores.systems).index(system), len(scores.query_ids)
-    found = {
-        "failed": float(scores.failed[i].mean()) if n else math.nan,
-        "missing": float(scores.missing[i].mean()) if n else math.nan,
-        "unjudged": _unjudged(scores, i, profile),
-        "unmapped": _unmapped(scores, i),
-    }
-    for name, bound in most.items():
-        if bound is not None:
-            value = found[name]
-            reason: Reason = (
-                "not_measured" if math.isnan(value) else "within" if reaches(value, bound, "lower") else "exceeded"
-            )
-            report = scores.gold[i]
-            behind = report.n_pieces if name == "unmapped" and report is not None else n
-            yield Check(system, name, "share", reason, value, math.nan, math.nan, bound, behind, "lower")
-
-
-def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:
-    """The largest mean share of documents without a label, of the measures that are judged; NaN without any.
-
-    A measure without a k looks down the whole list, most of which matters to nobody: it counts where no other does.
-    """
-    judged = [j for j, measure in enumerate(scores.measures) if profile is None or profile.covers(measure)]
-    cut = [j for j in judged if scores.measures[j].depth is not None]
-    shares = []
-    for j in cut or judged:
-        # An absent list has no document that could lack a label.
-        there = ~scores.missing[i] & ~np.isnan(scores.values[i, j]) & ~np.isnan(scores.judged[i, j])
-        kept = scores.judged[i, j][there]
-        if len(kept):
-            shares.append(1 - float(kept.mean()))
-    return max(shares, default=math.nan)
-
-
-def _unmapped(scores: Scores, i: int) -> float:
-    report = scores.gold[i]
-    return len(report.lost) / report.n_pieces if report is not None and report.n_pieces else math.nan
-
-
 def _truth(scores: Scores) -> str | None:
     """The digest of what the scores were weighed against, where it is known."""
-    told = scores.recipe_parts.get("truth")
-    told = told() if callable(told) else told
-    return str(told["digest"]) if isinstance(told, Mapping) and "digest" in told else None
+    part = scores.recipe_parts.get("truth")
+    truth = part() if callable(part) else part
+    return str(truth["digest"]) if isinstance(truth, Mapping) and "digest" in truth else None

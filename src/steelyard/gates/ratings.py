@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
@@ -16,8 +17,8 @@ from steelyard.gates.standard import Better, Standard
 from steelyard.stats.percentiles import percentile_interval
 from steelyard.stats.samples import ROUNDING
 
-Known = Mapping[str, float]
-"""Numbers that are handed in, by the name that the profile gives them."""
+Numbers = Mapping[str, float]
+"""Numbers handed in, by the name that the profile gives them."""
 
 Latencies = Mapping[str, Sequence[float]]
 """system -> milliseconds of each of its questions."""
@@ -27,7 +28,7 @@ Latencies = Mapping[str, Sequence[float]]
 class Rating:
     """One value of one system, held against a profile's levels.
 
-    value       mean or percentile; NaN where the profile asks for it and nobody measured it: level is then None
+    value       mean or percentile; NaN where the profile asks for it and it was not measured: level is then None
     low, high   ends of its 95 % interval; the value itself for a number that was handed in; NaN for one question
     level       the hardest level that the value reaches, or the profile's `below`
     could_be    the other levels that the interval reaches, nearest first, and of two as near the easier first
@@ -54,9 +55,36 @@ class Rating:
         return self.level == list(self.levels)[-1]
 
 
+class Ratings(list[Rating]):
+    """Ratings in order, and as columns."""
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a rating: system, measure, key, value, low, high, level, could_be, better, n; null for NaN.
+
+        could_be is a list; an end that is infinite stays so.
+        """
+        rows = [{name: getattr(rating, name) for name in _COLUMNS} for rating in self]
+        return pl.DataFrame(rows, schema=_COLUMNS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "system": pl.String,
+    "measure": pl.String,
+    "key": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "level": pl.String,
+    "could_be": pl.List(pl.String),
+    "better": pl.String,
+    "n": pl.Int64,
+}
+
+
 @dataclass(frozen=True)
-class Measured:
-    """A value of a system beside the standard that it is held against; NaN, with n 0, where nobody measured it."""
+class StandardValue:
+    """A value of a system beside the standard that it is held against; NaN, with n 0, where it was not measured."""
 
     system: str
     measure: str
@@ -67,20 +95,20 @@ class Measured:
     n: int
 
     @property
-    def is_given(self) -> bool:
+    def is_handed_in(self) -> bool:
         """Whether the number was handed in as it is, without questions and without an interval."""
         return self.n == 0 and not math.isnan(self.value)
 
 
 def rate(
-    scores: Scores, profile: Profile | str, *, known: Known | None = None, latency_ms: Latencies | None = None
-) -> list[Rating]:
-    """The ratings of every system, in the order of its measures; then what the profile asks for and nobody measured.
+    scores: Scores, profile: Profile | str, *, numbers: Numbers | None = None, latency_ms: Latencies | None = None
+) -> Ratings:
+    """The ratings of every system, in the order of its measures; then what the profile asks for and was not measured.
 
     Measures that the profile has no levels for are left out.
 
     profile     one that was read, or the name or path of one
-    known       name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike
+    numbers     name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike
     latency_ms  system -> milliseconds of each question, for the profile's latency_ms_pNN
     Raises      InputError for an unknown profile, a number that the profile does not ask for, or one that is not finite
 
@@ -90,15 +118,17 @@ def rate(
     [('mrr', 'excellent'), ('recall@2', 'poor')]
     """
     profile = profile if isinstance(profile, Profile) else Profile.read(profile)
-    found = [_rated(each, profile) for each in measured(scores, profile, known=known, latency_ms=latency_ms)]
-    return sorted(found, key=lambda rating: (list(scores.systems).index(rating.system), rating.level is None))
+    values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
+    place = {system: i for i, system in enumerate(scores.systems)}
+    ratings = (_rating(value, profile) for value in values)
+    return Ratings(sorted(ratings, key=lambda rating: (place[rating.system], rating.level is None)))
 
 
-def measured(
-    scores: Scores, profile: Profile, *, known: Known | None = None, latency_ms: Latencies | None = None
-) -> Iterator[Measured]:
-    """Every value that the profile has levels for, and NaN for what it asks for and nobody measured."""
-    numbers = _checked(profile, known or {})
+def standard_values(
+    scores: Scores, profile: Profile, *, numbers: Numbers | None = None, latency_ms: Latencies | None = None
+) -> Iterator[StandardValue]:
+    """Every value that the profile has levels for, and NaN for what it asks for and was not measured."""
+    numbers = _checked(profile, numbers or {})
     for i, system in enumerate(scores.systems):
         for j, measure in enumerate(scores.measures):
             if (standard := profile.standard_of(measure)) is not None:
@@ -107,12 +137,12 @@ def measured(
                 ends = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
                 if ends[0] == ends[1] and n > 1:
                     ends = _all_alike(mean, n, *measure.definition.range) or ends
-                yield Measured(system, str(measure), standard, mean, *ends, n)
+                yield StandardValue(system, str(measure), standard, mean, *ends, n)
         for name, standard in profile.unmeasured(scores.measures).items():
-            yield Measured(system, name, standard, math.nan, math.nan, math.nan, 0)
+            yield StandardValue(system, name, standard, math.nan, math.nan, math.nan, 0)
         for name, standard in profile.standards.items():
             if standard.handed_in:
-                yield _given(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
+                yield _handed_in(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
 
 
 def _all_alike(value: float, n: int, least: float, most: float) -> tuple[float, float] | None:
@@ -127,39 +157,41 @@ def _all_alike(value: float, n: int, least: float, most: float) -> tuple[float, 
     return (value - unseen, value) if value == most else (value, value + unseen)
 
 
-def _given(system: str, name: str, standard: Standard, numbers: Known, latencies: Sequence[float]) -> Measured:
+def _handed_in(
+    system: str, name: str, standard: Standard, numbers: Numbers, latencies: Sequence[float]
+) -> StandardValue:
     if name in numbers:
-        return Measured(system, name, standard, numbers[name], numbers[name], numbers[name], 0)
+        return StandardValue(system, name, standard, numbers[name], numbers[name], numbers[name], 0)
     if standard.percentile is not None and len(latencies):
-        found = percentile_interval(latencies, standard.percentile)
-        return Measured(system, name, standard, found.value, found.low, found.high, found.n)
-    return Measured(system, name, standard, math.nan, math.nan, math.nan, 0)
+        interval = percentile_interval(latencies, standard.percentile)
+        return StandardValue(system, name, standard, interval.value, interval.low, interval.high, interval.n)
+    return StandardValue(system, name, standard, math.nan, math.nan, math.nan, 0)
 
 
-def _checked(profile: Profile, known: Known) -> Known:
-    given = [name for name, standard in profile.standards.items() if standard.handed_in]
-    for name, number in known.items():
-        if name not in given:
-            what = nearest(name, given) if given else "it asks for no number"
+def _checked(profile: Profile, numbers: Numbers) -> Numbers:
+    names = [name for name, standard in profile.standards.items() if standard.handed_in]
+    for name, number in numbers.items():
+        if name not in names:
+            what = nearest(name, names) if names else "it asks for no number"
             raise InputError(f"profile {profile.name} has no levels for a number {name!r}; {what}")
         if not math.isfinite(number):
             raise InputError(f"{name} is {number}, expected a finite number")
-    return known
+    return numbers
 
 
-def _rated(each: Measured, profile: Profile) -> Rating:
-    standard = each.standard
+def _rating(value: StandardValue, profile: Profile) -> Rating:
+    standard = value.standard
     names = (profile.below, *standard.levels)
-    place = n_reached(each.value, standard)
-    level = None if math.isnan(each.value) else names[place]
+    place = n_reached(value.value, standard)
+    level = None if math.isnan(value.value) else names[place]
     others: list[int] = []
-    if not (math.isnan(each.low) or math.isnan(each.high)):
-        ends = n_reached(each.low, standard), n_reached(each.high, standard)
+    if not (math.isnan(value.low) or math.isnan(value.high)):
+        ends = n_reached(value.low, standard), n_reached(value.high, standard)
         others = [i for i in range(min(ends), max(ends) + 1) if i != place]
     others.sort(key=lambda i: (abs(i - place), i))
     return Rating(
-        each.system, each.measure, each.value, each.low, each.high, level, tuple(names[i] for i in others),
-        standard.levels, standard.better, each.n, standard.measure,
+        value.system, value.measure, value.value, value.low, value.high, level, tuple(names[i] for i in others),
+        standard.levels, standard.better, value.n, standard.measure,
     )  # fmt: skip
 
 

@@ -86,7 +86,7 @@ class Contents:
             scores=scores,
             comparison=comparison,
             sensitivity=sensitivity(
-                scores.systems, weighing.alignments, scores.measures, kept=~np.isnan(scores.values)
+                scores.systems, weighing.alignments, scores.measures, counted=~np.isnan(scores.values)
             ),
             profile=profile,
             ratings=rate(scores, profile),

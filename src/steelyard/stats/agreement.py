@@ -15,19 +15,19 @@ from steelyard.base.errors import InputError
 from steelyard.stats.samples import ROUNDING, finite
 
 
-def kendall_tau(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Kendall's tau-b between two scorings of the same s systems; ties, also by rounding alone, are allowed for.
 
-    one, other   (s,) scores, larger being better
-    Returns      in [-1, 1]; NaN where either ties all systems, or for fewer than two systems
-    Raises       InputError for NaN, unequal lengths
-    Source       Kendall 1938, 1945.
+    first, second   (s,) scores, larger being better
+    Returns         in [-1, 1]; NaN where either ties all systems, or for fewer than two systems
+    Raises          InputError for NaN, unequal lengths
+    Source          Kendall 1938, 1945.
 
     >>> round(kendall_tau([0.4, 0.3, 0.2, 0.1], [0.4, 0.2, 0.3, 0.1]), 4)
     0.6667
     """
-    first, second = _both(one, other)
-    orders = _order(first), _order(second)
+    scores = _both(first, second)
+    orders = [_order(values) for values in scores]
     squares = [int(np.count_nonzero(order)) for order in orders]
     # Counts of ordered pairs are whole numbers, so agreement is exactly 1 and reversal exactly -1.
     both = int((orders[0] * orders[1]).sum(dtype=np.int64))
@@ -83,16 +83,16 @@ class RankBiasedOverlap:
     high: float
 
 
-def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], *, p: float = 0.9) -> RankBiasedOverlap:
+def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], *, p: float = 0.9) -> RankBiasedOverlap:
     """Mean overlap of two rankings over all depths, depth d weighing (1 - p) p**(d - 1).
 
     They may differ in length and in what they hold.
 
-    one, other   ids, best first, of any lengths; ties have to be settled before
-    p            how far down one looks, in (0, 1): the mean depth is 1 / (1 - p)
-    Raises       InputError for an empty ranking, an id that is in one twice, p outside (0, 1)
-    Source       Webber, Moffat & Zobel, A Similarity Measure for Indefinite Rankings, TOIS 2010: extrapolation by
-                 their equation 32; the bounds hold also where one ranking is longer.
+    first, second   ids, best first, of any lengths; ties have to be settled before
+    p               how far down one looks, in (0, 1): the mean depth is 1 / (1 - p)
+    Raises          InputError for an empty ranking, an id that is in one twice, p outside (0, 1)
+    Source          Webber, Moffat & Zobel, A Similarity Measure for Indefinite Rankings, TOIS 2010: extrapolation by
+                    their equation 32; the bounds hold also where one ranking is longer.
 
     >>> overlap = rank_biased_overlap("abc", "acb", p=0.5)
     >>> round(overlap.extrapolated, 4), round(overlap.low, 4), round(overlap.high, 4)
@@ -100,7 +100,7 @@ def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], *, p
     """
     if not 0 < p < 1:
         raise InputError(f"p is {p}, expected a number between 0 and 1, such as 0.9")
-    short, long = sorted((_ids(one), _ids(other)), key=len)
+    short, long = sorted((_ids(first), _ids(second)), key=len)
     s, n = len(short), len(long)
     shared = _overlaps(short, long)
     seen = shared[-1]
@@ -144,15 +144,15 @@ def _ids(ranking: Sequence[Hashable]) -> list[Hashable]:
     return ids
 
 
-def _both(one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Floats, Floats]:
-    first, second = finite(one, n_axes=1, what="scores"), finite(other, n_axes=1, what="scores")
-    if first.shape != second.shape:
-        raise InputError(f"scores of {len(first)} and of {len(second)} systems; expected the same systems in both")
-    return first, second
+def _both(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Floats]:
+    a, b = finite(first, n_axes=1, what="scores"), finite(second, n_axes=1, what="scores")
+    if a.shape != b.shape:
+        raise InputError(f"scores of {len(a)} and of {len(b)} systems; expected the same systems in both")
+    return a, b
 
 
-def _apart(one: Floats, two: Floats) -> npt.NDArray[np.bool_]:
-    return np.abs(one - two) > ROUNDING * np.maximum(np.abs(one), np.abs(two))
+def _apart(first: Floats, second: Floats) -> npt.NDArray[np.bool_]:
+    return np.abs(first - second) > ROUNDING * np.maximum(np.abs(first), np.abs(second))
 
 
 def _order(scores: Floats) -> npt.NDArray[np.int8]:

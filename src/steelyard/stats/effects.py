@@ -118,7 +118,11 @@ def relative_change(
     t = t_quantile((1 + level) / 2, rise.df)
     if abs(base.mean) <= t * base.error:
         return RelativeChange(
-            change, math.nan, math.nan, level, "the baseline's mean cannot be told from 0, so no ratio to it is bounded"
+            change,
+            math.nan,
+            math.nan,
+            level,
+            "the baseline's mean may be 0 by chance, so no ratio to it is bounded",
         )
     # The ends are the r at which the t statistic of d - r a is t: a quadratic a r**2 - 2 b r + c = 0.
     away = cluster_sums(np.stack([a - base.mean, d - rise.mean]), clusters)

@@ -11,7 +11,7 @@ from steelyard.stats.samples import finite
 
 
 def indistinguishable(means: npt.ArrayLike, pairs: Pairs, *, alpha: float = 0.05) -> list[list[int]]:
-    """Systems that cannot be told apart: every largest run of the leaderboard, best first, without a difference in it.
+    """Systems that no test parts: every largest run of the leaderboard, best first, without a difference in it.
 
     means     (s,) of the systems compared;   pairs   all their pairs;   alpha   of a difference
     Returns   lists of indices, best first; a system may be in several, alone in one if it differs from all others

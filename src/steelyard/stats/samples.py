@@ -55,14 +55,14 @@ def differences(baseline: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
     >>> differences([0.3, 0.5], [0.1 + 0.2, 0.75])
     array([0.  , 0.25])
     """
-    one = finite(baseline, n_axes=1, what="the baseline's values")
-    two = finite(other, n_axes=1, what="the other system's values")
-    if one.shape != two.shape:
+    reference = finite(baseline, n_axes=1, what="the baseline's values")
+    values = finite(other, n_axes=1, what="the other system's values")
+    if reference.shape != values.shape:
         raise InputError(
-            f"the baseline has {len(one)} values and the other system {len(two)}; expected one each for the same "
-            "queries: keep the queries that both answered"
+            f"the baseline has {len(reference)} values and the other system {len(values)}; expected one each for the "
+            "same queries: keep the queries that both answered"
         )
-    return less(two, one)
+    return less(values, reference)
 
 
 def less(values: Floats, others: Floats) -> Floats:

@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from steelyard.gates.gating import Check, Gate
+from steelyard.gates.checks import Check
+from steelyard.gates.gating import Gate
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
 from steelyard.report.sheets.sheet import Sheet, number
@@ -42,7 +43,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
     """One sheet a system, a row a check; the notes say why, but for checks that passed, unless the rows say it."""
     names = ["outcome", "value", "interval", "wanted", *(["reason"] if reasons_in_rows else [])]
     header = [words(f"gate.head.{name}") for name in names]
-    made = []
+    sheets = []
     for system in gate.systems:
         checks = [check for check in gate.checks if check.system == system]
         rows = [[check_name(check, words), words(f"gate.outcome.{check.outcome}"), _value(check, gate),
@@ -52,10 +53,10 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
         notes = [] if reasons_in_rows else list(_reasons(checks, gate, words))
         first = words("gate.head.check") if reasons_in_rows else system
-        made.append(Sheet([first, *header], rows, failed, [*notes, *_left_out(checks, words)]))
-    if made:
-        made[-1].notes += list(_notes(gate, words))
-    return made
+        sheets.append(Sheet([first, *header], rows, failed, [*notes, *_left_out(checks, words)]))
+    if sheets:
+        sheets[-1].notes += list(_notes(gate, words))
+    return sheets
 
 
 def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
@@ -108,9 +109,9 @@ def outcome_line(gate: Gate, system: str, words: Words) -> str:
     """The outcome of one system, with how many checks passed, failed and lack data."""
     counts = Counter[str](check.outcome for check in gate.checks if check.system == system)
     worst = next(name for name in ("fail", "insufficient", "pass") if counts[name])
-    told = [words(f"gate.counts.{name}", n=counts[name]) for name in _OUTCOMES if counts[name]]
+    counted = [words(f"gate.counts.{name}", n=counts[name]) for name in _OUTCOMES if counts[name]]
     return words(
-        "gate.line", system=system, outcome=words(f"gate.outcome.{worst}"), counts=words("list.comma").join(told)
+        "gate.line", system=system, outcome=words(f"gate.outcome.{worst}"), counts=words("list.comma").join(counted)
     )  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def wanted_text(check: Check, words: Words) -> str:
 def reason_text(check: Check, gate: Gate, words: Words) -> str:
     """Why a check came out as it did, as half a sentence without a full stop."""
     family: str = check.kind
-    if check.n == 0 and _is_given(check, gate):
+    if check.n == 0 and _is_handed_in(check, gate):
         family = "given"
     elif check.kind == "share" and check.reason == "not_measured":
         family = check.name
@@ -149,7 +150,7 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     )  # fmt: skip
 
 
-def _is_given(check: Check, gate: Gate) -> bool:
+def _is_handed_in(check: Check, gate: Gate) -> bool:
     return check.kind == "level" and gate.profile is not None and gate.profile.is_handed_in(check.name)
 
 
@@ -173,7 +174,7 @@ def _value(check: Check, gate: Gate) -> str:
         return _share(check.value)
     if check.kind == "relative":
         return f"{100 * check.value:+.1f}%"
-    return f"{check.value:+.4f}" if check.kind == "baseline" else value_text(check.value, _is_given(check, gate))
+    return f"{check.value:+.4f}" if check.kind == "baseline" else value_text(check.value, _is_handed_in(check, gate))
 
 
 def _interval(check: Check) -> str:

@@ -17,12 +17,12 @@ def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     place = {system: i for i, system in enumerate(bounds.systems)}
     mean, low, high = (column[:, j].tolist() for column in (bounds.mean, bounds.low, bounds.high))
     # The pair highest up the leaderboard, the better system first.
-    one, other = max(
+    better, worse = max(
         ((a, b) if mean[place[a]] > mean[place[b]] else (b, a) for a, b in pairs),
         key=lambda pair: (mean[place[pair[0]]], mean[place[pair[1]]]),
     )
-    named = {"one": one, "one_bounds": f"{low[place[one]]:.3f}–{high[place[one]]:.3f}",
-             "other": other, "other_bounds": f"{low[place[other]]:.3f}–{high[place[other]]:.3f}"}  # fmt: skip
+    named = {"one": better, "one_bounds": f"{low[place[better]]:.3f}–{high[place[better]]:.3f}",
+             "other": worse, "other_bounds": f"{low[place[worse]]:.3f}–{high[place[worse]]:.3f}"}  # fmt: skip
     judged = _judged(bounds, j, words)
     if len(pairs) == 1:
         return [words("compare.bounds.one_pair", judged=judged, **named)]

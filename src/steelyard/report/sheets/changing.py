@@ -14,142 +14,143 @@ from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
 
 _TOP, _ROWS = 10, 20
-"""Ranks that are always shown; rows that are shown where labelled documents stand further down."""
+"""Ranks that are always shown; rows that are shown where labelled documents are further down."""
 
 _WIDTH, _NARROWEST = 100, 40
 _LONGEST = 40
 _ELLIPSIS = "…"
 
 
-def settings_sheet(found: SettingsDiff, words: Words) -> Sheet | None:
+def settings_sheet(differences: SettingsDiff, words: Words) -> Sheet | None:
     """A row a setting or version that differs, a column a system."""
-    rows = [[name, *map(_setting, values)] for name, values in found.settings.items()]
+    rows = [[name, *map(_setting, values)] for name, values in differences.settings.items()]
     rows += [
         [words("compare.settings.version", name=name), *map(_setting, values)]
-        for name, values in found.versions.items()
+        for name, values in differences.versions.items()
     ]
     if not rows:
         return None
-    return Sheet([words("compare.head.setting"), *found.systems], rows)
+    return Sheet([words("compare.head.setting"), *differences.systems], rows)
 
 
-def settings_notes(found: SettingsDiff, words: Words) -> Iterator[str]:
+def settings_notes(differences: SettingsDiff, words: Words) -> Iterator[str]:
     """Inputs that differ, or that nothing does."""
-    yield from (words(f"compare.settings.{name}") for name in found.inputs)
-    if found.same:
-        yield words("compare.settings.none", listed=words.listed(list(found.systems)))
+    yield from (words(f"compare.settings.{name}") for name in differences.inputs)
+    if differences.same:
+        yield words("compare.settings.none", listed=words.listed(list(differences.systems)))
 
 
 def _setting(value: str | None) -> str:
     return "–" if value is None else middle_cut(value.replace("\n", " "), _LONGEST)
 
 
-def settings_json(found: SettingsDiff) -> dict[str, Any]:
+def settings_json(differences: SettingsDiff) -> dict[str, Any]:
     """All that differs, by system."""
 
     def by_system(table: dict[str, tuple[str | None, ...]]) -> dict[str, Any]:
-        return {name: dict(zip(found.systems, values, strict=True)) for name, values in table.items()}
+        return {name: dict(zip(differences.systems, values, strict=True)) for name, values in table.items()}
 
     return {
-        "systems": list(found.systems),
-        "settings": by_system(dict(found.settings)),
-        "versions": by_system(dict(found.versions)),
-        "inputs": list(found.inputs),
+        "systems": list(differences.systems),
+        "settings": by_system(dict(differences.settings)),
+        "versions": by_system(dict(differences.versions)),
+        "inputs": list(differences.inputs),
     }
 
 
-def changes_json(found: Changes) -> dict[str, Any]:
+def changes_json(changes: Changes) -> dict[str, Any]:
     """All of it; lists with their gains, null where a document has no label."""
-    made = asdict(found)
-    return made if found.n else made | {"overlap": None, "rbo": None}
+    content = asdict(changes)
+    return content if changes.n else content | {"overlap": None, "rbo": None}
 
 
-def changes_text(found: Changes, words: Words, *, width: int | None = None) -> str:
+def changes_text(changes: Changes, words: Words, *, width: int | None = None) -> str:
     """For a terminal: how far lists agree, then each question that moved with both rankings side by side."""
     width = max(_NARROWEST, min(width or _WIDTH, _WIDTH))
-    lines = wrapped(_agreement(found, words), width)
-    if found.same_chunks is False:
+    lines = wrapped(_agreement(changes, words), width)
+    if changes.same_chunks is False:
         lines += wrapped(words("compare.changes.chunks"), width)
-    for key, mover in _movers(found):
-        lines += ["", *_side_by_side(key, mover, found, words, width)]
-    lines += ["", *wrapped(words("compare.changes.legend"), width)] if found.gained or found.lost else []
-    if not found.gained and not found.lost:
-        lines += wrapped(words("compare.changes.nothing", measure=found.measure), width)
+    for key, mover in _movers(changes):
+        lines += ["", *_side_by_side(key, mover, changes, words, width)]
+    lines += ["", *wrapped(words("compare.changes.legend"), width)] if changes.gained or changes.lost else []
+    if not changes.gained and not changes.lost:
+        lines += wrapped(words("compare.changes.nothing", measure=changes.measure), width)
     return "\n".join(lines) + "\n"
 
 
-def changes_sheets(found: Changes, words: Words) -> Iterator[Sheet]:
+def changes_sheets(changes: Changes, words: Words) -> Iterator[Sheet]:
     """The same as sheets, one a question, for Markdown."""
-    for position, (key, mover) in enumerate(_movers(found)):
+    for position, (key, mover) in enumerate(_movers(changes)):
         rows = [
             [rank, first.strip(), second.strip(), changed]
-            for rank, first, second, changed in _rows(mover, found, words)
+            for rank, first, second, changed in _rows(mover, changes, words)
         ]
         asked = [] if mover.query is None else [on_one_line(mover.query)]
-        notes = [f"{_heading(key, mover, found, words)}", *asked, words("compare.changes.legend")]
-        header = [words("compare.head.rank"), found.baseline, found.system, words("compare.changes.was")]
-        more = [_agreement(found, words)] if position == 0 else []
-        more += [words("compare.changes.chunks")] if position == 0 and found.same_chunks is False else []
+        notes = [f"{_heading(key, mover, changes, words)}", *asked, words("compare.changes.legend")]
+        header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
+        more = [_agreement(changes, words)] if position == 0 else []
+        more += [words("compare.changes.chunks")] if position == 0 and changes.same_chunks is False else []
         yield Sheet(
             [on_one_line(text) for text in header],
             rows, set(), [on_one_line(note) for note in [*notes, *more]],
         )  # fmt: skip
 
 
-def _agreement(found: Changes, words: Words) -> str:
+def _agreement(changes: Changes, words: Words) -> str:
     shares = {
-        name: f"{value:.2f}" if found.n else "–" for name, value in (("overlap", found.overlap), ("rbo", found.rbo))
+        name: f"{value:.2f}" if changes.n else "–"
+        for name, value in (("overlap", changes.overlap), ("rbo", changes.rbo))
     }
     return on_one_line(
-        words("compare.changes.lists", baseline=found.baseline, system=found.system, k=found.k, n=found.n,
-             same=found.n_same, **shares)
+        words("compare.changes.lists", baseline=changes.baseline, system=changes.system, k=changes.k, n=changes.n,
+             same=changes.n_same, **shares)
     )  # fmt: skip
 
 
-def _movers(found: Changes) -> Iterator[tuple[str, Mover]]:
-    yield from (("gained", mover) for mover in found.gained)
-    yield from (("lost", mover) for mover in found.lost)
+def _movers(changes: Changes) -> Iterator[tuple[str, Mover]]:
+    yield from (("gained", mover) for mover in changes.gained)
+    yield from (("lost", mover) for mover in changes.lost)
 
 
-def _heading(key: str, mover: Mover, found: Changes, words: Words) -> str:
+def _heading(key: str, mover: Mover, changes: Changes, words: Words) -> str:
     values = words(
-        "compare.changes.values", measure=found.measure, before=number(mover.before), after=number(mover.after),
+        "compare.changes.values", measure=changes.measure, before=number(mover.before), after=number(mover.after),
         difference=f"{mover.difference:+.4f}",
     )  # fmt: skip
     return on_one_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
-def _side_by_side(key: str, mover: Mover, found: Changes, words: Words, width: int) -> Iterator[str]:
-    yield end_cut(_heading(key, mover, found, words), width)
+def _side_by_side(key: str, mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
+    yield end_cut(_heading(key, mover, changes, words), width)
     if mover.query is not None:
         yield end_cut(on_one_line(mover.query), width)
-    header = [words("compare.head.rank"), found.baseline, found.system, words("compare.changes.was")]
-    rows = [[on_one_line(cell) for cell in header], *_rows(mover, found, words)]
+    header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
+    rows = [[on_one_line(cell) for cell in header], *_rows(mover, changes, words)]
     rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
-    each = (width - rank - changed - 6) // 2
+    room = (width - rank - changed - 6) // 2
     for r, row in enumerate(rows):
         ids = [
-            _padded(middle_cut(cell, each), each) for cell in ((f"  {row[1]}", f"  {row[2]}") if r == 0 else row[1:3])
+            _padded(middle_cut(cell, room), room) for cell in ((f"  {row[1]}", f"  {row[2]}") if r == 0 else row[1:3])
         ]
         yield f"{' ' * (rank - _cells(row[0]))}{row[0]}  {ids[0]}  {ids[1]}  {row[3]}".rstrip()
 
 
-def _rows(mover: Mover, found: Changes, words: Words) -> Iterator[list[str]]:
+def _rows(mover: Mover, changes: Changes, words: Words) -> Iterator[list[str]]:
     """rank, entry of the baseline, entry of the system, what changed; the first ranks and labelled ones below."""
     gone, new = set(mover.change.left), set(mover.change.entered)
-    moved = {each.doc_id: each.before for each in mover.change.moved}
+    moved = {move.doc_id: move.before for move in mover.change.moved}
     shown = 0
     for rank in _ranks(mover):
         if rank > shown + 1:
             yield [_ELLIPSIS, "", "", ""]
         shown = rank
-        one, two = (_at(listed, rank) for listed in (mover.first, mover.second))
+        old, entry = (_at(listed, rank) for listed in (mover.first, mover.second))
         changed = ""
-        if two is not None and two.doc_id in new:
+        if entry is not None and entry.doc_id in new:
             changed = words("compare.changes.entered")
-        elif two is not None and two.doc_id in moved:
-            changed = words("compare.changes.moved", rank=moved[two.doc_id])
-        yield [str(rank), _entry(one, gone, "-"), _entry(two, new, "+"), changed]
+        elif entry is not None and entry.doc_id in moved:
+            changed = words("compare.changes.moved", rank=moved[entry.doc_id])
+        yield [str(rank), _entry(old, gone, "-"), _entry(entry, new, "+"), changed]
 
 
 def _ranks(mover: Mover) -> list[int]:

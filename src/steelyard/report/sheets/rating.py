@@ -14,15 +14,15 @@ from steelyard.report.words import Words
 def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> list[Sheet]:
     """One sheet a system: measure, rating, value, interval; below the last one what holds for all, and the advice."""
     header = [words(f"ratings.head.{name}") for name in ("rating", "value", "interval")]
-    made = []
+    sheets = []
     for system in dict.fromkeys(rating.system for rating in ratings):
         own = [rating for rating in ratings if rating.system == system]
         rows = [[r.measure, rating_text(r, words), value_text(r.value, profile.is_handed_in(r.key)),
                  interval_text(r.low, r.high, r.n)] for r in own]  # fmt: skip
-        made.append(Sheet([system, *header], rows))
-    if made:
-        made[-1].notes = list(_notes(ratings, profile, words))
-    return made
+        sheets.append(Sheet([system, *header], rows))
+    if sheets:
+        sheets[-1].notes = list(_notes(ratings, profile, words))
+    return sheets
 
 
 def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
@@ -76,9 +76,9 @@ def text_in(texts: Mapping[str, str], words: Words) -> str:
     return texts.get(words.code) or next(iter(texts.values()), "")
 
 
-def value_text(value: float, given: bool) -> str:
+def value_text(value: float, handed_in: bool) -> str:
     """Four decimals for a measure; six digits for milliseconds, money and the like, which are handed in."""
-    return number(value) if not given or math.isnan(value) else f"{value:.6g}"
+    return number(value) if not handed_in or math.isnan(value) else f"{value:.6g}"
 
 
 def interval_text(low: float, high: float, n: int) -> str:

@@ -82,7 +82,7 @@ def group_letters(groups: list[list[str]]) -> dict[str, str]:
         for system in group:
             letters.setdefault(system, []).append(_letter(position))
     between = "" if len(groups) <= len(_LETTERS) else " "
-    return {system: between.join(of_one) for system, of_one in letters.items()}
+    return {system: between.join(own) for system, own in letters.items()}
 
 
 def _letter(position: int) -> str:

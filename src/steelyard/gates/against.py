@@ -1,0 +1,139 @@
+"""Checks of a system against a baseline, on the questions that both have a value for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError
+from steelyard.experiment.scores import LEVEL, Scores
+from steelyard.gates.checks import Check, CheckKind, CheckReason
+from steelyard.gates.levels import side_of
+from steelyard.gates.profiles import Profile
+from steelyard.gates.standard import Better
+from steelyard.measures import Measure
+from steelyard.stats.effects import relative_change
+from steelyard.stats.equivalence import non_inferiority
+from steelyard.stats.power import fewest_questions, min_detectable_difference
+from steelyard.stats.samples import differences, mean_error
+
+
+def baseline_checks(
+    scores: Scores, system: str, other: Scores, against: str, *, profile: Profile | None, margin: float | None,
+    min_questions: int, alpha: float,
+) -> Iterator[Check]:  # fmt: skip
+    """That a system is not worse than its baseline, and better where the profile asks for it.
+
+    other, against   the Scores that hold the baseline, and its name among them
+    Raises           InputError where there is no such system, and for geometric means
+    """
+    if against not in other.systems:
+        raise InputError(
+            f"the baseline has several systems, and none is called {against!r}: {', '.join(other.systems)}; name one"
+        )
+    for measure in scores.measures if margin is not None else ():
+        if profile is not None and not profile.covers(measure):
+            continue
+        standard = None if profile is None else profile.standard_of(measure)
+        pair = _paired(scores, system, other, against, measure)
+        yield _margin_check(
+            system,
+            measure,
+            pair,
+            margin=margin or 0.0,
+            min_questions=min_questions,
+            alpha=alpha,
+            better=standard.better if standard else measure.definition.direction,
+        )
+    if profile is not None and profile.relative is not None:
+        pair = _paired(scores, system, other, against, profile.relative.measure)
+        yield _relative_check(system, profile.relative.measure, pair, profile.relative.least, min_questions)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """(n,) values of the same questions of both, and how many questions only one of them has.
+
+    measured   whether both were weighed by the measure at all
+    """
+
+    values: Floats
+    baseline: Floats
+    left_out: tuple[int, int]
+    measured: bool = True
+
+    def too_few(self, min_questions: int) -> CheckReason | None:
+        """Why nothing can be said of the pair, if so."""
+        n = len(self.values)
+        if not self.measured:
+            return "not_measured"
+        return "few_questions" if n < min_questions else "no_interval" if n < 2 else None
+
+
+def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
+    if measure.definition.aggregate == "geometric":
+        raise InputError(f"{measure} is a geometric mean, and a margin is of arithmetic ones; judge by another")
+    if measure not in scores.measures or measure not in other.measures:
+        return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)
+    values, baseline = _values(scores, system, measure), _values(other, against, measure)
+    common = [query_id for query_id in values if query_id in baseline]
+    left_out = len(values) - len(common), len(baseline) - len(common)
+    return _Pair(np.array([values[q] for q in common]), np.array([baseline[q] for q in common]), left_out)
+
+
+def _values(scores: Scores, system: str, measure: Measure) -> dict[str, float]:
+    """query_id -> value of the questions that have one."""
+    row = scores.values[list(scores.systems).index(system), list(scores.measures).index(measure)].tolist()
+    return {query_id: v for query_id, v in zip(scores.query_ids, row, strict=True) if not math.isnan(v)}
+
+
+def _open_check(
+    system: str, measure: Measure, kind: CheckKind, reason: CheckReason, limit: float, better: Better, pair: _Pair
+) -> Check:
+    """A check that too few questions, or none, can answer."""
+    nothing = math.nan
+    return Check(
+        system, str(measure), kind, reason, nothing, nothing, nothing, limit, len(pair.values), better,
+        left_out=pair.left_out,
+    )  # fmt: skip
+
+
+def _margin_check(
+    system: str, measure: Measure, pair: _Pair, *, margin: float, min_questions: int, alpha: float, better: Better
+) -> Check:
+    if (why := pair.too_few(min_questions)) is not None:
+        return _open_check(system, measure, "baseline", why, margin, better, pair)
+    d = differences(pair.baseline, pair.values)
+    gain = d if better == "higher" else -d
+    test = non_inferiority(gain, margin=margin, alpha=alpha)
+    most = 2 * test.difference - test.low
+    reason: CheckReason = "not_worse" if test.not_worse else "worse" if most <= -margin else "undecided"
+    low, high = (test.low, most) if better == "higher" else (-most, -test.low)
+    detectable, needed = (math.nan, None) if reason != "undecided" else _resolving(gain, margin, alpha)
+    return Check(
+        system, str(measure), "baseline", reason, float(d.mean()), low, high, margin, test.n, better,
+        left_out=pair.left_out, detectable=detectable, needed=needed,
+    )  # fmt: skip
+
+
+def _resolving(d: Floats, margin: float, alpha: float) -> tuple[float, int | None]:
+    """The margin that these questions can hold where nothing was lost, and how many hold the margin that is asked."""
+    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1)
+    spread = mean_error(d).error * math.sqrt(len(d))
+    needed = fewest_questions(margin / spread, alpha=alpha, n_sides=1)
+    return detectable, needed if needed is not None and needed > len(d) else None
+
+
+def _relative_check(system: str, measure: Measure, pair: _Pair, least: float, min_questions: int) -> Check:
+    if (why := pair.too_few(min_questions)) is not None:
+        return _open_check(system, measure, "relative", why, least, "higher", pair)
+    change = relative_change(pair.baseline, pair.values, level=LEVEL)
+    reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(least, change.low, change.high, "higher")
+    return Check(
+        system, str(measure), "relative", reason, change.change, change.low, change.high, least, len(pair.values),
+        left_out=pair.left_out,
+    )  # fmt: skip

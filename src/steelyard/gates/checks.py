@@ -1,0 +1,99 @@
+"""What a gate looks at, and how each check came out: pass, fail, or too few data to say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from steelyard.gates.standard import Better
+
+Outcome = Literal["pass", "fail", "insufficient"]
+CheckKind = Literal["level", "baseline", "relative", "share"]
+CheckReason = Literal[
+    "reached", "missed", "spans", "few_questions", "no_interval", "not_measured", "not_worse", "worse", "undecided",
+    "no_ratio", "within", "exceeded",
+]  # fmt: skip
+
+SHARES = ("failed", "missing", "unjudged", "unmapped")
+"""What a gate may bound besides measures."""
+
+_OF_REASON: dict[CheckReason, Outcome] = {
+    "reached": "pass", "not_worse": "pass", "within": "pass", "missed": "fail", "worse": "fail", "exceeded": "fail",
+}  # fmt: skip
+"""Any other reason is one of too few data."""
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "system": pl.String,
+    "name": pl.String,
+    "kind": pl.String,
+    "outcome": pl.String,
+    "reason": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "limit": pl.Float64,
+    "better": pl.String,
+    "level": pl.String,
+    "n": pl.Int64,
+    "n_left_out": pl.Int64,
+    "n_left_out_baseline": pl.Int64,
+    "detectable": pl.Float64,
+    "needed": pl.Int64,
+}
+"""Columns of `Gate.frame`."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a gate looked at, for one system.
+
+    name        a measure, the name of a number handed in, or one of SHARES
+    kind        level     its value against a level of the profile
+                baseline  its mean difference to the baseline against -limit, the margin
+                relative  its change as a share of the baseline's mean against the least gain
+                share     a share of questions, documents or gold pieces against the most that is allowed
+    reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
+                spans: it lies on both;   few_questions: there are fewer than asked for
+                no_interval: there is one question;   not_measured: there is no such value in the scores
+                not_worse, worse: by the margin;   undecided: neither can be said
+                no_ratio: the baseline's mean is too near 0 for a share of it
+                within, exceeded: what is allowed
+    value, low, high   the value and its interval: of 95 % for levels and relative changes; the one-sided limits
+                at alpha for differences, which make an interval of 1 - 2 alpha; NaN where there is none
+    limit       level, margin, least gain, or most that is allowed
+    level       name of the level, or None
+    n           questions (gold pieces for unmapped) behind the value; 0 where it was handed in, or there is none
+    left_out    questions that only the system, and only the baseline, has a value for; (0, 0) without a baseline
+    detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
+    needed      undecided: questions that hold the margin so; None where that is no more than there are
+    """
+
+    system: str
+    name: str
+    kind: CheckKind
+    reason: CheckReason
+    value: float
+    low: float
+    high: float
+    limit: float
+    n: int
+    better: Better = "higher"
+    level: str | None = None
+    left_out: tuple[int, int] = (0, 0)
+    detectable: float = math.nan
+    needed: int | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Pass, fail, or insufficient: too few data to say."""
+        return _OF_REASON.get(self.reason, "insufficient")
+
+    @property
+    def row(self) -> dict[str, object]:
+        """The check by column; n_left_out questions have a value for the system alone, or for its baseline alone."""
+        here, there = self.left_out
+        more = {"n_left_out": here, "n_left_out_baseline": there}
+        return {name: more[name] if name in more else getattr(self, name) for name in COLUMNS}
