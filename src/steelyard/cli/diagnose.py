@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.errors import InputError
@@ -20,13 +21,11 @@ from steelyard.report.words import read_words
 
 def run(
     truth: str, runs: list[str], *, k: int | None, baseline: str | None, stages: list[str], queries: str | None,
-    corpus: str | None, rule: str, fold: str | None, min_gain: float | None, format: str | None, output: Path | None,
-    lang: str | None, seed: int,
+    corpus: str | None, rule: str, steps: Sequence[str] | None, min_gain: float | None, format: str | None,
+    output: Path | None, lang: str | None, seed: int,
 ) -> None:  # fmt: skip
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
     words = read_words(lang)
-    if [truth, *runs].count("-") > 1:
-        raise InputError("standard input (-) can be given once only")
     for stage in stages:
         if stage not in STAGES:
             raise InputError(f"no stage is called {stage!r}; there are {', '.join(STAGES)}")
@@ -35,23 +34,23 @@ def run(
     if format not in ("table", "markdown", "json"):
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
     weighing = weigh(
-        truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None,
+        truth, runs, rule=rule, steps=steps,
         corpus=corpus, queries=queries,
     )  # fmt: skip
-    found = diagnose(
-        weighing, k=k, baseline=baseline, min_gain=1.0 if min_gain is None else min_gain,
+    diagnosis = diagnose(
+        weighing, k=k, baseline=baseline, min_gain=min_gain,
         seed=seed,
     )  # fmt: skip
     if stages and format != "json":
-        text = stage_lists(found, stages, words)
+        text = stage_lists(diagnosis, stages, words)
     elif format == "json":
-        text = diagnosis_json(found, words)
+        text = diagnosis_json(diagnosis, words)
     elif format == "markdown":
-        text = sections_markdown(diagnosis_sections(found, words))
+        text = sections_markdown(diagnosis_sections(diagnosis, words))
     else:
         on_screen = output is None
         width = terminal_width() if on_screen else None
         text = sections_terminal(
-            diagnosis_sections(found, words), width=width, colour=on_screen and sys.stdout.isatty()
+            diagnosis_sections(diagnosis, words), width=width, colour=on_screen and sys.stdout.isatty()
         )
     write_text(output or "-", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,9 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None, seed: int,
-    rule: str, fold: str | None, corpus: str | None, profile: str | None, lang: str | None,
+    rule: str, steps: Sequence[str] | None, corpus: str | None, profile: str | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
-    if [truth, *runs].count("-") > 1:
-        raise InputError("standard input (-) can be given once only")
     refuse_overwriting(output or "-", [truth, *runs])
     words, format = read_words(lang), format_of(output, format)
     if format not in FORMATS:
@@ -38,7 +37,7 @@ def run(
     chosen = measures or (rated.measures if rated else ()) or defaults.MEASURES
     scores = evaluate(
         truth, runs, chosen, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
-        on_duplicate=on_duplicate, seed=seed, rule=rule, steps=fold.split(",") if fold is not None else None,
+        on_duplicate=on_duplicate, seed=seed, rule=rule, steps=steps,
         corpus=corpus,
     )  # fmt: skip
     on_screen = format == "table" and output is None

@@ -19,32 +19,30 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None,
     baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
-    profile: str, k: int | None, min_gain: float | None, queries: str | None, rule: str, fold: str | None,
+    profile: str, k: int | None, min_gain: float | None, queries: str | None, rule: str, steps: Sequence[str] | None,
     corpus: str | None, seed: int, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
-    if [truth, *runs].count("-") > 1:
-        raise InputError("standard input (-) can be given once only")
     words = read_words(lang)
     for path in output:
         refuse_overwriting(path, [truth, *runs])
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     weighing = weigh(
-        truth, runs, rule=rule, steps=fold.split(",") if fold is not None else None, queries=queries,
+        truth, runs, rule=rule, steps=steps, queries=queries,
         corpus=corpus,
     )  # fmt: skip
-    made = Report.of(
+    report = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         profile=profile, k=k, min_gain=min_gain, seed=seed,
     )  # fmt: skip
     for path in output:
-        made.write(path, lang=words.code)
+        report.write(path, lang=words.code)
         print(path)
     if charts is not None:
         from steelyard.report.charts.saving import save_charts
 
-        for path in save_charts(made, charts, words=words):
+        for path in save_charts(report, charts, words=words):
             print(path)
     if not output and charts is None:
-        print(report_terminal(made, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+        print(report_terminal(report, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")

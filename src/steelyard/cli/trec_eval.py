@@ -16,7 +16,6 @@ _REFUSED = {
     "-D": "debug output is not supported",
     "-o": "the old output format is gone from trec_eval too",
 }
-_MOST = 10**15
 _USAGE = "usage: steelyard trec-eval [-q] [-c] [-n] [-J] [-l N] [-M N] [-N N] [-m MEASURE[.PARAMS]] ... QRELS RUN"
 
 
@@ -27,48 +26,38 @@ def run(arguments: list[str]) -> None:
     except getopt.GetoptError as error:
         raise InputError(f"{error}; {_USAGE}") from None
     options = [(_SHORT_OF.get(name, name), value) for name, value in pairs]
-    given = dict(options)
+    values = dict(options)
     for name, reason in _REFUSED.items():
-        if name in given:
+        if name in values:
             raise InputError(f"{name}: {reason}")
-    if given.get("-R", "qrels") != "qrels" or given.get("-T", "trec_results") != "trec_results":
+    if values.get("-R", "qrels") != "qrels" or values.get("-T", "trec_results") != "trec_results":
         raise InputError("only -R qrels and -T trec_results are supported")
-    if "-h" in given or "-v" in given:
+    if "-h" in values or "-v" in values:
         from steelyard._version import __version__
 
-        print(_USAGE if "-h" in given else f"steelyard {__version__}, output of trec_eval 10.0")
+        print(_USAGE if "-h" in values else f"steelyard {__version__}, output of trec_eval 10.0")
         return
     if len(files) != 2:
         raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
-    _print(files[0], files[1], given, [value for name, value in options if name == "-m"])
+    from steelyard.report.formats.trec_eval import trec_eval_lines
 
-
-def _print(truth_path: str, run_path: str, given: dict[str, str], wanted: list[str]) -> None:
-    from steelyard.align.rankings import align
-    from steelyard.data.run import StreamedRun
-    from steelyard.data.truth import Truth
-    from steelyard.report.formats import trec_eval
-
-    columns = trec_eval.columns(wanted, min_gain=_whole(given, "-l", 1), n_docs=_whole(given, "-N", 0))
-    run = StreamedRun(run_path)
-    alignment = align(Truth.read(truth_path), run).alignment
-    if "-M" in given:
-        alignment = alignment.top(min(max(_whole(given, "-M", 0), 0), _MOST))
-    if "-J" in given:
-        alignment = alignment.condensed()
-    lines = trec_eval.lines(
-        alignment,
-        columns,
-        runid=run.tag,
-        per_query="-q" in given,
-        summary="-n" not in given,
-        complete="-c" in given,
+    lines = trec_eval_lines(
+        files[0],
+        files[1],
+        [value for name, value in options if name == "-m"],
+        min_gain=_whole(values, "-l", 1),
+        n_docs=_whole(values, "-N", 0),
+        depth=_whole(values, "-M", 0) if "-M" in values else None,
+        judged_only="-J" in values,
+        per_query="-q" in values,
+        summary="-n" not in values,
+        complete="-c" in values,
     )
     sys.stdout.writelines(line + "\n" for line in lines)
 
 
-def _whole(given: dict[str, str], option: str, default: int) -> int:
-    text = given.get(option, str(default))
+def _whole(values: dict[str, str], option: str, default: int) -> int:
+    text = values.get(option, str(default))
     try:
         return int(text)
     except ValueError:

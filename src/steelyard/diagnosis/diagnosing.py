@@ -59,7 +59,7 @@ def diagnose(
     scores: Scores | None = None,
     comparison: Comparison | None = None,
     baseline: str | None = None,
-    min_gain: float = defaults.MIN_GAIN,
+    min_gain: float | None = None,
     reranked: Mapping[str, bool] | None = None,
     seed: int = defaults.SEED,
 ) -> Diagnosis:
@@ -68,7 +68,7 @@ def diagnose(
     weighing    of `weigh`
     k           results that count as found; by default the k of the first measure of scores, or else 5
     baseline    the system that others are held against; by default that of comparison, or else the first one
-    min_gain    smallest gain that counts as relevant
+    min_gain    smallest gain that counts as relevant; 1 by default
     reranked    name -> whether a system has a reranker; of others it is told by whether their results stand in another
                 order than their candidates
     Raises      InputError for a k below 1, or a baseline that is not there.
@@ -80,6 +80,7 @@ def diagnose(
     """
     if k is None:
         k = (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or defaults.K
+    min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise InputError(f"k is a whole number from 1, not {k!r}")
     systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}

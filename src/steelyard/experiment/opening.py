@@ -61,9 +61,15 @@ def open_inputs(
     """
     if on_duplicate not in _ON_DUPLICATE:
         raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
+    named_runs = _named_runs(runs)
+    if (
+        sum(is_path(data) and str(data) == "-" for data in (truth, corpus, queries, *(run for _, run in named_runs)))
+        > 1
+    ):
+        raise InputError("standard input (-) can be given once only")
     opened_corpus = open_corpus(corpus)
     located_truth = _locate_truth(truth)
-    located = [(name, _locate_run(run)) for name, run in _named_runs(runs)]
+    located = [(name, _locate_run(run)) for name, run in named_runs]
     looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for _, run in located)
     gold = _open_gold(located_truth, looked_up, on_duplicate)
     with_texts = gold if queries is None else _open_queries(queries)

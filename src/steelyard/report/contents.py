@@ -92,7 +92,7 @@ class Contents:
             ratings=rate(scores, profile),
             diagnosis=diagnose(
                 weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
-                min_gain=defaults.MIN_GAIN if min_gain is None else min_gain, seed=seed,
+                min_gain=min_gain, seed=seed,
             ),
             details=Details.of(weighing),
             notes={

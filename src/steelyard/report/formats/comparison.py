@@ -1,9 +1,10 @@
-"""A comparison as CSV and as JSON: every number in full precision, words in English, whatever the locale."""
+"""A comparison in words, as tables; and as CSV and JSON, in full precision and in English, whatever the locale."""
 
 from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from io import StringIO
 from typing import Any
@@ -12,14 +13,41 @@ import numpy as np
 
 from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow
 from steelyard.comparison.sensitivity import Sensitivity
-from steelyard.report.sheets.changing import changes_json, settings_json
+from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.sheets.changing import changes_json, changes_sheets, changes_text, settings_json
+from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.verdicts import group_letters, verdict_text
-from steelyard.report.words import read_words
+from steelyard.report.words import Words, read_words
 
 FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
 
+_WIDE = 120
+"""Columns from which on a table has room for the relative change."""
+
 _OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "groups")]
+
+
+def comparison_terminal(
+    comparison: Comparison, words: Words, *, width: int | None = None, colour: bool = False
+) -> str:  # fmt: skip
+    """Tables of so many columns, and the questions that moved; None for as many columns as it takes."""
+    sheets = comparison_sheets(comparison, words, relative=width is None or width >= _WIDE)
+    tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in sheets]
+    return "\n".join([*tables, *(changes_text(changes, words, width=width) for changes in comparison.changes)])
+
+
+def comparison_markdown(comparison: Comparison, words: Words) -> str:
+    """Tables, with those of the questions that moved, for a wiki or an issue."""
+    sheets = [*comparison_sheets(comparison, words, relative=True)]
+    sheets += [sheet for changes in comparison.changes for sheet in changes_sheets(changes, words)]
+    return "\n".join(map(SHEET_FORMATS["markdown"], sheets))
+
+
+def comparison_latex(comparison: Comparison, words: Words) -> str:
+    """Tables for a paper, with significance marks that the caption explains."""
+    sheets = comparison_sheets(comparison, words, marks=True)
+    return "\n".join(SHEET_FORMATS["latex"](sheet, words=words) for sheet in sheets)
 
 
 def comparison_csv(comparison: Comparison) -> str:
@@ -114,3 +142,13 @@ def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
         figures = {name: _finite(value) for name, value in row.items() if name not in left_out}
         content.setdefault(row["measure"], {})[row["system"]] = figures
     return content
+
+
+COMPARISON_FORMATS: dict[str, Callable[..., str]] = {
+    "table": comparison_terminal,
+    "markdown": comparison_markdown,
+    "latex": comparison_latex,
+    "csv": lambda comparison, words: comparison_csv(comparison),
+    "json": lambda comparison, words: comparison_json(comparison),
+}
+"""Every way to write a comparison: a function of it and the words; that of tables takes `width` and `colour` too."""

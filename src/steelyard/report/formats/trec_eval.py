@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from steelyard.align.rankings import align
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import MeasureError
+from steelyard.data.run import StreamedRun
+from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.parameters import ParameterValue
 from steelyard.measures.registry import GEOMETRIC_FLOOR
@@ -17,6 +21,7 @@ from steelyard.measures.registry import GEOMETRIC_FLOOR
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _LEVELS = tuple(i / 10 for i in range(11))
 _RELSTRING = 10
+_MOST = 10**15
 _LABEL_WIDTH = 22
 
 Params = Mapping[str, ParameterValue]
@@ -183,6 +188,35 @@ def _columns_of(name: str, text: str | None) -> Iterator[Column]:
         raise MeasureError(f"-m {name}.{text}: {name} takes no parameters")
     else:
         yield Column(label, group.spec(**group.read(text)))
+
+
+def trec_eval_lines(
+    truth: str | Path,
+    run: str | Path,
+    measures: Sequence[str] = (),
+    *,
+    min_gain: int = 1,
+    n_docs: int = 0,
+    depth: int | None = None,
+    judged_only: bool = False,
+    per_query: bool = False,
+    summary: bool = True,
+    complete: bool = False,
+) -> Iterator[str]:
+    """The lines that trec_eval prints for two files.
+
+    measures   -m, those of trec_eval by default;   min_gain   -l;   n_docs   -N;   depth   -M;   judged_only   -J
+    per_query, summary, complete   as of `lines`
+    Raises     InputError, MeasureError.
+    """
+    selected = columns(list(measures), min_gain=min_gain, n_docs=n_docs)
+    streamed = StreamedRun(run)
+    alignment = align(Truth.read(truth), streamed).alignment
+    if depth is not None:
+        alignment = alignment.top(min(max(depth, 0), _MOST))
+    if judged_only:
+        alignment = alignment.condensed()
+    yield from lines(alignment, selected, runid=streamed.tag, per_query=per_query, summary=summary, complete=complete)
 
 
 def lines(

@@ -1,0 +1,57 @@
+"""A run or a truth from one format to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from steelyard.data.run import Run
+from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.experiment import defaults
+from steelyard.io.formats import tell_kind
+from steelyard.io.write import write_run, write_truth
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was written: queries, and their documents.
+
+    n_lost   queries without any document, where the format cannot hold such
+    """
+
+    kind: Literal["run", "truth"]
+    n_queries: int
+    n_documents: int
+    n_lost: int
+
+    def __str__(self) -> str:
+        documents = "judged" if self.kind == "truth" else "retrieved"
+        text = f"{self.kind}: {self.n_queries} queries, {self.n_documents} {documents} documents"
+        if self.n_lost:
+            text += f" (lost: {self.n_lost} without any document; only JSON and JSONL can hold such queries)"
+        return text
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    kind: Literal["run", "truth"] | None = None,
+    on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
+) -> Conversion:
+    """Read a run or a truth, and write it in the format of the target's suffix.
+
+    kind     what the source holds; by default what its columns or keys show
+    Raises   InputError, DuplicateError, OutputError.
+    """
+    kind = kind or tell_kind(source, target)
+    if kind == "truth":
+        truth = Truth.read(source, on_duplicate=on_duplicate)
+        n_lost = write_truth(truth.frame, Path(target))
+        return Conversion(kind, len(truth) - n_lost, len(truth.gain), n_lost)
+    run = Run.read(source)
+    frame = run.checked_frame(on_duplicate)
+    n_lost = write_run(frame, Path(target), run.name)
+    n_documents = frame["doc_id"].len() - frame["doc_id"].null_count()
+    return Conversion(kind, frame["query_id"].n_unique() - n_lost, n_documents, n_lost)

@@ -1,0 +1,184 @@
+"""Whatever a command prints, Python gets from the same call: no command knows anything that the library does not."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from steelyard.cli.app import app
+from steelyard.demo import DATA
+from steelyard.experiment.converting import convert
+from steelyard.experiment.scores_json import as_json
+from steelyard.rag.config import Config
+from steelyard.rag.sweeping import sweep
+from steelyard.rag.weighed_run import run_and_weigh
+from steelyard.report.formats.comparison import comparison_json, comparison_terminal
+from steelyard.report.formats.diagnosis import diagnosis_json
+from steelyard.report.formats.gating import gate_text
+from steelyard.report.formats.measures import measures_text
+from steelyard.report.formats.report import report_terminal
+from steelyard.report.formats.run import weighed_run_text
+from steelyard.report.formats.scores import FORMATS
+from steelyard.report.formats.sections import sections_terminal
+from steelyard.report.formats.sweep import sweep_text
+from steelyard.report.formats.trec_eval import trec_eval_lines
+from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.words import read_words
+from tests.cli.command import steelyard
+
+pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
+
+EN = read_words("en")
+TRUTH, RUNS = "questions.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
+INTERACTIVE = {"chat", "demo"}
+"""Commands that talk with whoever runs them, and have no result."""
+
+Call = Callable[[], str]
+CASES: dict[str, list[tuple[str, Call]]] = {
+    "evaluate": [
+        ("", lambda: FORMATS["table"](sy.evaluate(TRUTH, RUNS), per_query=False, words=EN, width=80)),
+        (
+            "-m ndcg@10 -m P_5 --missing skip --no-relevant skip --min-gain 2 --seed 3 -q -f json",
+            lambda: FORMATS["json"](
+                sy.evaluate(
+                    TRUTH, RUNS, ["ndcg@10", "P_5"], missing="skip", no_relevant="skip", min_gain=2, seed=3
+                ),
+                per_query=True,
+            ),
+        ),
+        (
+            "span.jsonl places.jsonl -m span_recall@1 --corpus text.md --rule contains --fold lower -f csv",
+            lambda: FORMATS["csv"](
+                sy.evaluate(
+                    "span.jsonl", "places.jsonl", "span_recall@1", corpus="text.md", rule="contains", steps=["lower"]
+                ),
+                per_query=False,
+            ),
+        ),
+    ],
+    "compare": [
+        ("", lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS), movers=1), EN, width=80)),
+        (
+            "--missing skip --margin 0.02 --segment length --movers 2 --test randomization -f json",
+            lambda: comparison_json(
+                sy.compare(
+                    sy.weigh(TRUTH, RUNS), missing="skip", margin=0.02, segments="length", movers=2,
+                    test="randomization",
+                )
+            ),
+        ),
+    ],
+    "diagnose": [
+        ("", lambda: sections_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
+        (
+            "-k 3 --baseline hybrid --min-gain 2 -f json",
+            lambda: diagnosis_json(sy.diagnose(sy.weigh(TRUTH, RUNS), k=3, baseline="hybrid", min_gain=2), EN),
+        ),
+    ],
+    "report": [
+        ("", lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS)), EN, width=80)),
+        (
+            "-m mrr@10 --profile faq --margin 0.1 -k 3 --alpha 0.1",
+            lambda: report_terminal(
+                sy.Report.of(sy.weigh(TRUTH, RUNS), "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
+            ),
+        ),
+    ],
+    "gate": [
+        ("scores.json -p production", lambda: gate_text(sy.gate("scores.json", "production"), EN, width=80)),
+        (
+            "scores.json --baseline keyword --margin 0.01 --max-missing 0.1",
+            lambda: gate_text(
+                sy.gate("scores.json", baseline="keyword", margin=0.01, max_missing=0.1), EN, width=80
+            ),
+        ),
+    ],
+    "measures": [("", lambda: measures_text(width=80)), ("P_5", lambda: measures_text("P_5", width=80))],
+    "trec-eval": [
+        ("-m map -q a.qrels a.run", lambda: _lines(trec_eval_lines("a.qrels", "a.run", ["map"], per_query=True))),
+        (
+            "-c -J -M 5 -l 2 a.qrels a.run",
+            lambda: _lines(trec_eval_lines("a.qrels", "a.run", complete=True, judged_only=True, depth=5, min_gain=2)),
+        ),
+    ],
+    "convert": [
+        ("hybrid.jsonl hybrid.run", lambda: f"hybrid.run: {convert('hybrid.jsonl', 'hybrid.run')}\n"),
+        ("questions.jsonl b.qrels", lambda: f"b.qrels: {convert('questions.jsonl', 'b.qrels')}\n"),
+    ],
+    "run": [
+        ("bm25.toml", lambda: weighed_run_text(run_and_weigh(Config.read("bm25.toml")), EN, width=80)),
+        (
+            "bm25.toml -m recall@3 -m mrr@3",
+            lambda: weighed_run_text(
+                run_and_weigh(Config.read("bm25.toml"), measures=["recall@3", "mrr@3"]), EN, width=80
+            ),
+        ),
+    ],
+    "sweep": [
+        ("sweep.toml", lambda: sweep_text(sweep(Config.read("sweep.toml")), "table", EN, width=80)),
+        (
+            "sweep.toml -m recall --holdout --seed 2 -f json",
+            lambda: sweep_text(
+                sweep(Config.read("sweep.toml"), measures=["recall"], holdout=True, seed=2), "json", EN, seed=2
+            ),
+        ),
+    ],
+}  # fmt: skip
+ON_RUNS = ("evaluate", "compare", "diagnose", "report")
+ON_CONFIGURATIONS = ("run", "sweep")
+
+
+def _lines(lines: object) -> str:
+    return "".join(f"{line}\n" for line in lines)  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    demo = Path(shutil.copytree(DATA, tmp_path_factory.mktemp("same") / "data"))
+    convert(demo / "questions.jsonl", demo / "a.qrels")
+    convert(demo / "hybrid.jsonl", demo / "a.run")
+    scores = sy.evaluate(demo / TRUTH, [demo / run for run in RUNS], ["recall@5", "precision@5", "mrr"])
+    (demo / "span.jsonl").write_text('{"qid": "q", "evidence": [{"doc": "text", "start": 2, "end": 6}]}\n')
+    (demo / "places.jsonl").write_text(
+        '{"qid": "q", "retrieved": [{"id": "c", "doc": "text", "start": 0, "end": 4}]}\n'
+    )
+    (demo / "text.md").write_text("A few words.")
+    (demo / "sweep.toml").write_text((demo / "bm25.toml").read_text("utf-8") + "\n[sweep]\nk = [2, 5]\n", "utf-8")
+    (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
+    return demo
+
+
+def _run_once(folder: Path) -> None:
+    """Finish the runs, so that the times that are printed are those of one run."""
+    pytest.importorskip("bm25s", reason="pipelines need the extra rag")
+    run_and_weigh(Config.read(folder / "bm25.toml"))
+    sweep(Config.read(folder / "sweep.toml"))
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "call"),
+    [
+        pytest.param(name, arguments, call, id=f"{name} {arguments}")
+        for name, cases in CASES.items()
+        for arguments, call in cases
+    ],
+)
+def test_a_command_prints_what_python_gets(
+    command: str, arguments: str, call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    if command in ON_CONFIGURATIONS:
+        _run_once(folder)
+    inputs = [TRUTH, *RUNS] if command in ON_RUNS and arguments[:1] in ("", "-") else []
+    done = steelyard(command, *inputs, *arguments.split(), environment={"LC_ALL": "C.UTF-8"})
+    assert done.returncode in ((0, 1, 3) if command == "gate" else (0,)), done.stderr.decode()
+    assert done.stdout.decode() == call()
+
+
+def test_every_command_is_compared() -> None:
+    registered = {
+        info.name or info.callback.__name__ for info in app.registered_commands if info.callback is not None
+    }  # fmt: skip
+    assert registered - INTERACTIVE == set(CASES)
