@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.data.questions import Piece, Questions
+from steelyard.data.piece_forms import parse_form
+from steelyard.data.pieces import Piece, usual_piece
+from steelyard.data.questions import Questions
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "pieces.jsonl"
@@ -64,10 +66,14 @@ def test_no_evidence(evidence: object) -> None:
     st.sampled_from([None, True, 0, 1, 5, 2.5, "a", "", "1-2", [1], [], {}])))  # fmt: skip
 def test_a_piece_is_read_or_refused(piece: dict[str, object]) -> None:
     """Whatever a labeller writes, the answer is a piece that uses all of it, or an error of ours."""
+    usual = usual_piece(piece)
     try:
-        found = parsed(piece)
+        found = Piece(**parse_form(piece))
     except InputError:
+        assert usual is None
         return
+    assert usual in (None, found)
+    assert parsed(piece) == found
     assert found.kind in ("chunk", "span", "quote", "text", "pages", "document")
     assert found.start < found.end or found.kind != "span"
     assert found.pages or found.kind != "pages"

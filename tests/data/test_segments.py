@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.data.questions import Question, Questions
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions
 from steelyard.data.segments import LENGTHS, UNKNOWN, UNTAGGED, length_bounds, segments
 from tests.hypothesis_profiles import examples
 

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.data.questions import Piece, Question
+from steelyard.data.pieces import Piece
+from steelyard.data.question import Question
 
 LossCode = Literal["not_in_corpus", "cut", "unknown"]
 """Why no chunk holds a piece: the corpus lacks it, chunking cut it apart or left it out, or the outputs are silent."""

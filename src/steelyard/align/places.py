@@ -12,7 +12,7 @@ from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.data.corpus import Document, other_names
-from steelyard.data.questions import Piece
+from steelyard.data.pieces import Piece
 from steelyard.text.locating import Locator
 from steelyard.text.matching import match_texts
 from steelyard.text.spans import Span, Spans

@@ -12,7 +12,7 @@ from steelyard.align.places import NumberedDocuments, Places, place_pieces
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.data.corpus import Document
-from steelyard.data.questions import Piece
+from steelyard.data.pieces import Piece
 from steelyard.text.folding import DEFAULT_STEPS
 from steelyard.text.locating import Locator
 from steelyard.text.matching import match_texts

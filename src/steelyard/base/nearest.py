@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
-_LISTED = 10
+_LISTED = 12
 _CUTOFF = 0.5
 
 

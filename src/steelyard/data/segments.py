@@ -14,7 +14,7 @@ from steelyard.text.languages import language_of
 from steelyard.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
-    from steelyard.data.questions import Question
+    from steelyard.data.question import Question
 
 By = Literal["tag", "language", "length"]
 SEGMENTATIONS: tuple[str, ...] = get_args(By)

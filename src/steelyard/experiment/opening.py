@@ -11,7 +11,8 @@ from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
-from steelyard.data.questions import Question, Questions, read_queries
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions, read_queries
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.data.truth import OnDuplicate, Truth

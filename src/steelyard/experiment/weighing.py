@@ -18,7 +18,8 @@ from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.outputs import Outputs
-from steelyard.data.questions import Question, Questions
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import OnDuplicate, Truth

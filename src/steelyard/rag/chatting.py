@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.data.outputs import Outputs
-from steelyard.data.questions import Question, Questions
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions
 from steelyard.data.responses import Response, ResponseEncoder
 from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import make

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from steelyard.data.questions import Piece, Question, Questions
+from steelyard.data.pieces import Piece
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.weighing import Weighing
 from steelyard.report.details.limits import Budget, Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.data.questions import Question
+from steelyard.data.question import Question
 from steelyard.data.responses import Response
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.pipeline import Pipeline

@@ -1,0 +1,85 @@
+"""One question with its gold, as a line of a dataset holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.base.errors import InputError
+from steelyard.data.pieces import Piece, usual_piece
+from steelyard.io.json_files import id_labels, query_id_of
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a dataset.
+
+    query      what is asked; None in a file of labels alone
+    evidence   gold pieces that can be found in any chunking
+    labels     gains of chunks that are named by id; None where the line has no such key
+    answer     the answer that is expected
+    where      file and line, for messages
+    """
+
+    query_id: str
+    query: str | None
+    evidence: tuple[Piece, ...]
+    labels: Mapping[str, float] | None
+    answer: str | None
+    tags: tuple[str, ...]
+    where: str
+
+    @property
+    def id_pieces(self) -> tuple[Piece, ...]:
+        """The labels by id, as pieces."""
+        return tuple(Piece("chunk", gain, chunk_id=id) for id, gain in (self.labels or {}).items())
+
+
+def parse_question(line: dict[str, Any], where: str) -> Question:
+    """A question of a dataset.
+
+    where    file and line, for messages
+    Raises   InputError naming what of the line does not fit.
+    """
+    query_id = query_id_of(line, where)
+    query = line.get("query", line.get("question"))
+    if query is not None and not isinstance(query, str):
+        raise InputError(f"{where}: `query` must be text, not {query!r:.60}")
+    listed = line.get("evidence") or []
+    if isinstance(listed, Mapping | str) or not isinstance(listed, Iterable):
+        raise InputError(f"{where}: `evidence` must be a list of pieces, not {listed!r:.60}")
+    pieces = tuple(parse_piece(piece, f"{where}, piece {i} of `evidence`") for i, piece in enumerate(listed, 1))
+    gains: dict[str, float] = {}
+    for piece in pieces:
+        if piece.group is not None and gains.setdefault(piece.group, piece.gain) != piece.gain:
+            raise InputError(
+                f"{where}: group {piece.group!r} has pieces of gain {gains[piece.group]:g} and {piece.gain:g}; "
+                "any one of a group does, so give all of them one gain"
+            )
+    answer, tags = line.get("gold_answer", line.get("answer")), line.get("tags") or []
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise InputError(f"{where}: `tags` must be a list of texts, not {tags!r:.60}")
+    return Question(
+        query_id, query, pieces, id_labels(line, where), None if answer is None else str(answer), tuple(tags), where
+    )
+
+
+def parse_piece(value: object, where: str) -> Piece:
+    """A piece as it is labelled: a text, or an object such as {doc, quote}.
+
+    where    file, line and position, for messages
+    Raises   InputError for what is none of the forms, and for values that do not fit.
+
+    >>> parse_piece({"doc": "a", "pages": "3-5"}, "").pages
+    (3, 4, 5)
+    """
+    piece = usual_piece({"text": value} if isinstance(value, str) else value)
+    if piece is not None:
+        return piece
+    from steelyard.data.piece_forms import parse_form  # needs pydantic, which takes a moment to import
+
+    try:
+        return Piece(**parse_form(value))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None

@@ -1,0 +1,77 @@
+"""Files of questions: which one a path means, BEIR folders, and lines of id and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.base.errors import InputError
+from steelyard.data.pieces import Piece
+from steelyard.data.question import Question
+from steelyard.data.truth import Truth
+from steelyard.io.json_files import json_lines
+from steelyard.io.objects import text_id
+from steelyard.io.source import Source
+
+
+def dataset_file(path: str | Path) -> Path | None:
+    """The JSONL file of a dataset, or None for a BEIR folder.
+
+    Raises   InputError for a folder that is neither.
+    """
+    path = Path(path)
+    if str(path) == "-" or not path.is_dir():
+        return path
+    for name in ("questions.jsonl", "questions.jsonl.gz", "questions.jsonl.zst"):
+        if (path / name).is_file():
+            return path / name
+    if (path / "qrels").is_dir():
+        return None
+    raise InputError(f"{path}: is no dataset; it has neither questions.jsonl nor qrels/*.tsv")
+
+
+def beir_questions(folder: Path) -> Iterator[Question]:
+    """Questions of a BEIR folder: every judged document is gold, or judged not to be, as a whole and by its id."""
+    truth = Truth.read(folder, format="beir")
+    pieces: dict[str, list[Piece]] = {query_id: [] for query_id in truth.query_ids}
+    labels = dict(zip(truth.query_ids, truth.labels, strict=True))
+    for query_id, doc_id, gain in truth.frame.drop_nulls().iter_rows():
+        pieces[query_id].append(Piece("document", gain, doc=doc_id))
+    file = next((folder / f"queries.jsonl{end}" for end in ("", ".gz", ".zst")
+                 if (folder / f"queries.jsonl{end}").is_file()), None)  # fmt: skip
+    if file is None:
+        raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
+    asked = set[str]()
+    for where, query_id, text in beir_queries(Source(file)):
+        if query_id in pieces:
+            asked.add(query_id)
+            yield Question(query_id, text, tuple(pieces[query_id]), labels[query_id], None, (), where)
+    for query_id in sorted(pieces.keys() - asked):
+        yield Question(query_id, None, tuple(pieces[query_id]), labels[query_id], None, (), str(folder))
+
+
+def beir_queries(source: Source) -> Iterator[tuple[str, str, str]]:
+    """Place (file and line), id and text of each query of a BEIR file.
+
+    Raises   InputError naming a line without them.
+    """
+    for number, line in json_lines(source):
+        where = f"{source.name}, line {number}"
+        if "_id" not in line or not isinstance(line.get("text"), str):
+            raise InputError(f"{where}: must have `_id` and `text` (keys: {', '.join(line) or 'none'})")
+        yield where, text_id(line["_id"], where, "`_id`"), line["text"]
+
+
+def tabbed_questions(source: Source) -> Iterator[Question]:
+    """Questions of lines that are an id, a tab and a text.
+
+    Raises   InputError naming another line.
+    """
+    for number, line in enumerate(source.read().decode("utf-8-sig", "replace").splitlines(), 1):
+        where = f"{source.name}, line {number}"
+        query_id, tab, text = line.partition("\t")
+        if not line.strip():
+            continue
+        if not tab:
+            raise InputError(f"{where}: must be an id, a tab and a text, not {line!r:.60}")
+        yield Question(text_id(query_id.strip(), where, "the id"), text.strip(), (), None, None, (), where)
