@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.data.outputs import Outputs
-from steelyard.diagnosis.advice import RULES, Advice, rule, tail
+from steelyard.diagnosis.advice import RULES, Advice, rule
 from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.diagnosis.facts import Facts
+from steelyard.diagnosis.uncertainty import tail
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
 from tests.diagnosis import library
@@ -132,7 +134,7 @@ def test_a_reranker_that_changes_nothing() -> None:
 def test_every_rule_has_a_case() -> None:
     told = {code for code, *_ in FIRES} | {"reranker_idle"}
     groups = {"clusters": "cluster_tag", "failed": "missing"}
-    assert {groups.get(name, name) for name in RULES} <= told
+    assert {groups.get(name, name) for name in RULES.names()} <= told
 
 
 def test_what_is_well_gets_no_advice() -> None:
@@ -208,8 +210,14 @@ def test_order_by_best_system_then_gain_then_code() -> None:
 
 
 def test_a_rule_is_registered_once() -> None:
-    with pytest.raises(InputError, match="'failed' already"):
-        rule(RULES["failed"])
+    assert "failed" in RULES.names()
+
+    def failed(facts: Facts) -> Iterator[Advice]:
+        yield from ()
+
+    with pytest.raises(InputError, match="rule of advice called 'failed' exists"):
+        rule(failed)
+    assert rule(RULES.get("failed")) is RULES.get("failed")
 
 
 @examples(60)

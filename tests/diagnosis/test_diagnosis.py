@@ -6,7 +6,7 @@ from steelyard.comparison.comparison import compare
 from steelyard.data.outputs import Outputs
 from steelyard.data.segments import length_bounds, segments
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-from steelyard.diagnosis.facts import groups_of
+from steelyard.diagnosis.groups import question_groups
 from steelyard.experiment.evaluation import weigh
 from tests.diagnosis.library import outputs, questions, weighed
 
@@ -77,7 +77,7 @@ def test_a_streamed_run_and_gold_by_ids() -> None:
 def test_long_questions_are_those_of_the_segments() -> None:
     texts = [" ".join(["word"] * (1 + i % 9)) for i in range(24)] + ["退款" * (1 + i % 5) for i in range(12)]
     weighing = weighed(questions(36, texts=texts), outputs("a", [1] * 36))
-    longest = {group.name: group for group in groups_of(weighing, {}) if group.kind == "long"}
+    longest = {group.name: group for group in question_groups(weighing, {}) if group.code == "long"}
     parts = segments(weighing.questions, weighing.query_ids, "length")
     assert (longest["en"].mask | longest["zh"].mask).tolist() == parts["long"].tolist()
     bounds = length_bounds(weighing.questions, weighing.query_ids)

@@ -13,8 +13,8 @@ from steelyard.align.rankings import align
 from steelyard.align.resolution import Resolution
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.base.schema import canonical_order
 from steelyard.data.outputs import Outputs
+from steelyard.data.run import ranked
 from steelyard.data.truth import OnDuplicate
 from steelyard.measures.alignment import Alignment, Evidence, best_first, by_query, offsets
 from steelyard.text.spans import Spans, cover
@@ -39,12 +39,12 @@ def align_evidence(gold: ResolvedGold, outputs: Outputs, *, on_duplicate: OnDupl
 
 def _ranking(frame: pl.DataFrame, gold: ResolvedGold) -> pl.DataFrame:
     """Every retrieved chunk: query (a row of the labels), chunk (a row of the table; -1 where it lacks it), rank."""
-    ordered = canonical_order(frame.drop_nulls("doc_id"))
+    rows = ranked(frame)
     row_of = gold.table.row_of
-    return ordered.select(
-        query=pl.Series(gold.labels.places(ordered["query_id"])),
-        chunk=pl.Series([row_of.get(id, -1) for id in ordered["doc_id"].to_list()], dtype=pl.Int64),
-        rank=pl.int_range(1, pl.len() + 1).over("query_id"),
+    return rows.select(
+        "rank",
+        query=pl.Series(gold.labels.places(rows["query_id"])),
+        chunk=pl.Series([row_of.get(id, -1) for id in rows["doc_id"].to_list()], dtype=pl.Int64),
     ).filter(pl.col("query") >= 0)
 
 

@@ -7,8 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
+import numpy as np
 import polars as pl
 
+from steelyard.base.arrays import Bools
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.base.schema import RUN, FrameReader, canonical_order
 from steelyard.data.truth import OnDuplicate
@@ -120,6 +122,24 @@ def _top(batches: Iterable[pl.DataFrame], k: int) -> pl.DataFrame:
     for batch in batches:
         kept = pl.concat([kept, _first(batch, k)])
     return _first(kept, k).select("query_id", "doc_id", rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+
+
+def ranked(frame: pl.DataFrame) -> pl.DataFrame:
+    """query_id, doc_id and rank from 1 of every retrieved document, by the canonical order of each list."""
+    frame = frame.drop_nulls("doc_id")
+    opens, score = _opens(frame), frame["score"].to_numpy()
+    in_blocks = int(opens.sum()) == frame["query_id"].n_unique()
+    if not in_blocks or not (opens[1:] | (score[1:] < score[:-1])).all():
+        frame = canonical_order(frame)
+        opens = _opens(frame)
+    rank = np.arange(1, len(opens) + 1) - np.flatnonzero(opens)[np.cumsum(opens) - 1]
+    return frame.select("query_id", "doc_id", rank=pl.Series(rank, dtype=pl.Int64))
+
+
+def _opens(frame: pl.DataFrame) -> Bools:
+    """(n,) whether a row is the first of a block of its query."""
+    block = frame["query_id"].rle_id().to_numpy()
+    return np.asarray(np.diff(block, prepend=-1) != 0)
 
 
 def _first(frame: pl.DataFrame, k: int) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Where each system loses the gold, what could be reached, and what to try: everything that a diagnosis says."""
+"""Where each system loses the gold, what could be reached, and what to try, in one result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.comparison.result import Comparison
@@ -13,24 +14,25 @@ from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import Advice, advise
 from steelyard.diagnosis.ceilings import Captured, Ceilings, captured, ceilings, values
 from steelyard.diagnosis.curves import KS, Curves, curves
-from steelyard.diagnosis.facts import facts_of
+from steelyard.diagnosis.facts import Facts, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
+from steelyard.diagnosis.groups import question_groups
 from steelyard.diagnosis.lists import lists_of
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
-from steelyard.measures import parse
+from steelyard.measures import Measure, parse
 
 MEASURES = ("ndcg", "mrr", "recall", "hit_rate")
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What a diagnosis found.
+    """A diagnosis of one or several systems.
 
     k          results that count as found
-    measure    what gains are told in: ndcg@k, or recall@k where ideal rankings are not known
-    funnels    one a system;   by_tag   tag -> one a system, of the questions that bear the tag
+    measure    the measure of gains: ndcg@k, or recall@k where ideal rankings are unknown
+    funnels    one a system;   by_tag   tag -> one a system, of the questions that have the tag
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
     advice     what to try: on the best system first, then on the others; largest possible gain first
@@ -45,6 +47,11 @@ class Diagnosis:
     curves: Curves
     advice: Sequence[Advice]
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The funnels of all systems, one row a question; columns as of `Funnel.frame`."""
+        return pl.concat([funnel.frame for funnel in self.funnels])
 
     def __repr__(self) -> str:
         s, a = len(self.funnels), len(self.advice)
@@ -67,15 +74,15 @@ def diagnose(
 
     weighing    of `weigh`
     k           results that count as found; by default the k of the first measure of scores, or else 5
-    baseline    the system that others are held against; by default that of comparison, or else the first one
+    baseline    the system that others are compared with; by default that of comparison, or else the first one
     min_gain    smallest gain that counts as relevant; 1 by default
-    reranked    name -> whether a system has a reranker; of others it is told by whether their results stand in another
-                order than their candidates
-    Raises      InputError for a k below 1, or a baseline that is not there.
+    reranked    name -> whether a system has a reranker; by default what the configuration of its run folder says, or
+                else whether its results are in another order than its candidates
+    Raises      InputError for a k below 1, or a baseline that is no system of the weighing.
 
     >>> from steelyard import weigh
-    >>> found = diagnose(weigh({"q": {"a": 1}}, {"q": ["b", "a"]}), k=1)
-    >>> found.funnels[0].lists()["below_k"], [advice.code for advice in found.advice]
+    >>> diagnosis = diagnose(weigh({"q": {"a": 1}}, {"q": ["b", "a"]}), k=1)
+    >>> diagnosis.funnels[0].lists()["below_k"], [advice.code for advice in diagnosis.advice]
     (['q'], [])
     """
     if k is None:
@@ -84,34 +91,57 @@ def diagnose(
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise InputError(f"k is a whole number from 1, not {k!r}")
     systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}
-    held_against = baseline or (comparison.baseline if comparison else systems[0])
-    if held_against not in systems:
-        raise InputError(f"no system is called {held_against!r}; there are {', '.join(systems)}")
-    lists = [lists_of(each, k=k, reranked=has_reranker.get(each.name)) for each in weighing.weighed]
+    baseline = baseline or (comparison.baseline if comparison else systems[0])
+    if baseline not in systems:
+        raise InputError(f"no system is called {baseline!r}; there are {', '.join(systems)}")
+    lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
     funnels = [
-        funnel(each, of_one, k=k, min_gain=min_gain) for each, of_one in zip(weighing.weighed, lists, strict=True)
+        funnel(system, of_system, k=k, min_gain=min_gain)
+        for system, of_system in zip(weighing.weighed, lists, strict=True)
     ]
-    # Ideal rankings that are made of what each system retrieved itself cannot be held against one another.
-    ideals_known = all(each.mapping is None or each.mapping.complete for each in weighing.weighed)
-    order = MEASURES if ideals_known else ("recall", *(name for name in MEASURES if name != "recall"))
-    measures = [parse(f"{name}@{k}", min_gain=min_gain) for name in order]
-    drawn = curves(systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)
-    found = values(lists, measures)
-    reached = ceilings(lists, measures, found, drawn, k=k)
+    specs = _measures(weighing, k, min_gain)
+    by_depth = curves(systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)
+    per_question = values(lists, specs)
+    reachable = ceilings(lists, specs, per_question, by_depth, k=k)
     tags = tag_segments(weighing.questions, weighing.query_ids)
-    known = facts_of(
-        weighing, lists=lists, funnels=funnels, ceilings=reached, curves=drawn, values=found, measures=measures,
-        tags=tags, k=k, min_gain=min_gain, baseline=held_against,
-    )  # fmt: skip
+    facts = Facts(
+        k=k,
+        measure=str(specs[0]),
+        baseline=systems.index(baseline),
+        systems=[
+            system_facts(system, lists[i], funnels[i], per_question, i, ns=reachable.ns, k=k, min_gain=min_gain)
+            for i, system in enumerate(weighing.weighed)
+        ],
+        ceilings=reachable,
+        curves=by_depth,
+        values=per_question.reached,
+        groups=question_groups(weighing, tags),
+    )
     return Diagnosis(
-        k, str(measures[0]), funnels, {tag: [one.by(mask) for one in funnels] for tag, mask in tags.items()}, reached,
-        captured(reached, [of_one.reranked for of_one in lists]), drawn, _best_first(advise(known), reached, scores),
-        {"k": k, "min_gain": min_gain, **weighing.recipe},
-    )  # fmt: skip
+        k=k,
+        measure=facts.measure,
+        funnels=funnels,
+        by_tag={tag: [of_system.by(mask) for of_system in funnels] for tag, mask in tags.items()},
+        ceilings=reachable,
+        captured=captured(reachable, [of_system.reranked for of_system in lists]),
+        curves=by_depth,
+        advice=_best_first(advise(facts), reachable, scores),
+        recipe={"k": k, "min_gain": min_gain, **weighing.recipe},
+    )
 
 
-def _best_first(given: list[Advice], reached: Ceilings, scores: Scores | None) -> list[Advice]:
-    """Advice on the best system before that on the others: who reads it will improve that one."""
-    means = reached.reached[:, 0] if scores is None else scores.means[:, 0]
-    best = reached.systems[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
-    return sorted(given, key=lambda advice: best not in advice.systems)
+def _measures(weighing: Weighing, k: int, min_gain: float) -> list[Measure]:
+    """The measures of a diagnosis, that of gains first.
+
+    Ideal rankings that are made of what each system retrieved itself cannot be compared; recall needs none.
+    """
+    comparable = all(system.mapping is None or system.mapping.complete for system in weighing.weighed)
+    names = MEASURES if comparable else ("recall", *(name for name in MEASURES if name != "recall"))
+    return [parse(f"{name}@{k}", min_gain=min_gain) for name in names]
+
+
+def _best_first(advice: list[Advice], ceilings: Ceilings, scores: Scores | None) -> list[Advice]:
+    """Advice on the best system before that on the others: it is the one to improve."""
+    means = ceilings.reached[:, 0] if scores is None else scores.means[:, 0]
+    best = ceilings.systems[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
+    return sorted(advice, key=lambda item: best not in item.systems)

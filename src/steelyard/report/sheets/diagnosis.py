@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.diagnosis.advice import MIN_GROUP, RERANKED
 from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
+from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
 from steelyard.report.sheets.advice import advice_text, share
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet

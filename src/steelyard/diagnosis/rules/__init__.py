@@ -1,0 +1,1 @@
+"""Rules of advice: one small function a pattern, by what it is about."""

@@ -1,0 +1,109 @@
+"""The order of what is retrieved: what a perfect one would reach, and what a reranker makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.diagnosis.advice import Advice, advice_on, rule
+from steelyard.diagnosis.facts import Facts, SystemFacts
+from steelyard.diagnosis.thresholds import EQUAL, MIN_GAIN, MIN_GROUP, MORE, MUCH_OF_LOSS, RERANKED
+from steelyard.diagnosis.uncertainty import interval
+
+
+@rule
+def not_ranked(facts: Facts) -> Iterator[Advice]:
+    """A perfect order of what is retrieved would make good most of what is missing, and there is no reranker."""
+    for i, system in enumerate(facts.systems):
+        if not system.lists.reranked and (room := _room(system)) is not None:
+            yield _order(facts, "not_ranked", i, *room)
+
+
+@rule
+def reranker_headroom(facts: Facts) -> Iterator[Advice]:
+    """The same, though there is a reranker: it captures little of what it could."""
+    for i, system in enumerate(facts.systems):
+        if system.lists.reranked and not _idle(system) and not _late(system) and (room := _room(system)) is not None:
+            n, ceiling = room
+            base, reached, best = (float(values.mean()) for values in (system.base, system.value, ceiling))
+            share = (reached - base) / (best - base) if best > base else 0.0
+            advice = _order(facts, "reranker_headroom", i, n, ceiling)
+            yield replace(advice, numbers={**advice.numbers, "base": base, "share": share})
+
+
+def _room(system: SystemFacts) -> tuple[int, Floats] | None:
+    """How many candidates are put in perfect order, and (q,) what that reaches; None where little is to be had."""
+    ns = [n for n in system.perfect if n <= RERANKED]
+    if not ns:
+        return None
+    ceiling = system.perfect[max(ns)]
+    reached, best = float(system.value.mean()), float(ceiling.mean())
+    # Only questions that have gold can gain anything.
+    missing = float(system.winnable.mean()) - reached
+    return (max(ns), ceiling) if best - reached >= max(MIN_GAIN, MUCH_OF_LOSS * missing) else None
+
+
+def _order(facts: Facts, code: str, i: int, n: int, ceiling: Floats) -> Advice:
+    system = facts.systems[i]
+    better = ceiling - system.value
+    deeper = [k for k in facts.curves.ks if k > facts.k and not np.isnan(facts.mean(i, "recall", k))]
+    more = min((k for k in deeper if k >= MORE * facts.k), default=max(deeper, default=facts.k))
+    return advice_on(
+        facts, code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better), candidates=n,
+        reached=float(system.value.mean()), ceiling=float(ceiling.mean()), mrr=facts.mean(i, "mrr"),
+        recall_k=facts.mean(i, "recall"), below=int(system.at("below_k", "reranked_out").sum()),
+        more=more, recall_more=facts.mean(i, "recall", more),
+    )  # fmt: skip
+
+
+@rule
+def reranker_harms(facts: Facts) -> Iterator[Advice]:
+    """What was returned is worse than the candidates were, by more than chance."""
+    for system in facts.systems:
+        change = (system.value - system.base)[system.answered]
+        if system.lists.reranked and len(change) > 1 and interval(change)[1] < 0:
+            loss = system.base - system.value
+            yield advice_on(
+                facts, "reranker_harms", system, gain=float(loss.mean()), query_ids=system.ids(loss > 0, loss),
+                base=float(system.base.mean()), reached=float(system.value.mean()), better=int((loss < 0).sum()),
+            )  # fmt: skip
+
+
+@rule
+def reranker_idle(facts: Facts) -> Iterator[Advice]:
+    """There is a reranker, and every list is as it was before it."""
+    yield from _without_effect(facts, "reranker_idle", _idle)
+
+
+@rule
+def reranker_late(facts: Facts) -> Iterator[Advice]:
+    """A reranker that changes the order, but never what is returned: it runs after the list was cut."""
+    yield from _without_effect(facts, "reranker_late", _late)
+
+
+def _without_effect(facts: Facts, code: str, holds: Callable[[SystemFacts], bool]) -> Iterator[Advice]:
+    for system in facts.systems:
+        if holds(system) and system.perfect:
+            n = max((n for n in system.perfect if n <= RERANKED), default=min(system.perfect))
+            better = system.perfect[n] - system.value
+            yield advice_on(
+                facts, code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better),
+                candidates=n, returned=system.lists.final_depth, depth=system.lists.depth,
+                reached=float(system.value.mean()), ceiling=float(system.perfect[n].mean()),
+            )  # fmt: skip
+
+
+def _idle(system: SystemFacts) -> bool:
+    if system.reordering is None or int(system.answered.sum()) < MIN_GROUP:
+        return False
+    return bool(system.reordering.order == 0)
+
+
+def _late(system: SystemFacts) -> bool:
+    reordering = system.reordering
+    if reordering is None or int(system.answered.sum()) < MIN_GROUP or system.lists.depth <= system.lists.final_depth:
+        return False
+    return bool(reordering.order > 0 and reordering.members == 0)
