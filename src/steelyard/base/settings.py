@@ -279,6 +279,16 @@ def check_settings(maker: Callable[..., Any], settings: Mapping[str, Any]) -> No
             raise SettingError(f"{key} is missing; expected {describe(hints[key]) if key in hints else 'a value'}")
 
 
+def check_arguments(function: Callable[..., Any], **values: Any) -> None:
+    """Check some arguments of a function against their declared types and limits; for its first line.
+
+    Raises   SettingError.
+    """
+    hints = _hints(function)
+    for key, value in values.items():
+        validate(hints[key], value, key)
+
+
 def _is_setting(parameter: inspect.Parameter) -> bool:
     return parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -7,11 +7,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
 from steelyard.base.errors import InputError
+from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
+from steelyard.base.settings import check_arguments
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.stored import open_scores
@@ -21,10 +24,12 @@ from steelyard.gates.levels import level_check
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Latencies, Numbers, StandardValue, standard_values
 from steelyard.gates.shares import share_checks
-from steelyard.stats.samples import share, whole
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
+
+Share = Annotated[float, between(0, 1), Words("a share from 0 to 1, such as 0.05")]
+"""Most of something that is allowed."""
 
 _GRAVE: tuple[Outcome, ...] = ("fail", "insufficient", "pass")
 
@@ -84,17 +89,17 @@ def gate(
     *,
     level: str | None = None,
     baseline: Scores | str | Path | None = None,
-    margin: float | None = None,
+    margin: Annotated[float, above(0)] | None = None,
     system: str | None = None,
-    min_questions: int = defaults.MIN_QUESTIONS,
-    max_failed: float | None = None,
-    max_missing: float | None = None,
-    max_unjudged: float | None = None,
-    max_unmapped: float | None = None,
+    min_questions: Annotated[int, at_least(1)] = defaults.MIN_QUESTIONS,
+    max_failed: Share | None = None,
+    max_missing: Share | None = None,
+    max_unjudged: Share | None = None,
+    max_unmapped: Share | None = None,
     numbers: Numbers | None = None,
     latency_ms: Latencies | None = None,
     truth: str | Path | None = None,
-    alpha: float = defaults.ALPHA,
+    alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
 
@@ -125,14 +130,15 @@ def gate(
     Raises        InputError where there is nothing to judge by, naming what to weigh; for a level, system or baseline
                   that is not there, a baseline without a margin, and numbers out of range
     """
+    check_arguments(
+        gate, margin=margin, min_questions=min_questions, alpha=alpha, max_failed=max_failed, max_missing=max_missing,
+        max_unjudged=max_unjudged, max_unmapped=max_unmapped,
+    )  # fmt: skip
     profile = Profile.read(profile) if isinstance(profile, str) else profile
-    whole(min_questions, "min_questions")
-    share(alpha, "alpha")
     if isinstance(scores, str | Path):
         stored = open_scores(scores, measures=profile.measures if profile is not None else (), truth=truth)
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
     most = dict(zip(SHARES, (max_failed, max_missing, max_unjudged, max_unmapped), strict=True))
-    _check_bounds(most)
     other, against = _baseline(scores, baseline, truth)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
@@ -170,15 +176,7 @@ def gate(
     )  # fmt: skip
 
 
-def _check_bounds(most: Mapping[str, float | None]) -> None:
-    for name, bound in most.items():
-        if bound is not None and not 0 <= bound <= 1:
-            raise InputError(f"max_{name} is {bound}, expected a share from 0 to 1, such as 0.05")
-
-
 def _check_margin(profile: Profile | None, has_baseline: bool, margin: float | None) -> None:
-    if margin is not None and not (math.isfinite(margin) and margin > 0):
-        raise InputError(f"the margin is {margin}, expected a number above 0: the smallest loss that matters")
     if margin is not None and not has_baseline:
         raise InputError(f"a margin of {margin:g} needs a baseline to hold against; name one")
     if has_baseline and margin is None and (profile is None or profile.relative is None):
