@@ -187,7 +187,7 @@ WRONG = {
     "evaluate documents hybrid.jsonl": "has neither qrels",
     "evaluate questions.jsonl hybrid.jsonl -m precision@99999999999999999999": "k must be a whole number",
     "evaluate questions.jsonl hybrid.jsonl -m f(beta=1e200)": "beta must be",
-    "evaluate - -": "standard input (-) can be given once only",
+    "evaluate - -": "standard input (-) can be read once only",
     "convert hybrid.jsonl x/y.run": "x/y.run: cannot be written",
     "measures nonsense": "no measure is called 'nonsense'",
 }

@@ -145,7 +145,7 @@ def test_questions_that_are_gone_are_asked_for(folder: Path, tmp_path: Path) -> 
         ({"profile": "ratings", "lang": "fr"}, "no report is written in 'fr'"),
         ({"profile": "reranker", "values": ["x"]}, "expected NAME=NUMBER"),
         ({"profile": "reranker", "values": ["latency=3"]}, "no levels for a number 'latency'"),
-        ({"profile": "reranker", "values": ["a=1", "a=2"]}, "a is given twice"),
+        ({"profile": "reranker", "values": ["a=1", "a=2"]}, "a has a value already"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(scores: Path, options: dict[str, Any], told: str) -> None:

@@ -8,7 +8,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; what a user did wrong ends with one line and exit status 2."""
+    """Run the command line; a mistake of the user ends with one line and exit status 2."""
     from steelyard.base.errors import SteelyardError
     from steelyard.cli.app import app
     from steelyard.report.visible import visible
@@ -23,7 +23,7 @@ def main() -> None:
         print(f"steelyard: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not complain of it at exit.
+        # The reader of our output has closed it; Python must not complain of that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:

@@ -34,9 +34,9 @@ def run(
     if format not in FORMATS:
         raise InputError(f"scores cannot be written as {format}; choose {', '.join(FORMATS)}")
     rated = None if profile is None else Profile.read(profile)
-    chosen = measures or (rated.measures if rated else ()) or defaults.MEASURES
+    specs = measures or (rated.measures if rated else ()) or defaults.MEASURES
     scores = evaluate(
-        truth, runs, chosen, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
+        truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
         on_duplicate=on_duplicate, seed=seed, rule=rule, steps=steps,
         corpus=corpus,
     )  # fmt: skip

@@ -46,14 +46,14 @@ def parse_numbers(values: Iterable[str]) -> dict[str, float]:
     >>> parse_numbers(["cost_usd_per_million_tokens=0.04"])
     {'cost_usd_per_million_tokens': 0.04}
     """
-    made: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for value in values:
         name, _, number = value.partition("=")
         try:
-            found = float(number)
+            numeric = float(number)
         except ValueError:
             raise InputError(f"--value {value}: expected NAME=NUMBER, such as latency_ms_p95=320") from None
-        if name in made:
-            raise InputError(f"--value {value}: {name} is given twice")
-        made[name] = found
-    return made
+        if name in numbers:
+            raise InputError(f"--value {value}: {name} has a value already")
+        numbers[name] = numeric
+    return numbers

@@ -1,4 +1,4 @@
-"""What is known about the terminal."""
+"""The terminal that a command writes to."""
 
 from __future__ import annotations
 

@@ -31,11 +31,11 @@ def evaluate(
     """Weigh one or several runs against a truth.
 
     truth         a Truth, a path, a dict {query_id: {doc_id: gain}}, a frame, or ranx Qrels; or Questions (a path to
-                  them, or a list of dicts), whose gold evidence is found in the chunks of each run
+                  them, or a list of dicts), whose gold evidence is looked up in the chunks of each run
     runs          a Run, a path, a dict {query_id: {doc_id: score}}, a frame or a ranx Run; Outputs, a run folder, or a
                   list of dicts with `retrieved`; a list of Runs, Outputs and paths, or a dict {name: any of these}
     measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx
-    min_gain      smallest gain that counts as relevant, for measures that do not say it themselves; 1 by default
+    min_gain      smallest gain that counts as relevant, for measures without one of their own; 1 by default
     missing       a query of the truth that is absent from a run: "zero" or "skip"
     no_relevant   a query without relevant documents: "zero" or "skip"
     on_duplicate  a document twice in one query: "error", or keep the "first" or the one with "max" score or gain

@@ -67,7 +67,7 @@ def open_inputs(
         sum(is_path(data) and str(data) == "-" for data in (truth, corpus, queries, *(run for _, run in named_runs)))
         > 1
     ):
-        raise InputError("standard input (-) can be given once only")
+        raise InputError("standard input (-) can be read once only")
     opened_corpus = open_corpus(corpus)
     located_truth = _locate_truth(truth)
     located = [(name, _locate_run(run)) for name, run in named_runs]
@@ -157,9 +157,9 @@ def _open_queries(data: object) -> Questions:
 
 def _named_runs(runs: object) -> list[tuple[str | None, object]]:
     """Every run, with its name where the caller gives one."""
-    if isinstance(runs, Mapping) and not _is_one_run(runs):
+    if isinstance(runs, Mapping) and not _is_run_dict(runs):
         return [(str(name), run) for name, run in runs.items()]
-    if isinstance(runs, list | tuple) and not _is_one_output(runs):
+    if isinstance(runs, list | tuple) and not _are_results(runs):
         return [(None, run) for run in runs]
     return [(None, runs)]
 
@@ -192,11 +192,11 @@ def _systems(located: Sequence[tuple[str | None, object]], *, evidence: bool) ->
         folder = run if isinstance(run, RunFolder) else None
         systems.append(System(name or outputs.name, outputs.run, outputs, folder))
     if not systems:
-        raise InputError("no run is given; pass one or several")
+        raise InputError("there is no run; pass one or several")
     return _distinct(systems, [run for _, run in located])
 
 
-def _is_one_output(data: object) -> bool:
+def _are_results(data: object) -> bool:
     """Whether a list holds results of questions rather than runs."""
     return (
         isinstance(data, list | tuple)
@@ -206,11 +206,11 @@ def _is_one_output(data: object) -> bool:
     )
 
 
-def _is_one_run(data: Mapping[Any, Any]) -> bool:
+def _is_run_dict(data: Mapping[Any, Any]) -> bool:
     """Whether a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
     first = next((value for value in data.values() if not isinstance(value, Mapping) or value), None)
     if isinstance(first, list | tuple):
-        return not _is_one_output(first)
+        return not _are_results(first)
     if (
         isinstance(first, Run | StreamedRun | Outputs)
         or is_path(first)
@@ -232,7 +232,7 @@ def _rankings(run: object, name: str | None) -> Run | StreamedRun:
         return StreamedRun(run.outputs, name=name or run.name)
     if isinstance(run, Source):
         return StreamedRun(run, name=name)
-    if _is_one_output(run):
+    if _are_results(run):
         return Outputs(cast("list[dict[str, Any]]", run), name=name or "run").run
     return Run(run, name=name or "run")
 
@@ -242,7 +242,7 @@ def _outputs(run: object, name: str | None) -> Outputs:
         return run
     if isinstance(run, RunFolder | Source):
         return Outputs.read(run, name=name)
-    if _is_one_output(run):
+    if _are_results(run):
         return Outputs(cast("list[dict[str, Any]]", run), name=name or "run")
     if isinstance(run, StreamedRun):
         raise InputError(f"{run.name}: pass the path, or Outputs.read(path), where the gold is evidence")

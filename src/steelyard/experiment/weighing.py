@@ -34,7 +34,7 @@ from steelyard.measures import Alignment, Measure, make, parse_all
 class Weighed:
     """One system against the gold.
 
-    aligned     ranks and gains of what is judged, and what the run held besides
+    aligned     ranks and gains of what is judged, and what else the run holds
     run         its rankings;   digest   a fingerprint of them
     outputs     texts, places and answers, where the gold is evidence
     evidence    the gold among its chunks; None where the gold names documents by id
@@ -76,7 +76,7 @@ class Weighed:
 
     @property
     def mapping(self) -> GoldMapping | None:
-        """How gold evidence was found."""
+        """How gold evidence maps to the chunks."""
         return None if self.evidence is None else self.evidence.mapping
 
     @property
@@ -99,11 +99,11 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """What `weigh` made: one or several systems, aligned with one gold.
+    """The result of `weigh`: one or several systems, aligned with one gold.
 
     gold       the truth, or the questions with their evidence
-    questions  query_id -> query, tags and answer, where they are known
-    recipe     rule, steps and policy by which the gold was found
+    questions  query_id -> query, tags and answer, as far as they are given
+    recipe     rule, steps and policy by which the gold is looked up
     """
 
     gold: Truth | Questions
@@ -138,7 +138,7 @@ class Weighing:
     @property
     def systems(self) -> list[str]:
         """Names of the systems."""
-        return [each.name for each in self.weighed]
+        return [system.name for system in self.weighed]
 
     @property
     def folders(self) -> dict[str, RunFolder]:
@@ -163,7 +163,7 @@ class Weighing:
     @property
     def alignments(self) -> list[Alignment]:
         """One a system."""
-        return [each.alignment for each in self.weighed]
+        return [system.alignment for system in self.weighed]
 
     def scores(
         self,
@@ -200,13 +200,13 @@ class Weighing:
             values=values,
             missing=absent,
             no_relevant=irrelevant,
-            failed=np.array([self._among(each.failures) for each in self.weighed]),
+            failed=np.array([self._mask(system.failures) for system in self.weighed]),
             unwinnable=np.array(
-                [self._among(each.mapping.unwinnable if each.mapping else ()) for each in self.weighed]
+                [self._mask(system.mapping.unwinnable if system.mapping else ()) for system in self.weighed]
             ),
             judged=np.array([[judged[k][i] for k in depths] for i in range(len(self.weighed))]),
-            unjudged_queries=np.array([each.aligned.n_unjudged_queries for each in self.weighed]),
-            gold=[each.mapping for each in self.weighed],
+            unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
+            gold=[system.mapping for system in self.weighed],
             seed=seed,
             recipe_parts={
                 "steelyard": __version__,
@@ -226,22 +226,22 @@ class Weighing:
                 if lack := spec.lack(weighed.alignment):
                     raise MeasureError(f"{weighed.name}: {spec} {lack}")
 
-    def _among(self, chosen: Collection[str]) -> Bools:
-        n = len(self.query_ids)
-        return np.array([query_id in chosen for query_id in self.query_ids], bool) if chosen else np.zeros(n, bool)
+    def _mask(self, selected: Collection[str]) -> Bools:
+        """(q,) which queries are among the selected ids."""
+        return np.array([query_id in selected for query_id in self.query_ids], bool)
 
     @cached_property
     def _digests(self) -> dict[str, dict[str, str]]:
         """Fingerprints of truth and runs; those of data in memory take a while, so they are taken once, when asked."""
         truth = {"name": self.gold.name, "digest": self.gold.digest()}
-        return {"truth": truth, "runs": {each.name: each.digest() for each in self.weighed}}
+        return {"truth": truth, "runs": {system.name: system.digest() for system in self.weighed}}
 
     @cached_property
     def labels(self) -> list[pl.DataFrame]:
         """One frame a system: query_id, doc_id, gain of every judged document, or of every chunk that holds gold."""
         return [
-            (each.evidence.labels if each.evidence else self._truth).frame.drop_nulls("doc_id")
-            for each in self.weighed
+            (system.evidence.labels if system.evidence else self._truth).frame.drop_nulls("doc_id")
+            for system in self.weighed
         ]  # fmt: skip
 
     @cached_property
@@ -255,11 +255,11 @@ class Weighing:
         """
         wanted = pl.DataFrame({"query_id": pl.Series(self.query_ids, dtype=pl.String)})
         return [
-            each.run.top(k)
+            system.run.top(k)
             .join(wanted, on="query_id", how="semi")
             .join(labels, on=["query_id", "doc_id"], how="left")
             .sort("query_id", "rank")
-            for each, labels in zip(self.weighed, self.labels, strict=True)
+            for system, labels in zip(self.weighed, self.labels, strict=True)
         ]
 
 
