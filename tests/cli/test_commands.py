@@ -92,7 +92,7 @@ def test_special_characters_in_names_are_escaped(tmp_path: Path) -> None:
 def test_output_file_appears_whole(demo: Path, tmp_path: Path) -> None:
     target = tmp_path / "scores.json"
     assert printed(*DEMO, "-f", "json", "-o", target, cwd=demo) == ""
-    assert set(json.loads(target.read_text())) == {"format", "systems", "recipe"}
+    assert set(json.loads(target.read_text())) == {"format", "signature", "systems", "recipe"}
     assert target.stat().st_mode & 0o444
     assert [path.name for path in tmp_path.iterdir()] == ["scores.json"]
 
@@ -115,7 +115,7 @@ def test_links_and_pipes_are_written_through(demo: Path, tmp_path: Path) -> None
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
     printed(*DEMO, "-o", tmp_path / "link.json", cwd=demo)
     assert (tmp_path / "link.json").is_symlink()
-    assert set(json.loads((tmp_path / "real.json").read_text())) == {"format", "systems", "recipe"}
+    assert set(json.loads((tmp_path / "real.json").read_text())) == {"format", "signature", "systems", "recipe"}
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
         printed(*DEMO, "-f", "csv", "-o", tmp_path / "pipe", cwd=demo)

@@ -185,9 +185,11 @@ def test_programs_read_the_same_in_every_locale(monkeypatch: pytest.MonkeyPatch)
 
 def test_captions_say_what_is_bold_in_the_language() -> None:
     scores = troubled(1, reports=False)
-    assert formats.latex(scores, per_query=False, words=EN).count("ignored. Best value of each column in bold.}") == 1
+    line = str(scores.signature).replace("_", r"\_")
+    end = f"ignored. Signature: {line}. Best value of each column in bold.}}"
+    assert formats.latex(scores, per_query=False, words=EN).count(end) == 1
     chinese = formats.latex(scores, per_query=False, words=ZH)
-    assert "已忽略。每列最佳值以粗体表示。}" in chinese
+    assert f"已忽略。签名：{line}。每列最佳值以粗体表示。}}" in chinese
     assert "粗体" not in formats.latex(troubled(1, systems=1), per_query=False, words=ZH)
 
 
@@ -233,7 +235,7 @@ def test_measures_that_are_named_are_rated_by_the_profile(folder: Path) -> None:
 def test_numbers_for_programs_are_those_of_the_profiles_measures(folder: Path) -> None:
     given = ("evaluate", "truth.json", "hybrid.json", "-f", "json")
     made = json.loads(printed(*given, "--profile", "faq", "--lang", "zh", cwd=folder))
-    assert list(made) == ["format", "systems", "recipe"]
+    assert list(made) == ["format", "signature", "systems", "recipe"]
     assert list(made["systems"]["hybrid"]["metrics"]) == ["mrr", "hit_rate@3", "precision@3"]
 
 

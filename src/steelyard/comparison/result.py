@@ -14,6 +14,7 @@ from steelyard.comparison.changes import Changes
 from steelyard.comparison.leaderboards import Agreement
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff
+from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
@@ -154,6 +155,12 @@ class Comparison:
     sensitivity: Sensitivity | None = None
     changes: Sequence[Changes] = ()
     settings: SettingsDiff | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """One quotable line, and its data, as of Scores; its queries are those that are compared."""
+        n = list(self.n.values())
+        return signature_of(self.recipe, (min(n), max(n)))
 
     @cached_property
     def rows(self) -> dict[str, list[ComparisonRow]]:

@@ -16,6 +16,7 @@ from steelyard.base.arrays import Floats
 from steelyard.experiment.score_arrays import ScoreArrays
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
+from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.intervals import Intervals, mean_intervals
@@ -90,7 +91,20 @@ class Scores(ScoreArrays):
             no_relevant=self.no_relevant[cells], missing=self.missing[pairs], failed=self.failed[pairs],
             unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
             gold=[self.gold[i] for i in rows],
+            recipe_parts={**self.recipe_parts, **self._runs_of([self.systems[i] for i in rows])},
         )  # fmt: skip
+
+    def _runs_of(self, systems: Sequence[str]) -> dict[str, Any]:
+        """The digests of some runs, as a part of the recipe; they are computed when they are asked for."""
+        if "runs" not in self.recipe_parts:
+            return {}
+        runs = self.recipe_parts["runs"]
+
+        def digests() -> dict[str, str]:
+            of = runs() if callable(runs) else runs
+            return {system: of[system] for system in systems if system in of}
+
+        return {"runs": digests}
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -166,6 +180,17 @@ class Scores(ScoreArrays):
         return Intervals(
             _unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)), method
         )
+
+    @property
+    def signature(self) -> Signature:
+        """One quotable line, and its data: measures, queries, policies, version, digests of truth and runs.
+
+        >>> from steelyard.experiment.evaluation import evaluate
+        >>> str(evaluate({"q": {"a": 1}}, {"q": ["a"]}, "map").signature)
+        'map; n:1; missing:zero; no_relevant:zero; truth:...; runs:...; steelyard:...'
+        """
+        n = (~np.isnan(self.values)).sum(axis=2)
+        return signature_of(self.recipe, (int(n.min(initial=n.max(initial=0))), int(n.max(initial=0))))
 
     @property
     def recipe(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Scores as one JSON file that holds everything: written for people and programs, read back for gates and reports.
 
     format                                     number of this layout; files from before it was written have none
+    signature                                  one quotable line, which follows from the rest
     columns                                    measures that are columns of numbers; only where there are any
     systems.NAME.metrics, intervals, counts    by measure, as `Scores.mean` has them
     systems.NAME.gold                          how the gold was found; only where it is evidence
@@ -49,7 +50,7 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
     """
     systems = {name: _system(scores, i) for i, name in enumerate(scores.systems)}
     columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
-    head = {"format": FORMAT} | ({"columns": columns} if columns else {})
+    head = {"format": FORMAT, "signature": str(scores.signature)} | ({"columns": columns} if columns else {})
     return _text({**head, "systems": systems, "recipe": scores.recipe}, _LEVELS) + "\n"
 
 

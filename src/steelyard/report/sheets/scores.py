@@ -21,7 +21,7 @@ def scores_sheet(scores: Scores, words: Words | None = None) -> Sheet:
     """
     words = words or read_words()
     sheet = _one_system(scores, words) if len(scores.systems) == 1 else _leaderboard(scores, words)
-    sheet.notes = list(_notes(scores, words))
+    sheet.notes = [*_notes(scores, words), words("scores.signature", line=scores.signature)]
     return sheet
 
 

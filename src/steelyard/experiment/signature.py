@@ -1,0 +1,75 @@
+"""One quotable line for any result: what was measured, on how many queries, by which rules, of which data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_SHOWN_RUNS = 3
+_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What must be equal for two results to be comparable; `str` gives the line.
+
+    measures                 specs
+    n                        fewest and most queries that a mean is of
+    missing, no_relevant     what such queries count as: "zero" or "skip"
+    rule                     by which a chunk holds gold; None where documents are named by id
+    truth                    digest of the gold, None where there is none
+    runs                     system -> digest of its run
+    steelyard                version
+    """
+
+    measures: tuple[str, ...]
+    n: tuple[int, int]
+    missing: str
+    no_relevant: str
+    rule: str | None
+    truth: str | None
+    runs: Mapping[str, str]
+    steelyard: str
+
+    def __str__(self) -> str:
+        low, high = self.n
+        facts = {
+            "n": f"{low}" if low == high else f"{low}-{high}",
+            "missing": self.missing,
+            "no_relevant": self.no_relevant,
+            "rule": self.rule,
+            "truth": None if self.truth is None else _short(self.truth),
+            "runs": _runs(self.runs) or None,
+            "steelyard": self.steelyard,
+        }
+        return "; ".join([",".join(self.measures), *(f"{k}:{v}" for k, v in facts.items() if v is not None)])
+
+
+def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signature:
+    """The signature of a result, from its recipe and the number of queries in it (fewest and most, where they differ).
+
+    >>> recipe = {"measures": ["map"], "missing": "zero", "no_relevant": "zero", "steelyard": "1.0",
+    ...           "truth": {"name": "qrels", "digest": "sha256:0123456789abcdef"}}
+    >>> str(signature_of(recipe, 40))
+    'map; n:40; missing:zero; no_relevant:zero; truth:01234567; steelyard:1.0'
+    """
+    return Signature(
+        measures=tuple(recipe["measures"]), n=(n, n) if isinstance(n, int) else n, missing=recipe["missing"],
+        no_relevant=recipe["no_relevant"], rule=recipe.get("rule"), truth=recipe.get("truth", {}).get("digest"),
+        runs=dict(recipe.get("runs", {})), steelyard=recipe["steelyard"],
+    )  # fmt: skip
+
+
+def _short(digest: str) -> str:
+    """The first digits of a digest, or of several."""
+    return "+".join(part.rpartition(":")[2][:_DIGITS] for part in digest.split(", "))
+
+
+def _runs(digests: Mapping[str, str]) -> str:
+    """Each run by its digest; of many, how many there are and a digest of all."""
+    if len(digests) <= _SHOWN_RUNS:
+        return ",".join(map(_short, digests.values()))
+    together = hashlib.sha256("\n".join(sorted(digests.values())).encode()).hexdigest()
+    return f"{len(digests)}x{together[:_DIGITS]}"
