@@ -24,20 +24,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from unittest import mock
 
 import pytest
 
 import steelyard as sy
-from steelyard.measures import registry
 from tests.cli.command import steelyard
+from tests.measures.registered import as_of, forget_afterwards, snapshot
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 DEMO = Path(sy.__file__).parent / "demo_data"
 
 _FENCE = re.compile(r"(?:<!-- (?P<note>[^>]*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
-_MEASURES = {name: dict(getattr(registry, name)) for name in ("_definitions", "_aliases")}
+_MEASURES = snapshot()
 _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -81,7 +80,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
     if "<" in words:
         at = words.index("<")
         source, words = folder / words[at + 1], words[:at] + words[at + 2 :]
-    with mock.patch.multiple(registry, **_MEASURES):
+    with as_of(_MEASURES):
         done = steelyard(
             *words[1:], cwd=folder, stdin=source.read_bytes() if source else b"", environment={"NO_COLOR": "1"}
         )
@@ -101,8 +100,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     copy = tmp_path / "demo"
     shutil.copytree(DEMO, copy)
     monkeypatch.chdir(copy)
-    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
-    monkeypatch.setattr(registry, "_aliases", dict(registry._aliases))
+    forget_afterwards(monkeypatch)
     return copy
 
 

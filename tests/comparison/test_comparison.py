@@ -13,7 +13,6 @@ from steelyard.comparison.plan import TESTS
 from steelyard.comparison.result import COLUMNS, ComparisonRow
 from steelyard.data.segments import segments
 from steelyard.experiment.scores import Scores
-from steelyard.measures import registry
 from steelyard.stats.agreement import rank_biased_overlap, tau_ap
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import relative_change, standardised
@@ -25,6 +24,7 @@ from steelyard.stats.pairs import sign_flip_pairs
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.tukey import tukey
 from tests.hypothesis_profiles import examples
+from tests.measures.registered import forget_afterwards
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the tests of differences need the extra stats")
 
@@ -544,8 +544,7 @@ def test_the_frame_holds_every_row_and_nulls() -> None:
 
 def slower(monkeypatch: pytest.MonkeyPatch, faster: Sequence[float], slow: Sequence[float]) -> Scores:
     """Latencies of two systems, a being the faster one."""
-    for table in ("_definitions", "_aliases"):
-        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    forget_afterwards(monkeypatch)
     sy.measure(name="latency_ms", range=(0.0, math.inf), relevant=False)(lambda alignment: np.zeros(0))
     return scores_of([faster, slow], measures="latency_ms")
 

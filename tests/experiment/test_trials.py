@@ -91,9 +91,9 @@ def test_a_cell_that_runs_twice() -> None:
         define()
         assert sy.score("trial_alias@5", ["a"], {"a"}) == 1
     finally:
-        registry._definitions.pop("trial_measure")
+        registry._definitions.remove("trial_measure")
         for alias in ("trial_measure", "trial_alias"):
-            registry._aliases.pop(alias)
+            registry._spellings.remove(alias)
 
 
 def test_a_decorator_without_brackets() -> None:
@@ -111,5 +111,5 @@ def test_a_measure_of_the_wrong_length() -> None:
         with pytest.raises(sy.MeasureError, match=r"gave an array of shape \(2,\), expected \(1,\)"):
             sy.score("trial_long", ["a"], {"a"})
     finally:
-        registry._definitions.pop("trial_long")
-        registry._aliases.pop("trial_long")
+        registry._definitions.remove("trial_long")
+        registry._spellings.remove("trial_long")

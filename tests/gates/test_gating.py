@@ -15,12 +15,12 @@ from steelyard.experiment.scores import Scores
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
-from steelyard.measures import registry
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from tests.gates.stated import scores_of, stated
 from tests.hypothesis_profiles import examples
+from tests.measures.registered import forget_afterwards
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 
@@ -135,8 +135,7 @@ def test_an_undecided_loss_tells_what_could_be_shown_and_how_many_would_show_it(
 
 
 def test_less_latency_holds_the_margin_though_no_profile_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for table in ("_definitions", "_aliases"):
-        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    forget_afterwards(monkeypatch)
     sy.measure(name="latency_ms", range=(0.0, math.inf), relevant=False)(lambda alignment: np.zeros(0))
     for shift, reason in ((-0.1, "not_worse"), (0.1, "worse")):
         scores = scores_of([BASE, BASE + shift + AWAY], ["latency_ms"], systems=["old", "new"])

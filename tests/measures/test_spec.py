@@ -26,6 +26,7 @@ from steelyard.measures.parameters import GAIN
 from steelyard.measures.reference import about
 from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import builtin, specs
+from tests.measures.registered import forget_afterwards
 
 TREC_EVAL = {
     "P_5": "precision@5",
@@ -344,8 +345,7 @@ def test_a_name_says_which_values_are_better(name: str, direction: str) -> None:
 @pytest.fixture
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever is registered here is gone afterwards."""
-    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
-    monkeypatch.setattr(registry, "_aliases", dict(registry._aliases))
+    forget_afterwards(monkeypatch)
     return
 
 
@@ -474,10 +474,10 @@ def test_a_measure_of_ones_own_may_be_better_low() -> None:
      ("mine", ("ours", "OURS"), {})],
 )  # fmt: skip
 def test_a_name_is_given_once(name: str, aliases: tuple[str, ...], variants: dict[str, dict[str, float]]) -> None:
-    before = dict(registry._definitions), dict(registry._aliases)
+    before = list(registry._definitions), registry._spellings.names()
     with pytest.raises(sy.MeasureError, match="is taken; choose another"):
         sy.measure(name, aliases=aliases, variants=variants)(lambda a: np.zeros(a.n_queries))
-    assert (registry._definitions, registry._aliases) == before
+    assert (list(registry._definitions), registry._spellings.names()) == before
 
 
 @pytest.mark.usefixtures("_own_registry")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
-_LISTED = 12
+_LISTED = 10
 _CUTOFF = 0.5
 
 

@@ -69,6 +69,14 @@ class Registry(Generic[T]):
             raise self._error(f"a {self.what} called {name!r} exists; choose another name")
         self._items[name] = item
 
+    def remove(self, name: str) -> None:
+        """Forget an item."""
+        del self._items[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether an item has this name by now; other packages are not asked."""
+        return name in self._items
+
     def find(self, name: str) -> T | None:
         """The item of this name, or None; other packages are asked only where ours do not have it."""
         if name not in self._items:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any, Literal
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import MeasureError, UnknownMeasureError
+from steelyard.base.nearest import nearest
+from steelyard.base.registry import Registry, qualified_name
 from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, declared
 
 Kernel = Callable[..., Floats]
@@ -71,8 +73,17 @@ def direction_of(name: str) -> Direction:
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _COLUMN_NAME = re.compile(r"[^\s(){}@,=]+")
-_definitions: dict[str, Definition] = {}
-_aliases: dict[str, tuple[str, Mapping[str, ParameterValue]]] = {}
+Spelling = tuple[str, Mapping[str, ParameterValue]]
+"""The name of a measure, and parameters that a spelling of it implies."""
+
+
+def _origin(definition: Definition) -> object:
+    return qualified_name(definition.kernel)
+
+
+_GROUP = "steelyard.measures"
+_definitions = Registry[Definition]("measure", group=_GROUP, origin=_origin, error=MeasureError)
+_spellings = Registry[Spelling]("measure", group=_GROUP, origin=itemgetter(0), error=MeasureError)
 
 
 def measure(
@@ -151,43 +162,34 @@ def _parameters(
 
 
 def _add(definition: Definition) -> None:
-    names = {definition.name: {}, **definition.aliases}
-    odd = next((spelling for spelling in names if not _NAME.fullmatch(spelling)), None)
+    """Register a measure under all its spellings, in place of an earlier version of the same function."""
+    implied = {definition.name: {}, **definition.aliases}
+    odd = next((spelling for spelling in implied if not _NAME.fullmatch(spelling)), None)
     if odd is not None:
         raise MeasureError(f"measure name {odd!r} cannot be written in a spec; use letters, digits and _")
-    _forget(definition)
-    folded = [spelling.lower() for spelling in names]
-    taken = next((spelling for spelling in folded if spelling in _aliases or folded.count(spelling) > 1), None)
-    if taken:
-        raise MeasureError(f"measure name {taken!r} is taken; choose another for {definition.name!r}")
-    _definitions[definition.name] = definition
-    for spelling, implied in names.items():
-        _aliases[spelling.lower()] = (definition.name, implied)
+    earlier = _earlier_spellings(definition)
+    folded = [spelling.lower() for spelling in implied]
+    taken = (name for name in folded if (name in _spellings and name not in earlier) or folded.count(name) > 1)
+    if (name := next(taken, None)) is not None:
+        raise MeasureError(f"measure name {name!r} is taken; choose another for {definition.name!r}")
+    for spelling in earlier:
+        _spellings.remove(spelling)
+    _definitions.add(definition.name, definition)
+    for spelling, parameters in implied.items():
+        _spellings.add(spelling.lower(), (definition.name, parameters))
 
 
-def _forget(definition: Definition) -> None:
-    """Make room for a new version of the same function, as when a notebook cell runs again."""
-    old = _definitions.get(definition.name)
-    if old and (old.kernel.__module__, old.kernel.__qualname__) == (
-        definition.kernel.__module__,
-        definition.kernel.__qualname__,
-    ):
-        for spelling in [spelling for spelling, (name, _) in _aliases.items() if name == definition.name]:
-            del _aliases[spelling]
-
-
-@cache
-def _load_plugins() -> None:
-    from importlib.metadata import entry_points  # costs a fifth of our start-up
-
-    for plugin in entry_points(group="steelyard.measures"):
-        plugin.load()
+def _earlier_spellings(definition: Definition) -> list[str]:
+    """The spellings of the same function, where it is registered already, as when a notebook cell runs again."""
+    if definition.name not in _definitions or _origin(_definitions.get(definition.name)) != _origin(definition):
+        return []
+    earlier = _definitions.get(definition.name)
+    return [spelling.lower() for spelling in (earlier.name, *earlier.aliases)]
 
 
 def definitions() -> list[Definition]:
     """All registered measures, in the order in which they were registered."""
-    _load_plugins()
-    return list(_definitions.values())
+    return list(_definitions)
 
 
 def definition(name: str) -> Definition:
@@ -195,9 +197,10 @@ def definition(name: str) -> Definition:
 
     Raises   UnknownMeasureError with the nearest names.
     """
-    if not is_registered(name):
+    definition = _definitions.find(name)
+    if definition is None:
         raise unknown(name)
-    return _definitions[name]
+    return definition
 
 
 @cache
@@ -221,21 +224,16 @@ def _no_kernel(*_: object, **__: object) -> Floats:
 
 def is_registered(name: str) -> bool:
     """Whether a measure is registered under this exact name."""
-    if name not in _definitions:
-        _load_plugins()
-    return name in _definitions
+    return _definitions.find(name) is not None
 
 
-def resolve(spelling: str) -> tuple[str, Mapping[str, ParameterValue]] | None:
-    """Name and implied parameters that a spelling stands for, in any case; None when nothing bears it."""
-    if spelling.lower() not in _aliases:
-        _load_plugins()
-    return _aliases.get(spelling.lower())
+def resolve(spelling: str) -> Spelling | None:
+    """Name and implied parameters of a spelling, in any case; None for one that no measure has."""
+    return _spellings.find(spelling.lower())
 
 
 def unknown(name: str) -> UnknownMeasureError:
-    """The error for a name that nothing bears, with the nearest ones."""
-    near = difflib.get_close_matches(name.lower(), _aliases, n=3, cutoff=0.6)
-    nearest = list(dict.fromkeys(_aliases[alias][0] for alias in near))
-    hint = f"did you mean {' or '.join(nearest)}?" if nearest else "`steelyard measures` lists them all"
+    """The error for a name that no measure has, with the nearest ones."""
+    names = {spelling: _spellings.get(spelling)[0] for spelling in _spellings.names()}
+    hint = nearest(name, names, n=3, otherwise="`steelyard measures` lists them all", of=names.__getitem__)
     return UnknownMeasureError(f"no measure is called {name!r}; {hint}")
