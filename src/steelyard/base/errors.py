@@ -1,6 +1,6 @@
 """Every error that Steelyard raises for a user's input.
 
-Each message says what was found, where, what was expected and what to try.  The children also derive from the
+Each message says what it got, where, what was expected and what to try.  The children also derive from the
 builtin that a caller would expect, so `except ValueError` keeps working.
 """
 
@@ -20,7 +20,7 @@ class InputError(SteelyardError, ValueError):
 
 
 SETTLE_DUPLICATES = "remove one, or choose with --on-duplicate first or max (on_duplicate=...)"
-"""What to try where a document stands twice."""
+"""What to try where a document is listed twice."""
 
 
 class DuplicateError(InputError):
@@ -36,7 +36,7 @@ class MeasureError(SteelyardError, ValueError):
 
 
 class UnknownMeasureError(MeasureError, LookupError):
-    """A name that no registered measure bears."""
+    """A name that no registered measure has."""
 
 
 class OutputError(SteelyardError, OSError):

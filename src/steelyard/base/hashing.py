@@ -1,4 +1,4 @@
-"""Hashes of ids, and what they tell quickly: where an id stands, and whether it stands twice in its block."""
+"""Hashes of ids, to find quickly where an id is, and whether its block has it twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table_sizes(counts: Ints, cells_per_row: int) -> Ints:
 
 
 def find_duplicate(doc_ids: pl.Series, hashes: Hashes, counts: Ints) -> int | None:
-    """A row whose document stands in its block already, or None.
+    """A row whose document an earlier row of its block has, or None.
 
     Every row writes its number into a cell of its block's own table; whoever finds another's number there has met
     an equal or a collision.  Losers try again without the winners until none is left.
@@ -76,7 +76,7 @@ class IdIndex:
 
     @classmethod
     def build(cls, ids: pl.Series, hashes: Hashes, counts: Ints) -> IdIndex:
-        """The index of ids that stand in segments of these counts, each id once in its segment."""
+        """The index of ids in segments of these counts, each id once in its segment."""
         sizes = table_sizes(counts, _CELLS_PER_ID)
         first, mask = np.cumsum(sizes) - sizes, (sizes - 1).astype(np.uint64)
         segment = np.repeat(np.arange(len(counts)), counts)
@@ -109,9 +109,9 @@ class IdIndex:
         if not unsettled.any():
             return rows[same], place[same].astype(np.int64)
         more, more_places = self._find_others(segment, counts, rows[unsettled], hashes, ids)
-        found, places = np.concatenate((rows[same], more)), np.concatenate((place[same], more_places))
-        order = np.argsort(found)
-        return found[order], places[order]
+        matches, places = np.concatenate((rows[same], more)), np.concatenate((place[same], more_places))
+        order = np.argsort(matches)
+        return matches[order], places[order]
 
     def _find_others(
         self, segment: Ints, counts: Ints, rows: Ints, hashes: Hashes, ids: pl.Series
@@ -119,7 +119,7 @@ class IdIndex:
         block = np.searchsorted(np.cumsum(counts), rows, side="right")
         keys = _keys(segment[block], hashes[rows])
         at = np.searchsorted(self.other_keys, keys)
-        found, places = [rows[:0]], [rows[:0]]
+        matches, places = [rows[:0]], [rows[:0]]
         # Nearly always one step: another is due only where different ids have the same key.
         while len(rows):
             alike = at < len(self.other_keys)
@@ -127,10 +127,10 @@ class IdIndex:
             rows, keys, at = rows[alike], keys[alike], at[alike]
             place = self.others[at]
             same = (ids.gather(rows) == self.ids.gather(place)).to_numpy()
-            found.append(rows[same])
+            matches.append(rows[same])
             places.append(place[same])
             rows, keys, at = rows[~same], keys[~same], at[~same] + 1
-        return np.concatenate(found), np.concatenate(places)
+        return np.concatenate(matches), np.concatenate(places)
 
 
 def _keys(segment: Ints, hashes: Hashes) -> Hashes:

@@ -7,7 +7,7 @@
     levels = ["minimum", "good", "excellent"]          # from the easiest to the hardest
     recommend = ["recall@5", "mrr"]                    # what `evaluate --profile` weighs
 
-    [measures."recall@5"]                              # "recall@k" stands for recall at any k, or at none
+    [measures."recall@5"]                              # "recall@k" is recall at any k, or at none
     better = "higher"
     levels = { minimum = 0.70, good = 0.80 }           # a measure may leave levels out
     advice = { en = "what to try below the top", zh = "…" }

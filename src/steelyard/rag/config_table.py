@@ -132,7 +132,7 @@ class TargetTable(BaseModel):
     url: Text | None = None
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
+    def _callable_or_url(self) -> Self:
         if (self.callable is None) == (self.url is None):
             raise SettingError(f"target must be {_TARGET}")
         return self
@@ -208,7 +208,7 @@ class ConfigTable(PipelineTable):
     cache: Annotated[bool | PathText, Words("a path, true or false")] = True
 
     @model_validator(mode="after")
-    def _one_system(self) -> Self:
+    def _target_or_documents(self) -> Self:
         if self.target is None and self.documents is None:
             raise SettingError(
                 "has no `documents`, the folder or file to search; or name a system of your own in a table [target]"
