@@ -147,6 +147,7 @@ def test_the_order_of_systems_moves_no_bit_of_tukey(order: list[int]) -> None:
     assert {name: repr(row) for name, row in turned.items()} == {name: repr(row) for name, row in plain.items()}
 
 
+@pytest.mark.slow
 def test_what_tukey_can_show_it_mostly_shows() -> None:
     rng, shown = np.random.default_rng(5), 0
     base = rng.normal(0.5, 0.1, (4, 40))

@@ -188,6 +188,7 @@ def test_a_tag_and_a_language_of_the_same_questions_are_told_once() -> None:
     assert [advice.numbers["tested"] for advice in found if advice.code == "cluster_tag"] == [2]
 
 
+@pytest.mark.slow
 def test_groups_of_failures_by_chance_are_not_told() -> None:
     """Twenty tags over questions that fail at random: at most one set in twenty may be told of."""
     rng = np.random.default_rng(1)
