@@ -26,7 +26,7 @@ class Run:
 
     Make one with `Run.read(path)` or `Run(data)`, where data is a dict of dicts {query_id: {doc_id: score}}, a dict of
     lists {query_id: [doc_ids, best first]}, a Polars, pandas or PyArrow frame, or a ranx Run.  Do not change the data
-    afterwards: what was found out about it is kept.
+    afterwards: what was computed from it is kept.
 
     name      what the system is called in results;   content   the rows, as a reader of frames or a checked dict
     Raises    InputError for data that is no run.
@@ -42,7 +42,7 @@ class Run:
         """Read a run from a TREC file, JSON, JSONL, CSV, TSV, Parquet or Arrow; "-" is standard input.
 
         name     by default the file's name without suffixes
-        format   a name from `steelyard.io.formats`; by default what suffix and content tell
+        format   a name from `steelyard.io.formats`; by default that of suffix and content
         Raises   InputError naming file and line.
         """
         file = formats.open_run(path, format)
@@ -118,10 +118,10 @@ def _reader(content: FrameReader | RunDict) -> FrameReader:
 
 def _top(batches: Iterable[pl.DataFrame], k: int) -> pl.DataFrame:
     """The first k of every query in the canonical order; memory holds little more than these."""
-    kept = pl.DataFrame(schema=RUN)
+    best = pl.DataFrame(schema=RUN)
     for batch in batches:
-        kept = pl.concat([kept, _first(batch, k)])
-    return _first(kept, k).select("query_id", "doc_id", rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+        best = pl.concat([best, _first(batch, k)])
+    return _first(best, k).select("query_id", "doc_id", rank=pl.int_range(1, pl.len() + 1).over("query_id"))
 
 
 def ranked(frame: pl.DataFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from steelyard.base.hashing import IdIndex, block_starts, find_duplicate, hash_i
 from steelyard.base.schema import TRUTH
 from steelyard.io import formats, objects
 from steelyard.io.source import Source
-from steelyard.measures.alignment import best_first, owners
+from steelyard.measures.alignment import best_first, offsets, owners
 
 OnDuplicate = Literal["error", "first", "max"]
 Locate = Callable[[str, str], str]
@@ -34,8 +34,22 @@ class Truth:
     """
 
     def __init__(self, data: object, *, on_duplicate: OnDuplicate = "error", name: str = "truth") -> None:
-        self._fill(objects.truth_frame(data, name), name, on_duplicate, lambda query, doc: name)
-        self._digest: Callable[[], str] = lambda: objects.frame_digest(self.frame)
+        file = data if isinstance(data, formats.TruthFile) else self._in_memory(data, name)
+        self.name, self._digest = file.name, file.digest
+        frame = file.frame()
+        if frame.is_empty():
+            raise InputError(f"{self.name}: holds no query; expected at least one judged query")
+        ids, firsts = frame["query_id"], block_starts(frame["query_id"])
+        blocks = ids.gather(firsts)
+        self._queries = blocks.unique().sort()
+        self.query_ids: Sequence[str] = self._queries.to_list()
+        query = np.repeat(self.places(blocks), np.diff(firsts, append=len(ids)))
+        judged = frame["doc_id"].is_not_null().to_numpy()
+        labels, query = frame.filter(judged), query[judged]
+        rows = self._rows(labels, query, file.locate, on_duplicate)
+        self.starts: Ints = offsets(query[rows], len(self))
+        self.doc_ids = labels["doc_id"].gather(rows)
+        self.gain: Floats = labels["gain"].to_numpy()[rows]
 
     @classmethod
     def read(
@@ -43,44 +57,36 @@ class Truth:
     ) -> Truth:
         """Read a truth from TREC qrels, a BEIR folder, JSON, JSONL, CSV, TSV, Parquet or Arrow; "-" is standard input.
 
-        format         a name from `steelyard.io.formats`; by default what suffix and content tell
+        format         a name from `steelyard.io.formats`; by default that of suffix and content
         on_duplicate   a document judged twice for a query: "error", or keep the "first" or the "max"(imum) gain
         Raises         InputError naming file and line.
         """
-        reader = formats.open_truth(path, format)
-        truth = cls.__new__(cls)
-        truth._fill(reader.frame(), reader.name, on_duplicate, reader.locate)
-        truth._digest = reader.digest
-        return truth
+        return cls(formats.open_truth(path, format), on_duplicate=on_duplicate)
 
-    def _fill(self, frame: pl.DataFrame, name: str, on_duplicate: OnDuplicate, locate: Locate) -> None:
-        self.name = name
-        if frame.is_empty():
-            raise InputError(f"{name}: holds no query; expected at least one judged query")
-        ids, firsts = frame["query_id"], block_starts(frame["query_id"])
-        blocks = ids.gather(firsts)
-        self._queries = blocks.unique().sort()
-        self.query_ids: Sequence[str] = self._queries.to_list()
-        query = np.repeat(self.places(blocks), np.diff(firsts, append=len(ids)))
-        judged = frame["doc_id"].is_not_null().to_numpy()
-        frame, query = frame.filter(judged), query[judged]
-        gain = frame["gain"].to_numpy()
-        order = best_first(gain, query)
-        doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query, minlength=len(self))
-        twice = find_duplicate(doc_ids, hash_ids(doc_ids), counts)
-        if twice is not None:
-            query_id, doc_id = self.query_ids[query[order[twice]]], doc_ids[twice]
-            if on_duplicate == "error":
-                raise DuplicateError(
-                    f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
-                    f"{SETTLE_DUPLICATES}"
-                )
-            kept = _first_or_best(query, frame["doc_id"], gain, on_duplicate)
-            order = order[np.isin(order, kept)]
-            doc_ids, counts = frame["doc_id"].gather(order), np.bincount(query[order], minlength=len(self))
-        self.starts: Ints = np.concatenate(([0], np.cumsum(counts)))
-        self.doc_ids = doc_ids
-        self.gain: Floats = gain[order]
+    def _in_memory(self, data: object, name: str) -> formats.TruthFile:
+        return formats.TruthFile(
+            name, lambda: objects.truth_frame(data, name), lambda query, doc: name,
+            lambda: objects.frame_digest(self.frame),
+        )  # fmt: skip
+
+    def _rows(self, labels: pl.DataFrame, query: Ints, locate: Locate, on_duplicate: OnDuplicate) -> Ints:
+        """The rows of the labels by query, then gain, best first, with every document once for a query.
+
+        Raises   DuplicateError naming the place.
+        """
+        gain = labels["gain"].to_numpy()
+        rows = best_first(gain, query)
+        doc_ids = labels["doc_id"].gather(rows)
+        twice = find_duplicate(doc_ids, hash_ids(doc_ids), np.bincount(query, minlength=len(self)))
+        if twice is None:
+            return rows
+        if on_duplicate == "error":
+            query_id, doc_id = self.query_ids[query[rows[twice]]], doc_ids[twice]
+            raise DuplicateError(
+                f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
+                f"{SETTLE_DUPLICATES}"
+            )
+        return rows[np.isin(rows, _first_or_best(query, labels["doc_id"], gain, on_duplicate))]
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -110,8 +116,8 @@ class Truth:
         """(n,) place of each of n ids among query_ids, or -1 for a query that is not judged."""
         places = np.full(len(query_ids), -1)
         segment, count = np.zeros(1, np.int64), np.array([len(query_ids)])
-        rows, found = self._query_index.find(segment, count, hash_ids(query_ids), query_ids)
-        places[rows] = found
+        rows, of_rows = self._query_index.find(segment, count, hash_ids(query_ids), query_ids)
+        places[rows] = of_rows
         return places
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Literal
 from steelyard.data.run import Run
 from steelyard.data.truth import OnDuplicate, Truth
 from steelyard.experiment import defaults
-from steelyard.io.formats import tell_kind
+from steelyard.io.formats import kind_of
 from steelyard.io.write import write_run, write_truth
 
 
@@ -45,7 +45,7 @@ def convert(
     kind     what the source holds; by default what its columns or keys show
     Raises   InputError, DuplicateError, OutputError.
     """
-    kind = kind or tell_kind(source, target)
+    kind = kind or kind_of(source, target)
     if kind == "truth":
         truth = Truth.read(source, on_duplicate=on_duplicate)
         n_lost = write_truth(truth.frame, Path(target))

@@ -84,7 +84,7 @@ def precision(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_g
 
 
 def recall(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
-    """Share of the relevant documents that stand among the first k.
+    """Share of the relevant documents that are among the first k.
 
     >>> recall(["d1", "d2", "d3"], {"d1", "d3"}, k=2)
     0.5
@@ -113,7 +113,7 @@ def f1(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: fl
 
 
 def hit_rate(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain: float = 1.0) -> float:
-    """1 where any relevant document stands among the first k, else 0.
+    """1 where any relevant document is among the first k, else 0.
 
     >>> hit_rate(["d1", "d2"], {"d2"}, k=1)
     0.0

@@ -103,8 +103,8 @@ def _nulls(values: Sequence[float]) -> list[float | None]:
     return [None if math.isnan(value) else value for value in values]
 
 
-def _ids(scores: Scores, chosen: Bools) -> list[str]:
-    return [scores.query_ids[q] for q in np.flatnonzero(chosen).tolist()]
+def _ids(scores: Scores, mask: Bools) -> list[str]:
+    return [scores.query_ids[q] for q in np.flatnonzero(mask).tolist()]
 
 
 def _judged(judged: Floats, names: Sequence[str]) -> list[dict[str, Any]]:

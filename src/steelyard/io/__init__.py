@@ -1,1 +1,1 @@
-"""Readers and writers, one per format; they know the schema and nothing else of Steelyard."""
+"""Readers and writers, one per format; they depend on the schema alone."""

@@ -44,7 +44,7 @@ class RunFile:
 
 
 def sniff(source: Source) -> str:
-    """The format that the suffix tells, else the content; a table with known column names, else TREC.
+    """The format that the suffix names, else that of the content: a table with familiar column names, else TREC.
 
     Raises   InputError for a file without content.
     """
@@ -127,23 +127,23 @@ def _beir(folder: Path) -> TruthFile:
     files = sorted((folder / "qrels").glob("*.tsv"))
     if not files:
         raise InputError(f"{folder}: holds no truth; it has neither qrels/*.tsv (BEIR) nor questions.jsonl")
-    chosen = next((file for split in _BEIR_SPLITS for file in files if file.stem == split), files[0])
-    truth = open_truth(chosen)
-    parts = [chosen, *(path for name in ("queries.jsonl", "corpus.jsonl") if (path := folder / name).exists())]
+    labels = next((file for split in _BEIR_SPLITS for file in files if file.stem == split), files[0])
+    truth = open_truth(labels)
+    parts = [labels, *(path for name in ("queries.jsonl", "corpus.jsonl") if (path := folder / name).exists())]
 
     def digest() -> str:
         import hashlib
 
-        each = "".join(Source(part).digest() for part in parts)
-        return "sha256:" + hashlib.sha256(each.encode()).hexdigest()
+        digests = "".join(Source(part).digest() for part in parts)
+        return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
 
     return TruthFile(folder.name, truth.frame, truth.locate, digest)
 
 
-def tell_kind(path: str | Path, target: str | Path = "") -> tables.Kind:
+def kind_of(path: str | Path, target: str | Path = "") -> tables.Kind:
     """Whether a file holds a truth or a run, from its columns or keys.
 
-    Of a JSON dict alone nobody can tell: it counts as a run, unless the target ends in .qrels.
+    A JSON dict may be either: it counts as a run, unless the target ends in .qrels.
     """
     if str(path) != "-" and Path(path).is_dir():
         return "truth"

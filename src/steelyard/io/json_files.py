@@ -37,7 +37,7 @@ def read_json(source: Source) -> dict[str, object]:
             f"{source.name}, line {error.lineno}: is not JSON ({error.msg}, column {error.colno})"
         ) from None
     except _RepeatedKeyError as error:
-        raise InputError(f"{source.name}: the key {error.key!r} stands twice in one object; remove one") from None
+        raise InputError(f"{source.name}: the key {error.key!r} is twice in one object; remove one") from None
     if not isinstance(value, dict):
         raise InputError(f"{source.name}: holds a {type(value).__name__}, expected {{query_id: {{doc_id: number}}}}")
     return value
@@ -50,11 +50,11 @@ class _RepeatedKeyError(ValueError):
 
 
 def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         seen: set[str] = set()
         raise _RepeatedKeyError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
-    return made
+    return values
 
 
 def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -99,7 +99,7 @@ def query_id_of(line: dict[str, Any], where: str) -> str:
 
 
 def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
-    """Gains of the documents or chunks that a question names by id; None where no key tells of them.
+    """Gains of the documents or chunks that a question names by id; None where no key holds them.
 
     Raises   InputError naming the line.
     """
@@ -143,12 +143,12 @@ def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float |
 
 
 def _item_id(item: dict[str, Any], where: str, place: int) -> str:
-    given = next((item[key] for key in ("id", "chunk_id", "doc_id") if item.get(key) is not None), None)
-    if given is None and item.get("doc") is not None and "start" in item and "end" in item:
+    id = next((item[key] for key in ("id", "chunk_id", "doc_id") if item.get(key) is not None), None)
+    if id is None and item.get("doc") is not None and "start" in item and "end" in item:
         return f"{item['doc']}[{item['start']}:{item['end']}]"
-    if given is None and isinstance(item.get("text"), str):
+    if id is None and isinstance(item.get("text"), str):
         return f"text:{hashlib.sha256(item['text'].encode(errors='surrogatepass')).hexdigest()[:16]}"
-    return text_id(given, where, f"the id of item {place} of `retrieved`")
+    return text_id(id, where, f"the id of item {place} of `retrieved`")
 
 
 @dataclass

@@ -149,12 +149,12 @@ class RunDict:
         for query, ranking in data.items():
             query_id = text_id(query, name, "a query id")
             if query_id in rankings:
-                raise DuplicateError(f"{name}: query {query_id!r} stands there twice, as text and as a number")
+                raise DuplicateError(f"{name}: query {query_id!r} is there twice, as text and as a number")
             if isinstance(ranking, Mapping):
                 if set(map(type, ranking)) - {str}:
                     named = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
                     if len(named) < len(ranking):
-                        raise DuplicateError(f"{name}, query {query_id!r}: an id stands there as text and as a number")
+                        raise DuplicateError(f"{name}, query {query_id!r}: an id is there as text and as a number")
                     ranking = named
                 rankings[query_id] = ranking
             elif isinstance(ranking, Iterable) and not isinstance(ranking, str | Set):

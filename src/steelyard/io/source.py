@@ -186,7 +186,7 @@ def source_of(path: str | Path | Source) -> Source:
 
 
 def strip_compression(name: str) -> tuple[str, str | None]:
-    """A file's name without .gz or .zst, and the compression which that tells of."""
+    """A file's name without .gz or .zst, and the compression that it stands for."""
     for suffix, compression in ((".gz", "gzip"), (".zst", "zstd")):
         if name.lower().endswith(suffix):
             return name[: -len(suffix)], compression

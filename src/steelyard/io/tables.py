@@ -25,7 +25,7 @@ class Table:
     name      what the system is called;   origin   what messages call the table
     pieces    gives the raw frames, anew on every call
     checked   whether the frames have the schema already
-    place     tells where a document of a query stands in the file that the frame came from
+    place     where a document of a query is in the file that the frame came from
     """
 
     name: str
@@ -64,9 +64,9 @@ class Table:
         """Whether there is a score column; a column of fractions that might be one under another name is refused."""
         if any(name.lower() in COLUMN_NAMES["score"] for name in piece.columns):
             return True
-        known = {name for role in ("query_id", "doc_id") for name in COLUMN_NAMES[role]} | {"rank"}
+        others = {name for role in ("query_id", "doc_id") for name in COLUMN_NAMES[role]} | {"rank"}
         for name in piece.columns:
-            if name.lower() not in known and _are_fractions(piece[name]):
+            if name.lower() not in others and _are_fractions(piece[name]):
                 raise InputError(
                     f"{self.origin}: has no column 'score', but {name!r} holds numbers; rename it to 'score', "
                     "or remove it if the order of the rows is the ranking"
@@ -82,7 +82,7 @@ class Table:
         back = ((rank < rank.shift(1)) & (query_id == query_id.shift(1))).fill_null(False)
         if back.any():
             raise InputError(
-                f"{self.origin}, row {_first(back, row)}: stands below a row with a higher rank; without a score the "
+                f"{self.origin}, row {_first(back, row)}: is below a row with a higher rank; without a score the "
                 "order of the rows is the ranking: sort them by rank, or remove that column"
             )
 
@@ -121,7 +121,7 @@ class Table:
         return number
 
     def locate(self, query_id: str, doc_id: str) -> str:
-        """Rows in which a document of a query stands, from 1, without a header."""
+        """Rows that hold a document of a query, from 1, without a header."""
         if self.place:
             return self.place(query_id, doc_id)
         rows, row = [], 0
@@ -142,7 +142,7 @@ def _first(mask: pl.Series, row: int) -> int:
 
 
 def in_memory(frame: pl.DataFrame, name: str, kind: Kind) -> Table:
-    """A frame that somebody made."""
+    """A frame from a user's own code."""
     return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS))
 
 
@@ -169,7 +169,7 @@ def delimited(source: Source, separator: str, kind: Kind) -> Table:
 
 
 def _ragged(source: Source, separator: str, error: Exception) -> InputError:
-    """What the reader disliked, with the line where it stands."""
+    """What the reader refused, with its line."""
     data = source.read()
     try:
         text = data.decode()
@@ -195,15 +195,15 @@ def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> T
         try:
             lazy = scan(where)
             names = lazy.collect_schema().names()
-            known = [name for name in names if _is_known(name)]
-            # Without a known score column all are read, to tell a list without scores from an odd name.
-            complete = len(known) > 2 or kind == "truth"
-            yield from (lazy.select(known) if complete and known else lazy).collect_batches(maintain_order=True)
+            familiar = [name for name in names if _is_familiar(name)]
+            # Without a familiar score column all are read, to part a list without scores from an odd name.
+            complete = len(familiar) > 2 or kind == "truth"
+            yield from (lazy.select(familiar) if complete and familiar else lazy).collect_batches(maintain_order=True)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{source.name}: cannot be read ({str(error).splitlines()[0]})") from None
 
     return Table(source.name, source.name, kind, pieces)
 
 
-def _is_known(name: str) -> bool:
+def _is_familiar(name: str) -> bool:
     return any(name.lower() in spellings for spellings in COLUMN_NAMES.values())

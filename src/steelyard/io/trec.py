@@ -22,11 +22,11 @@ _CHUNK = 1 << 18
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a TREC file: all their names, those that are kept, and the one that holds a number."""
+    """The columns of a TREC file: all their names, those that are read, and the one that holds a number."""
 
     what: str
     names: tuple[str, ...]
-    kept: tuple[str, ...]
+    wanted: tuple[str, ...]
     number: str
 
     @property
@@ -40,7 +40,7 @@ QRELS = Layout("qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id"
 
 
 class TrecFile:
-    """A TREC file as a stream of frames with the kept columns of its layout."""
+    """A TREC file as a stream of frames with the columns of its layout that are read."""
 
     def __init__(self, source: Source, layout: Layout) -> None:
         self.source, self.layout, self.name = source, layout, source.name
@@ -67,7 +67,7 @@ class TrecFile:
         return self._parse_by_line(number, content) if frame is None else frame
 
     def _parse_by_line(self, number: int, content: bytes) -> pl.DataFrame:
-        """The slow way, which knows the line of everything: it raises what is wrong, or reads what is merely odd."""
+        """The slow way, line by line: it raises what is wrong, or reads what is merely odd."""
         with closing(self.source.blocks()) as blocks:
             lines_before = sum(before.count(b"\n") for before in islice(blocks, number))
         rows = [
@@ -75,7 +75,7 @@ class TrecFile:
             for line, raw in enumerate(content.split(b"\n"), lines_before + 1)
             if (words := raw.split()) and not words[0].startswith(b"#")
         ]
-        schema = {name: self.layout.schema[name] for name in self.layout.kept}
+        schema = {name: self.layout.schema[name] for name in self.layout.wanted}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _parse_line(self, words: list[bytes], raw: bytes, number: int) -> tuple[str, str, float]:
@@ -103,11 +103,11 @@ class TrecFile:
         return f"; is it a {other.what} file? The truth comes first, then the runs" if n == len(other.names) else ""
 
     def locate(self, query_id: str, doc_id: str) -> str:
-        """Lines on which a document of a query stands."""
+        """Lines that hold a document of a query."""
         query, doc = query_id.encode(), doc_id.encode()
         lines = enumerate((raw for block in self.source.blocks() for raw in block.removesuffix(b"\n").split(b"\n")), 1)
-        found = [line for line, raw in lines if doc in raw and raw.split()[:3:2] == [query, doc]]
-        return f"{self.source.name}, lines {' and '.join(map(str, found[:2]))}"
+        numbers = [line for line, raw in lines if doc in raw and raw.split()[:3:2] == [query, doc]]
+        return f"{self.source.name}, lines {' and '.join(map(str, numbers[:2]))}"
 
 
 def first_tag(source: Source) -> str:
@@ -122,9 +122,9 @@ def first_tag(source: Source) -> str:
 def _tidy(content: bytes) -> bytes:
     """The same lines with single blanks between the columns, and no blank lines or comments."""
     data = b"\n" + content.translate(_WHITE_TO_BLANK) + b"\n"
-    for found, instead in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
-        while found in data:
-            data = data.replace(found, instead)
+    for old, new in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while old in data:
+            data = data.replace(old, new)
     if b"\n#" in data:
         data = b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"#"))
     return data.lstrip(b"\n")
@@ -137,7 +137,7 @@ def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
     present on every line, the right number of single separators in all is the right number on each.
     """
     if not content:
-        return pl.DataFrame(schema={name: layout.schema[name] for name in layout.kept})
+        return pl.DataFrame(schema={name: layout.schema[name] for name in layout.wanted})
     n_ends = _count_ends(content, len(layout.names))
     if n_ends is None:
         return None
@@ -145,13 +145,13 @@ def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
     try:
         frame = (
             pl.scan_csv(content, separator=separator, has_header=False, quote_char=None, schema=layout.schema)
-            .select(*dict.fromkeys([*layout.kept, layout.names[-1]]))
+            .select(*dict.fromkeys([*layout.wanted, layout.names[-1]]))
             .collect(engine="streaming")
         )
     except pl.exceptions.PolarsError:
         return None
     complete = frame.height == n_ends and not any(column.null_count() for column in frame)
-    return frame.select(layout.kept) if complete and frame[layout.number].is_finite().all() else None
+    return frame.select(layout.wanted) if complete and frame[layout.number].is_finite().all() else None
 
 
 def _count_ends(content: bytes, n_columns: int) -> int | None:
@@ -170,8 +170,8 @@ def _count_ends(content: bytes, n_columns: int) -> int | None:
     n_separators = n_white - n_ends
     n_lines = n_ends + (octets[-1] != ord("\n"))
     # Tabs throughout, or none; other control characters are caught by Polars finding too few columns.
-    one_kind = b"\t" not in content or content.count(b"\t") == n_separators
+    uniform = b"\t" not in content or content.count(b"\t") == n_separators
     ends_well = octets[-1] == ord("\n") or not before
     commented = b"#" in content and (content.startswith(b"#") or b"\n#" in content)
-    regular = n_separators == (n_columns - 1) * n_lines and one_kind and ends_well and not commented
+    regular = n_separators == (n_columns - 1) * n_lines and uniform and ends_well and not commented
     return int(n_lines) if regular else None

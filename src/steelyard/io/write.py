@@ -1,4 +1,4 @@
-"""Writers: whole files or none, in the format that the suffix tells."""
+"""Writers: whole files or none, in the format of the suffix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _printable(text: str, encoding: str) -> str:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write beside the target and rename, so that nobody ever sees half a file; "-" is standard output.
+    """Write beside the target and rename, so that half a file is never seen; "-" is standard output.
 
     A link stays a link, to the new content; pipes and devices are written into.
     Raises   OutputError naming the path and the reason.
@@ -102,7 +102,7 @@ def _write(
     frame: pl.DataFrame, path: str | Path, format: str | None, as_trec: Callable[[pl.DataFrame], str], key: str
 ) -> str:  # fmt: skip
     bare, compression = strip_compression(Path(path).name)
-    chosen = format or BY_SUFFIX.get(Path(bare).suffix.lower(), "trec")
+    target = format or BY_SUFFIX.get(Path(bare).suffix.lower(), "trec")
     writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
         "trec": lambda f: as_trec(_plain_ids(f.drop_nulls(), path)).encode(),
         "json": lambda f: json.dumps(_nested(f), ensure_ascii=False).encode() + b"\n",
@@ -112,10 +112,10 @@ def _write(
         "parquet": lambda f: _binary(f.drop_nulls().write_parquet),
         "arrow": lambda f: _binary(f.drop_nulls().write_ipc),
     }
-    if chosen not in writers:
-        raise OutputError(f"{path}: {chosen} cannot be written; choose one of {', '.join(writers)}")
-    write_bytes(path, _compressed(writers[chosen](frame), compression))
-    return chosen
+    if target not in writers:
+        raise OutputError(f"{path}: {target} cannot be written; choose one of {', '.join(writers)}")
+    write_bytes(path, _compressed(writers[target](frame), compression))
+    return target
 
 
 def _binary(write: Callable[[io.BytesIO], object]) -> bytes:

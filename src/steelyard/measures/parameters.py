@@ -13,7 +13,7 @@ from steelyard.base.errors import MeasureError
 GainMap: TypeAlias = tuple[tuple[float, float], ...]
 ParameterValue: TypeAlias = float | str | GainMap
 
-# Larger whole numbers are not told apart from their neighbours once they are floats.
+# Larger whole numbers cannot be parted from their neighbours once they are floats.
 _LARGEST_WHOLE = 10**15
 
 

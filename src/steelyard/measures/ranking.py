@@ -1,4 +1,4 @@
-"""Measures of binary relevance that look at where in the list it stands."""
+"""Measures of binary relevance that look at where in the list it is."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PERSISTENCE = Number(above=0, below=1, about="how likely the reader goes on to t
 
 
 def relevant_hits(a: Alignment, k: int | None, min_gain: float) -> Bools:
-    """(h,) hits that are relevant and stand among the first k."""
+    """(h,) relevant hits among the first k."""
     return in_top(a, k) & (a.hit_gain >= min_gain)
 
 
 @measure(aliases=("RR", "recip_rank", "reciprocal_rank"), source="Kantor & Voorhees 2000; trec_eval recip_rank",
          parameters=TIES)  # fmt: skip
 def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
-    """Reciprocal of the rank of the first relevant document; 0 where none stands among the first k."""
+    """Reciprocal of the rank of the first relevant document; 0 where none is among the first k."""
     if ties == "average":
         return tied.reciprocal_rank(a, a.hit_gain >= min_gain, k)
     relevant = relevant_hits(a, k, min_gain)

@@ -12,7 +12,7 @@ from steelyard.measures.registry import measure
 
 
 def in_top(a: Alignment, k: int | None) -> Bools:
-    """(h,) hits that stand among the first k."""
+    """(h,) hits among the first k."""
     return np.ones(len(a.hit_rank), bool) if k is None else a.hit_rank <= k
 
 
@@ -42,7 +42,7 @@ def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties
 @measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall",
          parameters=TIES)  # fmt: skip
 def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
-    """Share of the relevant documents that stand among the first k; for gold given as texts, share of these texts."""
+    """Share of the relevant documents that are among the first k; for gold given as texts, share of these texts."""
     counted = tied.counted(a) if ties == "average" else a.counted
     return ratio(n_relevant_in_top(counted, k, min_gain, ties), n_relevant_judged(counted, min_gain))
 
@@ -68,7 +68,7 @@ def f1(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str =
 
 @measure(aliases=("success", "coverage", "hits"), source="trec_eval success", parameters=TIES)
 def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
-    """1 where any relevant document stands among the first k, else 0."""
+    """1 where any relevant document is among the first k, else 0."""
     if ties == "average":
         return tied.hit_rate(a, a.hit_gain >= min_gain, k)
     return (n_relevant_in_top(a, k, min_gain) > 0).astype(float)

@@ -226,7 +226,7 @@ def parse_all(texts: Iterable[str | Measure] | str | Measure, **defaults: Parame
 
 
 def split(text: str) -> list[str]:
-    """Split at the commas that stand outside of brackets."""
+    """Split at the commas outside of brackets."""
     pieces, depth, start = [], 0, 0
     for i, char in enumerate(text):
         depth += (char in "({") - (char in ")}")

@@ -1,6 +1,6 @@
-"""Expected values of measures where documents of one score stand in any order, each as likely as another.
+"""Expected values of measures where documents of one score come in any order, each as likely as another.
 
-A block of n tied documents takes n neighbouring places; a document of it stands on each of them with probability 1/n.
+A block of n tied documents takes n neighbouring places; a document of it is on each of them with probability 1/n.
 The blocks themselves do not move, so everything follows from how a block's relevant documents fall on its places.  A
 hit that ties with nothing counts as it always does, by the same operations, so that lists without ties keep their
 value to the last bit.
@@ -86,8 +86,8 @@ def counted(a: Alignment) -> Alignment:
     if all(np.array_equal(getattr(a, name), getattr(theirs, name)) for name in columns):
         return a
     raise MeasureError(
-        "ties=average: recall counts gold pieces here, and where these would stand if tied chunks changed places is "
-        "not known; use ties=canonical, or a measure of chunks such as precision, hit_rate or ndcg"
+        "ties=average: recall counts gold pieces here, and their ranks are not known if tied chunks change places; use "
+        "ties=canonical, or a measure of chunks such as precision, hit_rate or ndcg"
     )
 
 
@@ -101,7 +101,7 @@ def n_relevant_in_top(a: Alignment, relevant: Bools, k: int | None) -> Floats:
 
 
 def hit_rate(a: Alignment, relevant: Bools, k: int | None) -> Floats:
-    """(q,) probability that a relevant document stands among the first k.
+    """(q,) probability that a relevant document is among the first k.
 
     That all r relevant documents of a block miss its m places inside is hypergeometric, C(n - r, m) / C(n, m): the
     first misses with probability (n - m) / n, the next one then with (n - m - 1) / (n - 1), and so on.
@@ -128,9 +128,9 @@ def reciprocal_rank(a: Alignment, relevant: Bools, k: int | None) -> Floats:
     value = np.zeros(a.n_queries)
     value[query] = (blocks.inside[block] > 0) / blocks.first[block]
     tied = blocks.size[block] > 1
-    chosen = block[tied]
+    own = block[tied]
     value[query[tied]] = _first_of_block(
-        blocks.first[chosen], blocks.size[chosen], blocks.inside[chosen], blocks.count(relevant)[chosen]
+        blocks.first[own], blocks.size[own], blocks.inside[own], blocks.count(relevant)[own]
     )
     return value
 
@@ -138,7 +138,7 @@ def reciprocal_rank(a: Alignment, relevant: Bools, k: int | None) -> Floats:
 def _first_of_block(first: Ints, size: Ints, inside: Ints, n_relevant: Ints) -> Floats:
     """(b,) expected reciprocal of the rank of a block's first relevant document, 0 where it is not inside.
 
-    Where none stands on the places above, place j of n (from 0) is relevant with probability r / (n - j).
+    Where none is on the places above, place j of n (from 0) is relevant with probability r / (n - j).
     """
     value, none_yet = np.zeros(len(first)), np.ones((len(first), 1))
     first, size, inside, n_relevant = (column[:, None] for column in (first, size, inside, n_relevant))
@@ -162,7 +162,7 @@ def precisions(a: Alignment, relevant: Bools, k: int | None) -> Floats:
     blocks = Blocks.of(a, k)
     n_relevant = blocks.count(relevant)
     so_far = a.so_far(relevant)
-    # Hits of a block share what stands above the block: what is so far at its first hit, less that hit itself.
+    # Hits of a block share what is above the block: what is so far at its first hit, less that hit itself.
     begins = np.flatnonzero(np.diff(blocks.of_hit, prepend=-1))
     above = so_far[begins] - relevant[begins]
     share = (n_relevant - 1) / np.maximum(blocks.size - 1, 1)
