@@ -105,7 +105,7 @@ REFUSED = {
     "-m prefs": "-m prefs: preference",
     "-m nonsense": "trec_eval has no measure 'nonsense'",
     "-m P.": "parameters are missing",
-    "-m P.5,5": "stands there twice",
+    "-m P.5,5": "a cut-off is named twice",
     "-m P.0": "k must be a whole number from 1",
     "-m map.5": "map takes no parameters",
     "-m utility.1,2": "four coefficients",

@@ -361,7 +361,7 @@ def test_segments_have_sheets_of_their_own() -> None:
     assert made[2].rows[1][2:] == [*made[2].rows[1][2:3], "–", "–", made[2].rows[1][5], "–", "no test"]
     assert made[2].notes == [
         "Segments: Paired t tests, two-sided, level 0.05; correction of their own: Benjamini–Hochberg, over 4 "
-        "comparisons: 1 with the baseline by each of 2 measures in each of 2 segments. A find in one segment is a "
+        "comparisons: 1 with the baseline by each of 2 measures in each of 2 segments. An effect in one segment is a "
         "question for the next experiment.",
         "A question may have several tags.",
         "No test: a single question, or differences that are all equal.",

@@ -67,7 +67,7 @@ def test_no_english_is_left_in_chinese() -> None:
     found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
     for text in (gate_text(found, ZH), gate_markdown(found, ZH)):
         plain = re.sub(
-            r"[a-z]+@\d+|latency_ms_p95|mrr|--value|NAME|-m|Steelyard|reranker|old|gt|lt|\bid\b|b>", "", text
+            r"[a-z]+@\d+|latency_ms_p95|mrr|--value|NAME|-m|Steelyard|reranker|old|gt|lt|\bID\b|b>", "", text
         )
         plain = plain.replace("&lt;", "")
         assert not re.search(r"[A-Za-z]{2,}", plain), re.findall(r".*[A-Za-z]{2,}.*", plain)

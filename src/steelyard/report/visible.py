@@ -33,10 +33,10 @@ def visible(text: str) -> str:
     return text.translate(_VISIBLE) if _ODD.search(text) else text
 
 
-def on_one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """The same for a cell, a name or an axis: line feeds and tabs are blanks.
 
-    >>> on_one_line("my\\n\\tsystem\\x1b")
+    >>> single_line("my\\n\\tsystem\\x1b")
     'my  system␛'
     """
     return visible(text).replace("\n", " ").replace("\t", " ")

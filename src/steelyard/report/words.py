@@ -50,7 +50,7 @@ class Words:
 
 
 def read_words(code: str | None = None) -> Words:
-    """The texts of a language, or of the one that the locale tells: Chinese where it begins with zh, else English.
+    """The texts of a language, or of the locale's: Chinese where that begins with zh, else English.
 
     Raises   InputError for a language that there is no catalogue of.
     """
@@ -61,8 +61,8 @@ def read_words(code: str | None = None) -> Words:
 
 
 def _of_locale() -> str:
-    told = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
-    return "zh" if told.lower().startswith("zh") else "en"
+    locale = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 @cache

@@ -10,7 +10,7 @@ from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.report.charts.plot import LISTED, altair, height_of, plot, systems_axis, titled, tooltips
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.sheet import number
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
     rows = [row for i in range(len(ceilings.systems)) for row in _rows(ceilings, i, words)]
     if all(row["kind"] == words("charts.ceilings.now") for row in rows):
         return None
-    alt, order = altair(), [on_one_line(contents.scores.systems[i]) for i in contents.by_mean()]
+    alt, order = altair(), [single_line(contents.scores.systems[i]) for i in contents.by_mean()]
     kinds = list(dict.fromkeys(row["kind"] for row in sorted(rows, key=lambda row: row["place"])))
     name = ceilings.measures[0]
     x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
@@ -56,10 +56,10 @@ def _rows(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str, Any]]:
     best = max(own, key=lambda pair: pair.mean, default=None)
     if best is not None:
         partner = best.second if best.first == system else best.first
-        marks.append((3, words("charts.ceilings.pair"), on_one_line(partner), best.mean))
+        marks.append((3, words("charts.ceilings.pair"), single_line(partner), best.mean))
     for place, kind, partner, value in marks:
         ceiling = words("charts.ceilings.with", kind=kind, partner=partner) if partner else kind
-        yield {"system": on_one_line(system), "place": place, "kind": kind, "ceiling": ceiling, "value": value,
+        yield {"system": single_line(system), "place": place, "kind": kind, "ceiling": ceiling, "value": value,
                "gain": value - now}  # fmt: skip
 
 

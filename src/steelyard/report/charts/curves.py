@@ -12,7 +12,7 @@ from steelyard.report.charts.plot import LISTED, altair, plot, titled, tooltips
 from steelyard.report.charts.theme import N_COLOURED
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.sheet import number
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | 
     if not measures:
         return None
     alt, name = altair(), measures[measure]
-    systems = [on_one_line(system) for system in contents.diagnosis.curves.systems]
+    systems = [single_line(system) for system in contents.diagnosis.curves.systems]
     coloured, others = _coloured(contents), words("charts.curves.others")
     colours = [system if i in coloured else others for i, system in enumerate(systems)]
     rows = _rows(contents, name, systems, colours)

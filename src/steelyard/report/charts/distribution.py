@@ -13,7 +13,7 @@ from steelyard.report.charts.plot import LISTED, height_of, titled
 from steelyard.report.charts.stacked import stacked
 from steelyard.report.charts.theme import ON_STEPS, STEPS
 from steelyard.report.contents import Contents
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
     spec = scores.measures[measure]
     names, of = value_classes(scores.values[:, measure], spec)
     counts = np.array([[int((of[i] == c).sum()) for c in range(len(names))] for i in order]).reshape(len(order), -1)
-    systems = [on_one_line(scores.systems[i]) for i in order]
+    systems = [single_line(scores.systems[i]) for i in order]
     shares = [
         words("charts.distribution.of", system=system, none=_percent(row[0], sum(row)), all=_percent(row[-1], sum(row)))
         for system, row in zip(systems, counts.tolist(), strict=True)

@@ -11,7 +11,7 @@ from steelyard.report.charts.plot import LISTED, height_of, titled
 from steelyard.report.charts.stacked import stacked
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin:
     funnels = [by_system[contents.scores.systems[i]] for i in contents.by_mean()]
     stages = [stage for stage in _STAGE_COLOURS if any(funnel.counts()[stage] for funnel in funnels)]
     counts = np.array([[funnel.counts()[stage] for stage in stages] for funnel in funnels]).reshape(len(funnels), -1)
-    names, systems = [stage_name(stage, words) for stage in stages], [on_one_line(funnel.system) for funnel in funnels]
+    names, systems = [stage_name(stage, words) for stage in stages], [single_line(funnel.system) for funnel in funnels]
     fills, inks = zip(*(_STAGE_COLOURS[stage] for stage in stages), strict=True)
     bars = stacked("funnel", systems, names, counts, fills=fills, inks=inks, words=words)
     losses = [text for funnel in funnels if (text := _loss_text(funnel, words))]
@@ -44,5 +44,5 @@ def _loss_text(funnel: Funnel, words: Words) -> str:
     if worst is None:
         return ""
     stage, n = worst
-    return words("charts.funnel.of", system=on_one_line(funnel.system), stage=stage_name(stage, words), n=n,
+    return words("charts.funnel.of", system=single_line(funnel.system), stage=stage_name(stage, words), n=n,
                  total=funnel.n_queries)  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Ints
 from steelyard.report.charts.plot import altair, finite, height_of, plot, systems_axis, titled, tooltips
 from steelyard.report.contents import Contents
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
         return None
     alt, shown, order = altair(), spread_questions(contents), contents.by_mean()
     # Questions by number: two ids may look alike once control characters are made visible.
-    names, ids = ([on_one_line(text) for text in texts] for texts in (scores.systems, scores.query_ids))
+    names, ids = ([single_line(text) for text in texts] for texts in (scores.systems, scores.query_ids))
     rows = [{"system": names[i], "place": place, "question": ids[q], "q": q, "value": finite(scores.values[i, 0, q])}
             for place, q in enumerate(shown.tolist()) for i in order]  # fmt: skip
     measure = str(scores.measures[0])

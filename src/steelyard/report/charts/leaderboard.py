@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.report.charts.plot import LISTED, altair, finite, height_of, plot, systems_axis, titled, tooltips
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.sheet import number
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
     """Systems down, the mean of a measure across, its interval as a line."""
     alt, scores = altair(), contents.scores
     means, low, high = (a[:, measure] for a in (scores.means, scores.intervals.low, scores.intervals.high))
-    rows = [{"system": on_one_line(scores.systems[i]), "mean": finite(means[i]), "low": finite(low[i]),
+    rows = [{"system": single_line(scores.systems[i]), "mean": finite(means[i]), "low": finite(low[i]),
              "high": finite(high[i])} for i in contents.by_mean(measure)]  # fmt: skip
     name = str(scores.measures[measure])
     x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))

@@ -11,7 +11,7 @@ from steelyard.base.arrays import Floats
 from steelyard.measures import Measure
 from steelyard.report.charts.plot import altair, plot, titled, tooltips
 from steelyard.report.contents import Contents
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
     points, n = np.unique(np.round(np.stack([across[both], up[both]], axis=1), 3), axis=0, return_counts=True)
     rows = [{"x": x, "y": y, "n": count} for (x, y), count in zip(points.tolist(), n.tolist(), strict=True)]
     low, high = _ends(scores.measures[0], points)
-    names = [on_one_line(scores.systems[i]) for i in pair]
+    names = [single_line(scores.systems[i]) for i in pair]
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("x:Q", title=names[0], scale=scale, axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title=names[1], scale=scale, axis=alt.Axis(tickCount=5))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-# Orange to blue: told apart with every kind of colour blindness, and by lightness in print.
+# Orange to blue: distinct with every kind of colour blindness, and by lightness in print.
 STEPS = ("#b5481c", "#de8c5c", "#efc7a6", "#b9d2e6", "#6ea2cb", "#1d5a88")
 ON_STEPS = ("#ffffff", "#23282d", "#23282d", "#23282d", "#23282d", "#ffffff")
 N_COLOURED = 6
-"""Systems that a line chart tells apart by colour; of more, the best ones and the baseline are coloured."""
+"""Systems with a colour of their own in a line chart; of more, the best ones and the baseline are coloured."""
 
 _FONT = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'PingFang SC', 'Hiragino Sans GB', "

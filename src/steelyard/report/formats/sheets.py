@@ -9,7 +9,7 @@ from dataclasses import replace
 from io import StringIO
 
 from steelyard.report.sheets.sheet import Sheet
-from steelyard.report.visible import on_one_line, visible
+from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words, read_words
 from steelyard.report.wrapping import wrapped
 
@@ -48,8 +48,8 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
 
 def _printable(sheet: Sheet) -> Sheet:
     """The same sheet, each cell on one line, and control characters visible everywhere."""
-    rows = [list(map(on_one_line, row)) for row in sheet.rows]
-    return replace(sheet, header=list(map(on_one_line, sheet.header)), rows=rows, notes=list(map(visible, sheet.notes)))
+    rows = [list(map(single_line, row)) for row in sheet.rows]
+    return replace(sheet, header=list(map(single_line, sheet.header)), rows=rows, notes=list(map(visible, sheet.notes)))
 
 
 _GAP = 3

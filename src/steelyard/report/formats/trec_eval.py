@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.align.rankings import align
-from steelyard.base.arrays import Bools
+from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import MeasureError
 from steelyard.data.run import StreamedRun
 from steelyard.data.truth import Truth
@@ -28,7 +28,7 @@ Params = Mapping[str, ParameterValue]
 
 
 @dataclass(frozen=True)
-class Group:
+class TrecMeasure:
     """One name behind -m: what it prints without parameters, and what its parameters mean.
 
     spec      makes the measure of a cut-off or of parsed parameters
@@ -52,16 +52,16 @@ class Column:
     length: int = 0
 
 
-def _single(name: str) -> Group:
-    return Group(lambda: parse(name))
+def _single(name: str) -> TrecMeasure:
+    return TrecMeasure(lambda: parse(name))
 
 
-def _ranked(name: str, cutoffs: tuple[float, ...] = _CUTOFFS) -> Group:
-    return Group(lambda k: make(name, k), cutoffs)
+def _ranked(name: str, cutoffs: tuple[float, ...] = _CUTOFFS) -> TrecMeasure:
+    return TrecMeasure(lambda k: make(name, k), cutoffs)
 
 
-def _graded(name: str) -> Group:
-    return Group(lambda **params: make(name, None, params), read=_gain_map)
+def _graded(name: str) -> TrecMeasure:
+    return TrecMeasure(lambda **params: make(name, None, params), read=_gain_map)
 
 
 def _gain_map(text: str) -> Params:
@@ -91,7 +91,7 @@ def _number(text: str) -> float:
 
 
 # In the order in which trec_eval computes and prints.
-GROUPS: dict[str, Group | None] = {
+TREC_MEASURES: dict[str, TrecMeasure | None] = {
     "runid": None,
     "num_q": None,
     "num_ret": _single("n_retrieved"),
@@ -102,18 +102,18 @@ GROUPS: dict[str, Group | None] = {
     "Rprec": _single("r_precision"),
     "bpref": _single("bpref"),
     "recip_rank": _single("mrr"),
-    "iprec_at_recall": Group(lambda level: make("iprec", level), _LEVELS, "{:.2f}"),
+    "iprec_at_recall": TrecMeasure(lambda level: make("iprec", level), _LEVELS, "{:.2f}"),
     "P": _ranked("precision"),
     "relstring": None,
     "recall": _ranked("recall"),
     "infAP": _single("infap"),
     "gm_bpref": _single("gm_bpref"),
-    "Rprec_mult": Group(
+    "Rprec_mult": TrecMeasure(
         lambda multiple: make("r_precision", None, {"multiple": multiple}),
         tuple(i / 5 for i in range(1, 11)),
         "{:.2f}",
     ),
-    "utility": Group(lambda **params: make("utility", None, params), read=_utility),
+    "utility": TrecMeasure(lambda **params: make("utility", None, params), read=_utility),
     "11pt_avg": _single("11pt_avg"),
     "binG": _single("bin_g"),
     "G": _graded("g"),
@@ -130,17 +130,17 @@ GROUPS: dict[str, Group | None] = {
     "set_recall": _single("recall"),
     "set_map": _single("set_map"),
     # trec_eval's coefficient is the square of van Rijsbergen's beta.
-    "set_F": Group(lambda x=1.0: make("f", None, {"beta": math.sqrt(x)}), read=lambda text: {"x": _number(text)}),
+    "set_F": TrecMeasure(lambda x=1.0: make("f", None, {"beta": math.sqrt(x)}), read=lambda text: {"x": _number(text)}),
     "num_nonrel_judged_ret": _single("n_nonrelevant_retrieved"),
-    "rbp": Group(lambda p=0.9: make("rbp", None, {"p": p}), read=_persistence),
-    "rbp_resid": Group(lambda: make("rbp_residual", None, {"p": 0.9})),
+    "rbp": TrecMeasure(lambda p=0.9: make("rbp", None, {"p": p}), read=_persistence),
+    "rbp_resid": TrecMeasure(lambda: make("rbp_residual", None, {"p": 0.9})),
     "unj": _ranked("unjudged", (5, 10, 20)),
 }
 _OFFICIAL = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
              "iprec_at_recall", "P")  # fmt: skip
 _SET = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall", "set_relative_P",
         "set_map", "set_F")  # fmt: skip
-NICKNAMES = {"official": _OFFICIAL, "set": _SET, "all_trec": tuple(name for name in GROUPS if name != "dcg")}
+NICKNAMES = {"official": _OFFICIAL, "set": _SET, "all_trec": tuple(name for name in TREC_MEASURES if name != "dcg")}
 _REFUSED = ("all_prefs", "prefs", "qrels_jg")
 
 
@@ -149,7 +149,7 @@ def columns(wanted: Sequence[str], *, min_gain: float, n_docs: float) -> list[Co
 
     Raises   MeasureError naming the argument.
     """
-    chosen: dict[str, str | None] = {}
+    parameters: dict[str, str | None] = {}
     for argument in wanted or ["official"]:
         name, dot, text = argument.partition(".")
         if dot and not text:
@@ -157,37 +157,37 @@ def columns(wanted: Sequence[str], *, min_gain: float, n_docs: float) -> list[Co
         if name in _REFUSED:
             raise MeasureError(f"-m {name}: preference and multi-judge measures are not supported")
         for member in NICKNAMES.get(name, (name,)):
-            if member not in GROUPS:
+            if member not in TREC_MEASURES:
                 raise MeasureError(f"-m {argument}: trec_eval has no measure {member!r}; e.g. map, P.5,10, all_trec")
-            chosen[member] = chosen.get(member) or text or None
+            parameters[member] = parameters.get(member) or text or None
     defaults = {"min_gain": min_gain, "n_docs": n_docs}
     return [
         Column(c.label, c.spec.with_default(**defaults) if c.spec else None, c.length)
-        for name in GROUPS
-        if name in chosen
-        for c in _columns_of(name, chosen[name])
+        for name in TREC_MEASURES
+        if name in parameters
+        for c in _columns_of(name, parameters[name])
     ]
 
 
 def _columns_of(name: str, text: str | None) -> Iterator[Column]:
-    group = GROUPS[name]
+    measure = TREC_MEASURES[name]
     label = name if text is None else f"{name}_{text}"
-    if group is None:
+    if measure is None:
         length = int(_number(text)) if text and name == "relstring" else _RELSTRING
         yield Column(label if name == "relstring" else name, None, length)
-    elif group.cutoffs:
-        cutoffs = group.cutoffs if text is None else tuple(sorted(_number(piece) for piece in text.split(",")))
+    elif measure.cutoffs:
+        cutoffs = measure.cutoffs if text is None else tuple(sorted(_number(piece) for piece in text.split(",")))
         if len(set(cutoffs)) < len(cutoffs):
-            raise MeasureError(f"-m {name}.{text}: a cut-off stands there twice")
+            raise MeasureError(f"-m {name}.{text}: a cut-off is named twice")
         for cutoff in cutoffs:
-            whole = int(cutoff) if group.label == "{:d}" else cutoff
-            yield Column(f"{name}_{group.label.format(whole)}", group.spec(cutoff))
+            whole = int(cutoff) if measure.label == "{:d}" else cutoff
+            yield Column(f"{name}_{measure.label.format(whole)}", measure.spec(cutoff))
     elif text is None:
-        yield Column(name, group.spec())
-    elif group.read is None:
+        yield Column(name, measure.spec())
+    elif measure.read is None:
         raise MeasureError(f"-m {name}.{text}: {name} takes no parameters")
     else:
-        yield Column(label, group.spec(**group.read(text)))
+        yield Column(label, measure.spec(**measure.read(text)))
 
 
 def trec_eval_lines(
@@ -226,26 +226,36 @@ def lines(
 
     per_query   -q;   summary   not -n;   complete   -c: queries that are missing from the run count
     """
-    kept: Bools = np.ones(alignment.n_queries, bool) if complete else ~alignment.missing
-    places = np.flatnonzero(kept)
+    counted: Bools = np.ones(alignment.n_queries, bool) if complete else ~alignment.missing
     values = [None if column.spec is None else column.spec(alignment) for column in wanted]
     if per_query:
-        for i in places.tolist():
-            for column, value in zip(wanted, values, strict=True):
-                query = alignment.query_id[i]
-                if value is not None and column.spec is not None:
-                    if column.spec.definition.aggregate != "geometric":
-                        yield _line(column.label, query, _text(column.spec, float(value[i])))
-                elif column.label.startswith("relstring"):
-                    yield _line(column.label, query, f"'{_relstring(alignment, i, column.length)}'")
+        for i in np.flatnonzero(counted).tolist():
+            yield from _query_lines(alignment, i, wanted, values)
     if summary:
-        for column, value in zip(wanted, values, strict=True):
-            if column.label == "runid":
-                yield _line(column.label, "all", runid)
-            elif column.label == "num_q":
-                yield _line(column.label, "all", str(len(places)))
-            elif value is not None and column.spec is not None:
-                yield _line(column.label, "all", _text(column.spec, _summary(column.spec, value[kept].tolist())))
+        yield from _summary_lines(runid, counted, wanted, values)
+
+
+def _query_lines(
+    alignment: Alignment, i: int, wanted: Sequence[Column], values: Sequence[Floats | None]
+) -> Iterator[str]:  # fmt: skip
+    query = alignment.query_id[i]
+    for column, value in zip(wanted, values, strict=True):
+        if column.label.startswith("relstring"):
+            yield _line(column.label, query, f"'{_relstring(alignment, i, column.length)}'")
+        elif value is not None and column.spec is not None and column.spec.definition.aggregate != "geometric":
+            yield _line(column.label, query, _text(column.spec, float(value[i])))
+
+
+def _summary_lines(
+    runid: str, counted: Bools, wanted: Sequence[Column], values: Sequence[Floats | None]
+) -> Iterator[str]:  # fmt: skip
+    for column, value in zip(wanted, values, strict=True):
+        if column.label == "runid":
+            yield _line(column.label, "all", runid)
+        elif column.label == "num_q":
+            yield _line(column.label, "all", str(int(counted.sum())))
+        elif value is not None and column.spec is not None:
+            yield _line(column.label, "all", _text(column.spec, _summary(column.spec, value[counted].tolist())))
 
 
 def _summary(spec: Measure, values: list[float]) -> float:

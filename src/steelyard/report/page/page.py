@@ -1,4 +1,4 @@
-"""One HTML file: the report in words, tables, charts, and every question; it opens from disk and asks nobody."""
+"""One HTML file: the report in words, tables, charts, and every question; it opens from disk, without network."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from steelyard.report.contents import Contents
 from steelyard.report.details.details import Details, SystemDetails
 from steelyard.report.details.gold import GoldPiece
 from steelyard.report.details.lists import ListDetails
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 
 NOTHING = 65_535
 """Marks a value that is not there, among packed ones."""
@@ -27,7 +27,7 @@ def payload(contents: Contents) -> dict[str, Any]:
     """Everything that the page's script shows of single questions; nothing is escaped here, see `embedded`."""
     scores, diagnosis, details = contents.scores, contents.diagnosis, contents.details
     return {
-        "systems": [on_one_line(name) for name in scores.systems],
+        "systems": [single_line(name) for name in scores.systems],
         "measures": [str(measure) for measure in scores.measures],
         "means": [[mean if math.isfinite(mean) else None for mean in row] for row in scores.means.tolist()],
         "values": [packed_values(scores.values[:, j].ravel()) for j in range(len(scores.measures))],

@@ -405,13 +405,13 @@
     const pieces = data.gold[question];
     if (!pieces.length) return element("p", {}, say("no_gold"));
     const items = pieces.map(([kind, gain, group, name, place, text], i) => {
-      const told = [say(`kind.${kind}`, { name, place })];
-      if (gain !== 1) told.push(say("gain", { gain }));
-      if (group !== null) told.push(say("alternative", { group }));
+      const facts = [say(`kind.${kind}`, { name, place })];
+      if (gain !== 1) facts.push(say("gain", { gain }));
+      if (group !== null) facts.push(say("alternative", { group }));
       const missing = data.of.filter((of) => (of.lost[question] || []).includes(i)).length;
-      if (missing) told.push(say(missing === nSystems ? "lost_everywhere" : "lost_somewhere", { n: missing }));
+      if (missing) facts.push(say(missing === nSystems ? "lost_everywhere" : "lost_somewhere", { n: missing }));
       return element("li", {}, text === null ? null : element("q", {}, text),
-        element("span", { class: "where" }, told.join(say("separator"))));
+        element("span", { class: "where" }, facts.join(say("separator"))));
     });
     const more = data.gold_more[question];
     if (more) items.push(element("li", {}, say("gold_more", { n: more })));

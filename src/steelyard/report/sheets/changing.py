@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.comparison.changes import Changes, Listed, Mover
 from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.report.sheets.sheet import Sheet, number
-from steelyard.report.visible import on_one_line
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
 
@@ -85,14 +85,14 @@ def changes_sheets(changes: Changes, words: Words) -> Iterator[Sheet]:
             [rank, first.strip(), second.strip(), changed]
             for rank, first, second, changed in _rows(mover, changes, words)
         ]
-        asked = [] if mover.query is None else [on_one_line(mover.query)]
+        asked = [] if mover.query is None else [single_line(mover.query)]
         notes = [f"{_heading(key, mover, changes, words)}", *asked, words("compare.changes.legend")]
         header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
         more = [_agreement(changes, words)] if position == 0 else []
         more += [words("compare.changes.chunks")] if position == 0 and changes.same_chunks is False else []
         yield Sheet(
-            [on_one_line(text) for text in header],
-            rows, set(), [on_one_line(note) for note in [*notes, *more]],
+            [single_line(text) for text in header],
+            rows, set(), [single_line(note) for note in [*notes, *more]],
         )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _agreement(changes: Changes, words: Words) -> str:
         name: f"{value:.2f}" if changes.n else "–"
         for name, value in (("overlap", changes.overlap), ("rbo", changes.rbo))
     }
-    return on_one_line(
+    return single_line(
         words("compare.changes.lists", baseline=changes.baseline, system=changes.system, k=changes.k, n=changes.n,
              same=changes.n_same, **shares)
     )  # fmt: skip
@@ -117,15 +117,15 @@ def _heading(key: str, mover: Mover, changes: Changes, words: Words) -> str:
         "compare.changes.values", measure=changes.measure, before=number(mover.before), after=number(mover.after),
         difference=f"{mover.difference:+.4f}",
     )  # fmt: skip
-    return on_one_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
+    return single_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
 def _side_by_side(key: str, mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
     yield end_cut(_heading(key, mover, changes, words), width)
     if mover.query is not None:
-        yield end_cut(on_one_line(mover.query), width)
+        yield end_cut(single_line(mover.query), width)
     header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
-    rows = [[on_one_line(cell) for cell in header], *_rows(mover, changes, words)]
+    rows = [[single_line(cell) for cell in header], *_rows(mover, changes, words)]
     rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
     room = (width - rank - changed - 6) // 2
     for r, row in enumerate(rows):
@@ -169,7 +169,7 @@ def _entry(entry: Listed | None, marked: set[str], mark: str) -> str:
     if entry is None:
         return "  –"
     gain = "" if entry.gain is None else f" ({entry.gain:g})"
-    return f"{mark if entry.doc_id in marked else ' '} {on_one_line(entry.doc_id)}{gain}"
+    return f"{mark if entry.doc_id in marked else ' '} {single_line(entry.doc_id)}{gain}"
 
 
 def _cells(text: str) -> int:

@@ -20,7 +20,7 @@ def scores_sheet(scores: Scores, words: Words | None = None) -> Sheet:
     words   that of the locale by default
     """
     words = words or read_words()
-    sheet = _one_system(scores, words) if len(scores.systems) == 1 else _leaderboard(scores, words)
+    sheet = _single_system(scores, words) if len(scores.systems) == 1 else _leaderboard(scores, words)
     sheet.notes = [*_notes(scores, words), words("scores.signature", line=scores.signature)]
     return sheet
 
@@ -53,7 +53,7 @@ def _interval(low: float | None, high: float | None) -> str:
     return f"{low:.3f}–{high:.3f}"
 
 
-def _one_system(scores: Scores, words: Words) -> Sheet:
+def _single_system(scores: Scores, words: Words) -> Sheet:
     names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
     rows = [
         [row["measure"], number(row["mean"]), _interval(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
@@ -99,8 +99,8 @@ def _share(value: float | None) -> str:
 
 def _notes(scores: Scores, words: Words) -> Iterator[str]:
     n = len(scores.query_ids)
-    kept = sorted({int(n_kept) for n_kept in (~np.isnan(scores.values)).sum(axis=2).ravel()})
-    shown = str(kept[0]) if len(kept) == 1 else words("scores.interval.range", low=kept[0], high=kept[-1])
+    sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
+    shown = str(sizes[0]) if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
     yield words(f"scores.interval.{scores.intervals.method}", shown=shown, seed=scores.seed)
     policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
@@ -142,14 +142,14 @@ def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
 
 
 def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
-    """How gold evidence was found, said once for systems that are alike in it."""
-    said: dict[str, list[str]] = {}
+    """How gold evidence was found, once for systems that are alike in it."""
+    systems_of: dict[str, list[str]] = {}
     for mapping, values, unwinnable, system in zip(
         scores.gold, scores.values, scores.unwinnable, scores.systems, strict=True
     ):
         for note in _gold_of(scores, mapping, values, np.flatnonzero(unwinnable).tolist(), words) if mapping else ():
-            said.setdefault(note, []).append(system)
-    for note, systems in said.items():
+            systems_of.setdefault(note, []).append(system)
+    for note, systems in systems_of.items():
         yield _of(systems, note, scores, words)
 
 

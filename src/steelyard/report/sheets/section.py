@@ -17,7 +17,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Section:
-    """A title, and what stands below it; name is what the section is called in code."""
+    """A title, and what belongs to it; name is what the section is called in code."""
 
     name: str
     title: str
