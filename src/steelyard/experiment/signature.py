@@ -21,7 +21,7 @@ class Signature:
     rule                     by which a chunk holds gold; None where documents are named by id
     truth                    digest of the gold, None where there is none
     runs                     system -> digest of its run
-    steelyard                version
+    steelyard                version, None where the values come from elsewhere
     """
 
     measures: tuple[str, ...]
@@ -31,7 +31,7 @@ class Signature:
     rule: str | None
     truth: str | None
     runs: Mapping[str, str]
-    steelyard: str
+    steelyard: str | None
 
     def __str__(self) -> str:
         low, high = self.n
@@ -58,7 +58,7 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
     return Signature(
         measures=tuple(recipe["measures"]), n=(n, n) if isinstance(n, int) else n, missing=recipe["missing"],
         no_relevant=recipe["no_relevant"], rule=recipe.get("rule"), truth=recipe.get("truth", {}).get("digest"),
-        runs=dict(recipe.get("runs", {})), steelyard=recipe["steelyard"],
+        runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
     )  # fmt: skip
 
 
