@@ -26,6 +26,10 @@ UNMEASURED = ("unplaced", "not_measured")
 
 STATUSES = ("ok", *FLAGS, *UNMEASURED)
 _BETWEEN = ", "
+_REASONS = [
+    _BETWEEN.join(name for i, name in enumerate(FLAGS) if bits >> i & 1) or None for bits in range(1 << len(FLAGS))
+] + list(UNMEASURED)
+"""Reasons by the bits of the flags that hold, and then those of values that have no flag."""
 
 
 def flags(scores: ScoreArrays) -> list[Bools]:
@@ -47,25 +51,22 @@ def frame_of(scores: ScoreArrays) -> pl.DataFrame:
     s, m, q = scores.values.shape
     status = statuses(scores)
     # What holds of a value, as bits: there are few combinations, and each is put into words once.
-    bits = sum((holds.astype(np.int64) << i for i, holds in enumerate(flags(scores))), np.zeros(status.shape, np.int64))
-    reasons = [_BETWEEN.join(name for i, name in enumerate(FLAGS) if bits >> i & 1) for bits in range(1 << len(FLAGS))]
+    bits = np.select([status == STATUSES.index(name) for name in UNMEASURED], [len(_REASONS) - 2, len(_REASONS) - 1], 0)
+    for i, holds in enumerate(flags(scores)):
+        bits |= holds.astype(np.int64) << i
     names = [str(measure) for measure in scores.measures]
 
     def column(values: Any) -> Any:
         return values.transpose(0, 2, 1).ravel()
 
-    status_name = pl.Series(STATUSES).gather(column(status))
-    reason = pl.Series(reasons).gather(column(bits))
     return pl.DataFrame(
         {
             "system": pl.Series(scores.systems, dtype=pl.String).gather(np.repeat(np.arange(s), q * m)),
             "query_id": pl.Series(scores.query_ids, dtype=pl.String).gather(np.tile(np.repeat(np.arange(q), m), s)),
             "measure": pl.Series(names, dtype=pl.String).gather(np.tile(np.arange(m), s * q)),
             "value": pl.Series(column(scores.values), nan_to_null=True),
-            "status": status_name,
-            "reason": pl.select(
-                pl.when(reason != "").then(reason).when(status_name != "ok").then(status_name)
-            ).to_series(),
+            "status": pl.Series(STATUSES).gather(column(status)),
+            "reason": pl.Series(_REASONS).gather(column(bits)),
             "judged": pl.Series(column(scores.judged), nan_to_null=True),
         },
         schema=SCORES,

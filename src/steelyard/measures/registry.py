@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -60,6 +60,11 @@ class Definition:
     def higher_is_better(self) -> bool:
         """Whether a higher value is better."""
         return self.direction == "higher"
+
+    @cached_property
+    def defaults(self) -> dict[str, ParameterValue]:
+        """Parameters that have a default, by name."""
+        return {key: p.default for key, p in self.parameters.items() if p.default is not None}
 
 
 def direction_of(name: str) -> Direction:
@@ -222,9 +227,9 @@ def _no_kernel(*_: object, **__: object) -> Floats:
     raise AssertionError("a column of numbers is refused before it could be computed")
 
 
-def is_registered(name: str) -> bool:
-    """Whether a measure is registered under this exact name."""
-    return _definitions.find(name) is not None
+def definition_or_column(name: str) -> Definition:
+    """The measure registered under this exact name, or else the column of numbers of that name."""
+    return _definitions.find(name) or column(name)
 
 
 def resolve(spelling: str) -> Spelling | None:

@@ -46,7 +46,7 @@ class Measure:
     @property
     def definition(self) -> Definition:
         """What this measure declares; of a name that nothing registered bears, that of a column of numbers."""
-        return registry.definition(self.name) if registry.is_registered(self.name) else registry.column(self.name)
+        return registry.definition_or_column(self.name)
 
     @property
     def depth(self) -> int | None:
@@ -64,8 +64,7 @@ class Measure:
     @property
     def options(self) -> dict[str, ParameterValue]:
         """The value of every parameter, given or default."""
-        defaults = {key: p.default for key, p in self.definition.parameters.items() if p.default is not None}
-        return {**defaults, **dict(self.params)}
+        return {**self.definition.defaults, **dict(self.params)}
 
     def with_default(self, **defaults: ParameterValue) -> Measure:
         """The same measure with other defaults for the parameters it takes and does not name itself."""
@@ -76,14 +75,15 @@ class Measure:
         """(q,) value of each query of the alignment."""
         if lack := self.lack(alignment):
             raise MeasureError(f"{self} {lack}")
-        options: dict[str, ParameterValue | None] = {**self.options}
+        definition = self.definition
+        options: dict[str, ParameterValue | None] = {**definition.defaults, **dict(self.params)}
         if options.pop("pool") == "judged":
             alignment = alignment.condensed()
         if options.pop("scope") == "retrieved":
             alignment = alignment.retrieved_only()
-        if self.definition.cutoff:
-            options[self.definition.cutoff] = self.k
-        values = self.definition.kernel(alignment, **options)
+        if definition.cutoff:
+            options[definition.cutoff] = self.k
+        values = definition.kernel(alignment, **options)
         if np.shape(values) != (alignment.n_queries,):
             raise MeasureError(f"{self}: gave an array of shape {np.shape(values)}, expected ({alignment.n_queries},)")
         return values
@@ -104,12 +104,14 @@ class Measure:
 
     def undefined(self, alignment: Alignment) -> Bools:
         """(q,) queries without a document, or a piece of evidence, that is relevant for the measure."""
-        if not self.definition.relevant:
+        definition = self.definition
+        if not definition.relevant:
             return np.zeros(alignment.n_queries, bool)
-        if {"pieces", "characters"} & set(self.definition.inputs):
+        if "pieces" in definition.inputs or "characters" in definition.inputs:
             alignment = alignment.pieces
-        gain, least = alignment.ideal_gain, self.options.get("min_gain")
-        relevant = gain >= least if isinstance(least, float) else gains_of(gain, self.options.get("gain", "linear")) > 0
+        gain, options = alignment.ideal_gain, self.options
+        least = options.get("min_gain")
+        relevant = gain >= least if isinstance(least, float) else gains_of(gain, options.get("gain", "linear")) > 0
         n_relevant = np.concatenate(([0], np.cumsum(relevant)))
         return np.asarray(n_relevant[alignment.ideal_starts[1:]] == n_relevant[alignment.ideal_starts[:-1]])
 
