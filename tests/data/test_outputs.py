@@ -327,3 +327,17 @@ def test_questions_may_lack_in_the_outputs_and_the_other_way_round() -> None:
     assert scores.missing.tolist() == [[True, False]]
     assert scores.unjudged_queries.tolist() == [1]
     assert Questions([TEXT]).n_pieces == 1
+
+
+def test_the_digest_is_of_what_was_retrieved_and_not_of_times() -> None:
+    line = {"qid": "q", "retrieved": [CAT, {"id": "c2", "text": "dog"}], "answer": "a cat", "candidates": ["c2", "c1"]}
+    base = Outputs([line]).digest()
+    assert Outputs([{**line, "latency_ms": {"total": 3.0}}], name="other").digest() == base
+    changed = [
+        {**line, "retrieved": line["retrieved"][::-1]},
+        {**line, "retrieved": [CAT, {"id": "c2", "text": "dogs"}]},
+        {**line, "answer": "a dog"},
+        {**line, "candidates": ["c1", "c2"]},
+        {**line, "qid": "r"},
+    ]
+    assert len({base, *(Outputs([other]).digest() for other in changed)}) == 1 + len(changed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -98,6 +99,15 @@ class ChunkTable:
             and list(self.texts) == list(other.texts)
             and list(self.pages) == list(other.pages)
         )
+
+    def digest(self, ids: Iterable[str]) -> str:
+        """A fingerprint of the chunks of some ids, whatever their order."""
+        rows = sorted((id, self.row_of[id]) for id in ids)
+        facts = "\n".join(
+            repr((id, self.docs[row], int(self.start[row]), int(self.end[row]), self.texts[row], self.pages[row]))
+            for id, row in rows
+        )
+        return hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
 
     def spans(self, doc_row: Mapping[str, int]) -> tuple[Ints, Spans]:
         """Rows of the chunks with offsets in one of these documents, and their spans."""

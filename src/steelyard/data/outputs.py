@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -58,7 +59,6 @@ class Outputs:
         lines: Iterable[Mapping[str, Any]] | _Contents,
         *,
         name: str = "run",
-        digest: Callable[[], str] | None = None,
     ) -> None:
         if isinstance(lines, _Contents):
             contents = lines
@@ -70,7 +70,6 @@ class Outputs:
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self._contents = contents
-        self._digest = digest or contents.run.digest
 
     @classmethod
     def read(cls, path: str | Path | Source | RunFolder, *, name: str | None = None) -> Outputs:
@@ -78,13 +77,13 @@ class Outputs:
         folder = path if isinstance(path, RunFolder) else None if isinstance(path, Source) else find_run_folder(path)
         if folder is not None:
             source = Source(folder.outputs)
-            return cls(_parse(name or folder.name, numbered_lines(source), folder.chunks), digest=source.digest)
+            return cls(_parse(name or folder.name, numbered_lines(source), folder.chunks))
         path = cast("str | Path | Source", path)
         if not isinstance(path, Source) and Path(path).is_dir():
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")
         source = source_of(path)
         if formats.sniff(source) == "jsonl":
-            return cls(_parse(name or source.stem, numbered_lines(source), None), digest=source.digest)
+            return cls(_parse(name or source.stem, numbered_lines(source), None))
         return cls.of_run(Run.read(source, name=name))
 
     @classmethod
@@ -97,11 +96,21 @@ class Outputs:
         """The same with the candidates in place of the rankings; None where no line has candidates."""
         if self.candidates is None:
             return None
-        return Outputs(replace(self._contents, run=self.candidates, candidates=None), digest=self._digest)
+        return Outputs(replace(self._contents, run=self.candidates, candidates=None))
 
     def digest(self) -> str:
-        """A fingerprint of the file, or of the rankings."""
-        return self._digest()
+        """A fingerprint of rankings, the chunks in them and answers; not of times, so a second run has the same.
+
+        Candidates enter where they are, as they decide what a reranker did.
+        """
+        runs = [self.run] if self.candidates is None else [self.run, self.candidates]
+        retrieved = pl.concat([run.frame["doc_id"] for run in runs]).drop_nulls().unique()
+        parts = [
+            *(run.digest() for run in runs),
+            self.table.digest(retrieved.to_list()),
+            repr(sorted(self.answers.items())),
+        ]
+        return "sha256:" + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
         return f"Outputs({self.name!r}: {len(self.table)} chunks)"

@@ -111,6 +111,10 @@ class StreamedRun:
         """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""
         return _top(_reader(self.content).batches(), k)
 
+    def rankings_digest(self) -> str:
+        """A fingerprint of the rows alone, for a file that has other things in it, such as times."""
+        return objects.frame_digest(pl.concat(_reader(self.content).batches()))
+
 
 def _reader(content: FrameReader | RunDict) -> FrameReader:
     return content.table() if isinstance(content, RunDict) else content

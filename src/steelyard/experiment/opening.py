@@ -229,7 +229,9 @@ def _rankings(run: object, name: str | None) -> Run | StreamedRun:
     if isinstance(run, Outputs):
         return run.run
     if isinstance(run, RunFolder):
-        return StreamedRun(run.outputs, name=name or run.name)
+        rankings = StreamedRun(run.outputs, name=name or run.name)
+        rankings.digest = rankings.rankings_digest
+        return rankings
     if isinstance(run, Source):
         return StreamedRun(run, name=name)
     if _are_results(run):
