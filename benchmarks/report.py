@@ -3,7 +3,7 @@
     python benchmarks/report.py [--questions 7000] [--systems 10] [--texts] [--browser] [--rounds N] [--markdown FILE]
 
 Truth and runs are synthetic: 100 documents a query of 20,000 in all, 1 to 3 of them relevant.  With --texts every run
-tells 500 characters of text for each of 10 chunks, and the gold is spans, so that marks are made as well.  First the
+holds 500 characters of text for each of 10 chunks, and the gold is spans, so that marks are made as well.  First the
 values in the page are held against the scores; the clock covers computing (`Report.of`) and writing (`render`).
 --browser drives Chromium (CHROMIUM, or the one on the PATH) by playwright.
 """
@@ -94,7 +94,7 @@ def check(report: Report, weighing: Weighing, page: str) -> None:
 
 
 def in_browser(path: Path) -> dict[str, float]:
-    """Seconds until the table stands, to filter by a search, to sort, to turn a page, and to open a question."""
+    """Seconds until the table is shown, to filter by a search, to sort, to turn a page, and to open a question."""
     from playwright.sync_api import sync_playwright
 
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -104,7 +104,7 @@ def in_browser(path: Path) -> dict[str, float]:
         start = time.perf_counter()
         page.goto(path.as_uri())
         page.locator("#question-table tbody tr").first.wait_for(state="attached")
-        times = {"open, until the table stands": time.perf_counter() - start}
+        times = {"open, until the table is shown": time.perf_counter() - start}
         page.wait_for_timeout(1_500)
         # The page's own clock: from the event until the next frame has been drawn.
         timed = """async (act) => {

@@ -75,8 +75,8 @@ def compare(ours: str, theirs: str, shape: str, rounds: int, *, inside: bool = F
         run(name, shape)  # warms the page cache, and compiled code where there is any
     for _ in range(rounds):
         for name in (ours, theirs):
-            whole, told = run(name, shape)
-            seconds[name].append(told["seconds"] if inside else whole)
+            whole, timings = run(name, shape)
+            seconds[name].append(timings["seconds"] if inside else whole)
     return statistics.median(seconds[ours]), statistics.median(seconds[theirs])
 
 
@@ -178,8 +178,10 @@ def machine() -> str:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    told = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    cpu = next((line.partition(":")[2].strip() for line in told if line.startswith("model name")), platform.processor())
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    cpu = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
     where = f"{os.cpu_count()} cores of {cpu}, {platform.system()}, Python {platform.python_version()}"
     return ", ".join([where, *versions])
 

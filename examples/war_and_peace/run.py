@@ -69,7 +69,7 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a gold passage in a chunking: numbers of chunks, from 0.
+    """How a chunking treats a gold passage: numbers of chunks, from 0.
 
     whole   those that hold all of it;   inside   those that are part of it and no more
     parts   chunk -> characters of the passage that it holds
@@ -211,7 +211,7 @@ def weigh(name: str, text: str, chunk: dict[str, Any], gold: Gold, model: str | 
 
 
 def item(passage: sy.Passage) -> dict[str, Any]:
-    """A passage as a line of outputs tells it."""
+    """A passage as in a line of outputs."""
     return {"id": passage.chunk_id, "score": passage.score, "text": passage.text, "doc": passage.doc_id,
             "start": passage.start, "end": passage.end}  # fmt: skip
 
@@ -223,7 +223,7 @@ def say(stage: str, done: int, total: int) -> None:
 
 
 def fates(weighed: Weighed) -> list[Fate]:
-    """What became of each passage."""
+    """How the chunking treats each passage."""
     spans = list(zip(weighed.chunks.start.tolist(), weighed.chunks.end.tolist(), strict=True))
     made = []
     for start, end in weighed.gold.spans:
@@ -239,7 +239,7 @@ def fates(weighed: Weighed) -> list[Fate]:
 
 
 def explanation(weighed: Weighed) -> Iterator[str]:
-    """Which passage is lost here, and why; told from chunks and results."""
+    """Which passage is lost here, and why, from chunks and results."""
     lost = []
     for number, (fate, (start, end)) in enumerate(zip(fates(weighed), weighed.gold.spans, strict=True), 1):
         if not fate.findable:
@@ -250,7 +250,7 @@ def explanation(weighed: Weighed) -> Iterator[str]:
         how = "is exactly" if fate.is_a_chunk else "lies whole in" if fate.whole else "contains"
         yield f"Passage {number} {how} chunk {fate.findable[0] + 1}, {finders(weighed, fate.findable)}."
     if lost:
-        yield f"No chunk holds {passages(lost)} whole, so by the tutorial's rule nobody can find that."
+        yield f"No chunk holds {passages(lost)} whole, so by the tutorial's rule no system can find that."
 
 
 def finders(weighed: Weighed, chunks: Sequence[int]) -> str:
@@ -263,7 +263,7 @@ def finders(weighed: Weighed, chunks: Sequence[int]) -> str:
         if passage.chunk_id in ids
     }
     if not ranks:
-        return f"which nobody has among the first {K}"
+        return f"which no system has among the first {K}"
     return "found by " + listed([f"{system} (rank {rank})" for system, rank in ranks.items()])
 
 
@@ -341,7 +341,7 @@ def of_borders(weighed: Weighed) -> str:
 
 
 def is_tied(found: Sequence[sy.Passage]) -> bool:
-    """Whether the scores tell nothing of the order."""
+    """Whether all scores are equal, so that they give no order."""
     return max(passage.score for passage in found) - min(passage.score for passage in found) < 1e-9
 
 

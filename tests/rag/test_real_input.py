@@ -143,7 +143,7 @@ class TestNovel:
             assert {"novel#11", "novel#672", "novel#673"} <= {p.chunk_id for p in deep.search(novel.query)[20:60]}
 
     def test_by_texts_a_passage_that_a_border_cuts_is_lost(self, novel: Novel) -> None:
-        """Our chunks hold passages 1 and 3 whole; 2 is cut apart, so by texts nobody can find it."""
+        """Our chunks hold passages 1 and 3 whole; 2 is cut apart, so by texts no system can find it."""
         chunks = sy.Chunks.of([sy.Document("novel", novel.text)], Recursive(1000, 100).spans)
         run = picked(chunks, [1, 2, 3, 672, 673, 11, 100, 200, 300, 400])
         by_texts = sy.evaluate(novel.questions("texts"), run, TUTORIAL, corpus=chunks)
@@ -390,7 +390,7 @@ class TestCranfield:
         assert recall == pytest.approx(0.40, abs=0.03)
         assert len(scores.query_ids) == 225
         assert scores.gold[0] is not None
-        # One empty document is gold: nobody can find it, and that is told.
+        # One empty document is gold: no system can find it, and the mapping says so.
         assert scores.gold[0].lost == (("125", "document '995'", "no chunk holds it (rule any)"),)
         assert not scores.unwinnable.any()
 

@@ -101,7 +101,7 @@ def _scored_ranks(
 
 
 def _scores(ranking: Mapping[str, float], where: str) -> Floats:
-    """(n,) scores of a ranking; a sum tells quickly whether all of them are finite numbers."""
+    """(n,) scores of a ranking; one sum checks quickly that all of them are finite numbers."""
     try:
         sound = math.isfinite(sum(ranking.values()))
     except (TypeError, ValueError, OverflowError):

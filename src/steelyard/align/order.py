@@ -39,8 +39,8 @@ def any_within(first: Ints, size: Ints, rows: Ints) -> Bools:
     return mask
 
 
-def canonical_order(frame: pl.DataFrame, counts: Ints) -> tuple[Ints | None, Bools | None]:
-    """Rows by score, then doc_id, both descending, within each block, and which ordered rows tie with the one above.
+def order_blocks(frame: pl.DataFrame, counts: Ints) -> tuple[Ints | None, Bools | None]:
+    """Rows in `base.schema.canonical_order` within each block, and which ordered rows tie with the one above.
 
     Order is None where the rows are in it already; ties are None where there are none.
     """

@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
 from steelyard.align.mismatch import no_common_query
-from steelyard.align.order import TIES_KEPT, any_within, canonical_order, inverse, streaks
+from steelyard.align.order import TIES_KEPT, any_within, inverse, order_blocks, streaks
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
@@ -141,7 +141,7 @@ class _Hits:
             frame, counts = self._settle_duplicates(frame, counts, duplicate)
             hashes = hash_ids(frame["doc_id"])
         rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
-        order, same = canonical_order(frame, counts)
+        order, same = order_blocks(frame, counts)
         block, offsets = np.repeat(np.arange(len(counts)), counts)[rows], np.cumsum(counts) - counts
         place = rows if order is None else inverse(order)[rows]
         self.n_retrieved[query] = counts

@@ -51,6 +51,16 @@ class StageError(SteelyardError, RuntimeError):
     """A stage of a pipeline, or an endpoint behind it, that failed on one question or gave nonsense."""
 
 
+def exception_line(error: BaseException) -> str:
+    """A foreign exception's type and the first line of its message, cut after 300 characters, without a full stop.
+
+    >>> exception_line(OSError("no route.\\nTry again."))
+    'OSError: no route'
+    """
+    words = next(iter(str(error).strip().splitlines()), "").rstrip(".")
+    return type(error).__name__ + _message(words)
+
+
 def describe_exception(error: BaseException, *, outside: str = "") -> str:
     """A foreign exception in one line: its type, its message, and the file and line where it arose.
 
@@ -61,9 +71,12 @@ def describe_exception(error: BaseException, *, outside: str = "") -> str:
     "KeyError: 'title'"
     """
     words = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
-    message = f": {words[:_LONGEST_MESSAGE]}{'…' * (len(words) > _LONGEST_MESSAGE)}" if words else ""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != outside]
     places = [f" ({frame.filename}:{frame.lineno})" for frame in frames]
     if isinstance(error, SyntaxError) and error.filename is not None:
         places.append(f" ({error.filename}:{error.lineno})")
-    return f"{type(error).__name__}{message}{places[-1] if places else ''}"
+    return f"{type(error).__name__}{_message(words)}{places[-1] if places else ''}"
+
+
+def _message(words: str) -> str:
+    return f": {words[:_LONGEST_MESSAGE]}{'…' * (len(words) > _LONGEST_MESSAGE)}" if words else ""

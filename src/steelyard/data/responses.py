@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring as _quoted
 
+from steelyard.base.errors import exception_line
 from steelyard.data.corpus import Passage
 
 _REMEMBERED = 200_000
@@ -132,4 +133,4 @@ def decode_response(line: bytes | str) -> tuple[str, Response]:
             error=values.get("error"),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"is no line of a run ({type(error).__name__}: {error})") from error
+        raise ValueError(f"is no line of a run ({exception_line(error)})") from error

@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, exception_line
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.source import NOT_UTF8, Source
 
@@ -184,7 +184,7 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
                 f"{source.name}, line {rows.line_num}: {len(row)} fields, but the header names {len(header)}; "
                 'put quotes around a field that holds the separator ("a, b")'
             )
-    return InputError(f"{source.name}: cannot be read as a table ({str(error).splitlines()[0]})")
+    return InputError(f"{source.name}: cannot be read as a table ({exception_line(error)})")
 
 
 def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> Table:
@@ -200,7 +200,7 @@ def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> T
             complete = len(familiar) > 2 or kind == "truth"
             yield from (lazy.select(familiar) if complete and familiar else lazy).collect_batches(maintain_order=True)
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{source.name}: cannot be read ({str(error).splitlines()[0]})") from None
+            raise InputError(f"{source.name}: cannot be read ({exception_line(error)})") from None
 
     return Table(source.name, source.name, kind, pieces)
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from steelyard.base.arrays import Vectors
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError, StageError, exception_line
 from steelyard.base.extras import require
 from steelyard.base.limits import NotEmpty, Words, at_least
 from steelyard.base.settings import SettingError, check_fields
@@ -236,15 +236,11 @@ def _load(make: Callable[..., Any], model: str, **options: Any) -> Any:
 
 
 def _unloadable(model: str, error: Exception, hint: str) -> InputError:
-    return InputError(f"model {model} cannot be loaded: {_first_line(error)}; {hint}")
+    return InputError(f"model {model} cannot be loaded: {exception_line(error)}; {hint}")
 
 
 def _offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 @contextmanager
@@ -268,7 +264,7 @@ def _failing_as(who: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise StageError(f"{who} failed: {type(error).__name__}: {_first_line(error)}") from error
+        raise StageError(f"{who} failed: {exception_line(error)}") from error
 
 
 def _check_finite(who: str, numbers: Any) -> None:

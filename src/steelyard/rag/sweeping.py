@@ -156,10 +156,7 @@ def _run_and_weigh(
 
 def _at(specs: Sequence[Measure], k: int) -> list[Measure]:
     """Measures at k, where they take a cut-off and do not have one."""
-    return [
-        replace(measure, k=k) if measure.k is None and measure.definition.cutoff == "k" else measure
-        for measure in specs
-    ]
+    return [measure.with_depth(k) for measure in specs]
 
 
 def _names(specs: Sequence[Measure], ks: Sequence[int]) -> list[str]:

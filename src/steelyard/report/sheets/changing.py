@@ -188,7 +188,7 @@ def end_cut(text: str, width: int) -> str:
 
 
 def middle_cut(text: str, width: int) -> str:
-    """The text in this many columns of a terminal at most, cut in its middle: ends of ids tell most.
+    """The text in this many columns of a terminal at most, cut in its middle: ids differ most at their ends.
 
     >>> middle_cut("documents/en-tents-and-camping.md#12", 20)
     'documents/…ing.md#12'
