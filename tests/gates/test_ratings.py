@@ -38,7 +38,9 @@ def test_cases(case: dict[str, Any]) -> None:
 def _held(profile: Profile, name: str, value: tuple[float, float, float], n: int) -> list[Any]:
     from steelyard.gates import ratings as module
 
-    return [module._rating(module.StandardValue("a", name, profile.standards[name], *value, n), profile)]
+    mean, low, high = value
+    standard = profile.standards[name]
+    return [module._rating(module.StandardValue("a", name, standard, value=mean, low=low, high=high, n=n), profile)]
 
 
 def test_every_system_in_the_order_of_the_measures_then_what_is_not_measured() -> None:

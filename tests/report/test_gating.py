@@ -35,7 +35,8 @@ def every_check() -> list[Check]:
             high = math.inf if n == 12 and kind == "level" else 0.6
             level = "target" if kind == "level" else None
             left_out = (0, 0) if kind == "share" else (3, 4)
-            one = Check("系统<b>", name, kind, reason, 0.5, 0.4, high, 0.5, n, "higher", level, left_out, 0.02)
+            one = Check("系统<b>", name, kind, reason, value=0.5, low=0.4, high=high, limit=0.5, n=n, level=level,
+                        left_out=left_out, detectable=0.02)  # fmt: skip
             made += [one, replace(one, needed=99)] if reason == "undecided" else [one]
     return made
 
@@ -146,6 +147,6 @@ def test_a_table_for_each_system_and_a_line_for_each() -> None:
 
 
 def test_a_users_own_level_stays_as_it_is() -> None:
-    check = Check("a", "mrr", "level", "reached", 0.9, 0.9, 0.9, 0.5, 30, "higher", "Güteklasse A")
+    check = Check("a", "mrr", "level", "reached", value=0.9, low=0.9, high=0.9, limit=0.5, n=30, level="Güteklasse A")
     assert wanted_text(check, EN) == "≥ 0.5 (Güteklasse A)"
     assert wanted_text(check, ZH) == "≥ 0.5（Güteklasse A）"

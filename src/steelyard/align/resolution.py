@@ -78,14 +78,20 @@ def resolve(
     piece, chunk = pairs[_is_own(gold, pairs, retrieved, len(table))].T
     n_unplaced = gold.lengths
     if documents is None:
-        _place_by_chunks(gold, table, numbered, steps, texts, whole, places, n_unplaced)
+        _place_by_chunks(
+            gold, table, numbered, steps=steps, texts=texts, whole=whole, places=places, n_unplaced=n_unplaced
+        )
     _place_ids(gold, table, numbered, piece, chunk, places)
     n_unplaced[places.piece] = 0
     if table.complete:
         losses = _unheld(gold, set(placed.tolist()), rule) | losses | _missing_ids(gold, table)
     held = set(gold.group[piece].tolist())
     lost = {row: loss for row, loss in sorted(losses.items()) if int(gold.group[row]) not in held}
-    return Resolution(gold, piece, chunk, *places.columns(), numbered.row, n_unplaced, lost)
+    placed, spans, place = places.columns()
+    return Resolution(
+        gold, piece, chunk,
+        placed=placed, spans=spans, place=place, doc_row=numbered.row, n_unplaced=n_unplaced, lost=lost,
+    )  # fmt: skip
 
 
 def _distinct(pairs: Iterable[Ints | list[tuple[int, int]]]) -> Ints:
@@ -196,8 +202,8 @@ def _pairs_by_page(gold: Gold, table: ChunkTable) -> list[tuple[int, int]]:
 
 
 def _place_by_chunks(
-    gold: Gold, table: ChunkTable, documents: NumberedDocuments, steps: Sequence[str], texts: Ints, whole: Bools,
-    places: Places, n_unplaced: Floats,
+    gold: Gold, table: ChunkTable, documents: NumberedDocuments, *, steps: Sequence[str], texts: Ints,
+    whole: Bools, places: Places, n_unplaced: Floats,
 ) -> None:  # fmt: skip
     """Places of texts without documents at hand, from the chunks that hold them or that they hold.
 

@@ -88,7 +88,7 @@ class IdIndex:
         cells[cell[lost]] = -np.abs(cells[cell[lost]])
         keys = _keys(segment[lost], hashes[lost])
         order = np.argsort(keys, kind="stable")
-        return cls(first, mask, cells, hashes, ids, lost[order], keys[order])
+        return cls(first, mask, cells, hashes=hashes, ids=ids, others=lost[order], other_keys=keys[order])
 
     def find(self, segment: Ints, counts: Ints, hashes: Hashes, ids: pl.Series) -> tuple[Ints, Ints]:
         """Which of m ids are in the index, and where: rows, ascending, and places.

@@ -142,11 +142,14 @@ def changes(
     names = list(scores.systems)
     lists = [_by_query(frame) for frame in weighing.lists(k)]
     first = names.index(baseline)
-    return [_changes(weighing, scores, measure, first, names.index(system), lists, k, n) for system in systems]
+    return [
+        _changes(weighing, scores, measure, first=first, second=names.index(system), lists=lists, k=k, n=n)
+        for system in systems
+    ]
 
 
 def _changes(
-    weighing: Weighing, scores: Scores, measure: int, first: int, second: int,
+    weighing: Weighing, scores: Scores, measure: int, *, first: int, second: int,
     lists: Sequence[dict[str, tuple[Listed, ...]]], k: int, n: int,
 ) -> Changes:  # fmt: skip
     before, after = scores.values[first, measure], scores.values[second, measure]
@@ -161,19 +164,22 @@ def _changes(
         old, new = (lists[i].get(query_id, ()) for i in (first, second))
         change = list_change([entry.doc_id for entry in old], [entry.doc_id for entry in new])
         return Mover(
-            query_id, question.query if question else None, float(before[row]), float(after[row]), float(d[place]),
-            old, new, change,
+            query_id, question.query if question else None,
+            before=float(before[row]), after=float(after[row]), difference=float(d[place]),
+            first=old, second=new, change=change,
         )  # fmt: skip
 
     ordered = sorted(range(len(d)), key=lambda place: scores.query_ids[int(common[place])])
     gained = sorted((place for place in ordered if gain[place] > 0), key=lambda place: -gain[place])
     lost = sorted((place for place in ordered if gain[place] < 0), key=lambda place: gain[place])
-    likeness = _likeness([scores.query_ids[row] for row in common.tolist()], lists[first], lists[second])
+    n_lists, n_same, overlap, rbo = _likeness(
+        [scores.query_ids[row] for row in common.tolist()], lists[first], lists[second]
+    )
     tables = [None if system.evidence is None else system.evidence.table for system in weighing.weighed]
     return Changes(
         scores.systems[first], scores.systems[second], str(scores.measures[measure]),
-        tuple(map(mover, gained[:n])), tuple(map(mover, lost[:n])), k, *likeness,
-        _same_chunks(tables[first], tables[second]),
+        gained=tuple(map(mover, gained[:n])), lost=tuple(map(mover, lost[:n])), k=k,
+        n=n_lists, n_same=n_same, overlap=overlap, rbo=rbo, same_chunks=_same_chunks(tables[first], tables[second]),
     )  # fmt: skip
 
 

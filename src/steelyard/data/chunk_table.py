@@ -60,13 +60,19 @@ class ChunkTable:
     def of(cls, chunks: Chunks) -> ChunkTable:
         """All chunks of a corpus."""
         docs = [chunks.documents[owner].doc_id for owner in chunks.owner.tolist()]
-        return cls(chunks.ids, docs, chunks.start, chunks.end, chunks.texts, [None] * len(chunks), complete=True)
+        return cls(
+            chunks.ids, docs, chunks.start,
+            end=chunks.end, texts=chunks.texts, pages=[None] * len(chunks), complete=True,
+        )  # fmt: skip
 
     @classmethod
     def of_rows(cls, rows: Mapping[str, ChunkRow], *, complete: bool) -> ChunkTable:
         """The chunks of some ids."""
         docs, start, end, texts, pages = list(zip(*rows.values(), strict=True)) or [()] * len(ChunkRow._fields)
-        return cls(list(rows), docs, np.array(start, np.int64), np.array(end, np.int64), texts, pages, complete)
+        return cls(
+            list(rows), docs, np.array(start, np.int64),
+            end=np.array(end, np.int64), texts=texts, pages=pages, complete=complete,
+        )  # fmt: skip
 
     @cached_property
     def row_of(self) -> Mapping[str, int]:

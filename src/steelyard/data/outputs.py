@@ -148,7 +148,10 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     retrieved = bare_ids | collector.rows
     table = ChunkTable.of_rows(retrieved, complete=False) if chunks is None else ChunkTable.of(chunks)
     candidates = _run(candidate_rows, name) if candidate_rows else None
-    return _Contents(_run(rows, name), table, chunks, candidates, answers, failures, latency_ms)
+    return _Contents(
+        _run(rows, name), table, chunks,
+        candidates=candidates, answers=answers, failures=failures, latency_ms=latency_ms,
+    )  # fmt: skip
 
 
 def _run(rows: list[_RunRow], name: str) -> Run:

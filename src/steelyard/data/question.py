@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from steelyard.base.errors import InputError
@@ -24,10 +24,11 @@ class Question:
 
     query_id: str
     query: str | None
-    evidence: tuple[Piece, ...]
-    labels: Mapping[str, float] | None
-    answer: str | None
-    tags: tuple[str, ...]
+    _: KW_ONLY
+    evidence: tuple[Piece, ...] = ()
+    labels: Mapping[str, float] | None = None
+    answer: str | None = None
+    tags: tuple[str, ...] = ()
     where: str
 
     @property
@@ -61,8 +62,10 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"{where}: `tags` must be a list of texts, not {tags!r:.60}")
     return Question(
-        query_id, query, pieces, id_labels(line, where), None if answer is None else str(answer), tuple(tags), where
-    )
+        query_id, query,
+        evidence=pieces, labels=id_labels(line, where), answer=None if answer is None else str(answer),
+        tags=tuple(tags), where=where,
+    )  # fmt: skip
 
 
 def parse_piece(value: object, where: str) -> Piece:

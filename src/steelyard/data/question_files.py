@@ -45,9 +45,9 @@ def beir_questions(folder: Path) -> Iterator[Question]:
     for where, query_id, text in beir_queries(Source(file)):
         if query_id in pieces:
             asked.add(query_id)
-            yield Question(query_id, text, tuple(pieces[query_id]), labels[query_id], None, (), where)
+            yield Question(query_id, text, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=where)
     for query_id in sorted(pieces.keys() - asked):
-        yield Question(query_id, None, tuple(pieces[query_id]), labels[query_id], None, (), str(folder))
+        yield Question(query_id, None, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=str(folder))
 
 
 def beir_queries(source: Source) -> Iterator[tuple[str, str, str]]:
@@ -74,4 +74,4 @@ def tabbed_questions(source: Source) -> Iterator[Question]:
             continue
         if not tab:
             raise InputError(f"{where}: must be an id, a tab and a text, not {line!r:.60}")
-        yield Question(text_id(query_id.strip(), where, "the id"), text.strip(), (), None, None, (), where)
+        yield Question(text_id(query_id.strip(), where, "the id"), text.strip(), where=where)

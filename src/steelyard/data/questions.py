@@ -113,6 +113,4 @@ def read_queries(path: str | Path) -> Questions:
     _, first = next(json_lines(source))
     if not {"_id", "text"} <= first.keys():
         return Questions.read(path)
-    return Questions.of(
-        (Question(id, text, (), None, None, (), where) for where, id, text in beir_queries(source)), name=source.stem
-    )
+    return Questions.of((Question(id, text, where=where) for where, id, text in beir_queries(source)), name=source.stem)

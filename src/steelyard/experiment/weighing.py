@@ -58,7 +58,10 @@ class Weighed:
         if system.outputs is not None and (before := system.outputs.before_reranking()) is not None:
             candidates = align(truth, before.run, on_duplicate=on_duplicate).alignment
         digest = system.run.digest if system.outputs is None else system.outputs.digest
-        return cls(system.name, aligned, system.run, digest, system.outputs, None, candidates, system.folder)
+        return cls(
+            system.name, aligned, system.run,
+            digest=digest, outputs=system.outputs, candidates=candidates, folder=system.folder,
+        )  # fmt: skip
 
     @classmethod
     def of_evidence(cls, system: System, outputs: Outputs, resolver: Resolver, on_duplicate: OnDuplicate) -> Weighed:
@@ -67,7 +70,10 @@ class Weighed:
         aligned = align_evidence(gold, outputs, on_duplicate=on_duplicate)
         if (before := outputs.before_reranking()) is not None:
             candidates = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
-        return cls(system.name, aligned, system.run, outputs.digest, outputs, gold, candidates, system.folder)
+        return cls(
+            system.name, aligned, system.run,
+            digest=outputs.digest, outputs=outputs, evidence=gold, candidates=candidates, folder=system.folder,
+        )  # fmt: skip
 
     @property
     def alignment(self) -> Alignment:

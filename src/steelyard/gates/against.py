@@ -92,21 +92,20 @@ def _values(scores: Scores, system: str, measure: Measure) -> dict[str, float]:
 
 
 def _open_check(
-    system: str, measure: Measure, kind: CheckKind, reason: CheckReason, limit: float, better: Better, pair: _Pair
-) -> Check:
+    system: str, measure: Measure, pair: _Pair, *, kind: CheckKind, reason: CheckReason, limit: float,
+    better: Better = "higher",
+) -> Check:  # fmt: skip
     """A check that too few questions, or none, can answer."""
-    nothing = math.nan
     return Check(
-        system, str(measure), kind, reason, nothing, nothing, nothing, limit, len(pair.values), better,
-        left_out=pair.left_out,
-    )  # fmt: skip
+        system, str(measure), kind, reason, limit=limit, n=len(pair.values), better=better, left_out=pair.left_out
+    )
 
 
 def _margin_check(
     system: str, measure: Measure, pair: _Pair, *, margin: float, min_questions: int, alpha: float, better: Better
 ) -> Check:
     if (why := pair.too_few(min_questions)) is not None:
-        return _open_check(system, measure, "baseline", why, margin, better, pair)
+        return _open_check(system, measure, pair, kind="baseline", reason=why, limit=margin, better=better)
     d = differences(pair.baseline, pair.values)
     gain = d if better == "higher" else -d
     test = non_inferiority(gain, margin=margin, alpha=alpha)
@@ -115,7 +114,8 @@ def _margin_check(
     low, high = (test.low, most) if better == "higher" else (-most, -test.low)
     detectable, needed = (math.nan, None) if reason != "undecided" else _resolving(gain, margin, alpha)
     return Check(
-        system, str(measure), "baseline", reason, float(d.mean()), low, high, margin, test.n, better,
+        system, str(measure), "baseline", reason,
+        value=float(d.mean()), low=low, high=high, limit=margin, n=test.n, better=better,
         left_out=pair.left_out, detectable=detectable, needed=needed,
     )  # fmt: skip
 
@@ -130,10 +130,11 @@ def _resolving(d: Floats, margin: float, alpha: float) -> tuple[float, int | Non
 
 def _relative_check(system: str, measure: Measure, pair: _Pair, least: float, min_questions: int) -> Check:
     if (why := pair.too_few(min_questions)) is not None:
-        return _open_check(system, measure, "relative", why, least, "higher", pair)
+        return _open_check(system, measure, pair, kind="relative", reason=why, limit=least)
     change = relative_change(pair.baseline, pair.values, level=LEVEL)
     reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(least, change.low, change.high, "higher")
     return Check(
-        system, str(measure), "relative", reason, change.change, change.low, change.high, least, len(pair.values),
+        system, str(measure), "relative", reason,
+        value=change.change, low=change.low, high=change.high, limit=least, n=len(pair.values),
         left_out=pair.left_out,
     )  # fmt: skip

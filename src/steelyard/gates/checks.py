@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import polars as pl
@@ -75,9 +75,10 @@ class Check:
     name: str
     kind: CheckKind
     reason: CheckReason
-    value: float
-    low: float
-    high: float
+    _: KW_ONLY
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     limit: float
     n: int
     better: Better = "higher"

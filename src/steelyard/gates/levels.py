@@ -12,9 +12,10 @@ from steelyard.gates.standard import Better
 def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
     """Whether the whole interval of a value reaches a level; fewer questions than asked for are too few data."""
     limit, better = value.standard.levels[level], value.standard.better
+    reason = _reason(value, limit, better, min_questions)
     return Check(
-        value.system, value.measure, "level", _reason(value, limit, better, min_questions),
-        value.value, value.low, value.high, limit, value.n, better, level,
+        value.system, value.measure, "level", reason,
+        value=value.value, low=value.low, high=value.high, limit=limit, n=value.n, better=better, level=level,
     )  # fmt: skip
 
 

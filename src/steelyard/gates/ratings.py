@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ Latencies = Mapping[str, Sequence[float]]
 """system -> milliseconds of each of its questions."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rating:
     """One value of one system, held against a profile's levels.
 
@@ -89,10 +89,11 @@ class StandardValue:
     system: str
     measure: str
     standard: Standard
-    value: float
-    low: float
-    high: float
-    n: int
+    _: KW_ONLY
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
 
     @property
     def is_handed_in(self) -> bool:
@@ -134,12 +135,12 @@ def standard_values(
             if (standard := profile.standard_of(measure)) is not None:
                 n = int((~np.isnan(scores.values[i, j])).sum())
                 mean = float(scores.means[i, j])
-                ends = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
-                if ends[0] == ends[1] and n > 1:
-                    ends = _all_alike(mean, n, *measure.definition.range) or ends
-                yield StandardValue(system, str(measure), standard, mean, *ends, n)
+                low, high = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
+                if low == high and n > 1:
+                    low, high = _all_alike(mean, n, *measure.definition.range) or (low, high)
+                yield StandardValue(system, str(measure), standard, value=mean, low=low, high=high, n=n)
         for name, standard in profile.unmeasured(scores.measures).items():
-            yield StandardValue(system, name, standard, math.nan, math.nan, math.nan, 0)
+            yield StandardValue(system, name, standard)
         for name, standard in profile.standards.items():
             if standard.handed_in:
                 yield _handed_in(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
@@ -161,11 +162,14 @@ def _handed_in(
     system: str, name: str, standard: Standard, numbers: Numbers, latencies: Sequence[float]
 ) -> StandardValue:
     if name in numbers:
-        return StandardValue(system, name, standard, numbers[name], numbers[name], numbers[name], 0)
+        value = numbers[name]
+        return StandardValue(system, name, standard, value=value, low=value, high=value)
     if standard.percentile is not None and len(latencies):
         interval = percentile_interval(latencies, standard.percentile)
-        return StandardValue(system, name, standard, interval.value, interval.low, interval.high, interval.n)
-    return StandardValue(system, name, standard, math.nan, math.nan, math.nan, 0)
+        return StandardValue(
+            system, name, standard, value=interval.value, low=interval.low, high=interval.high, n=interval.n
+        )
+    return StandardValue(system, name, standard)
 
 
 def _checked(profile: Profile, numbers: Numbers) -> Numbers:
@@ -190,8 +194,9 @@ def _rating(value: StandardValue, profile: Profile) -> Rating:
         others = [i for i in range(min(ends), max(ends) + 1) if i != place]
     others.sort(key=lambda i: (abs(i - place), i))
     return Rating(
-        value.system, value.measure, value.value, value.low, value.high, level, tuple(names[i] for i in others),
-        standard.levels, standard.better, value.n, standard.measure,
+        system=value.system, measure=value.measure, value=value.value, low=value.low, high=value.high,
+        level=level, could_be=tuple(names[i] for i in others), levels=standard.levels, better=standard.better,
+        n=value.n, key=standard.measure,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def share_checks(
             )
             report = scores.gold[i]
             behind = report.n_pieces if name == "unmapped" and report is not None else n
-            yield Check(system, name, "share", reason, value, math.nan, math.nan, bound, behind, "lower")
+            yield Check(system, name, "share", reason, value=value, limit=bound, n=behind, better="lower")
 
 
 def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:

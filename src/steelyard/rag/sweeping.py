@@ -119,7 +119,8 @@ def sweep(
         held_out[np.random.default_rng(seed).permutation(len(query_ids))[: len(query_ids) // 2]] = True
     return Swept(
         [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
-        np.stack([row.values for row in rows]), query_ids, held_out, _merge_notes(rows, len(trials)),
+        values=np.stack([row.values for row in rows]), query_ids=query_ids, held_out=held_out,
+        notes=_merge_notes(rows, len(trials)),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy.typing as npt
 
@@ -14,7 +15,7 @@ from steelyard.base.errors import InputError
 from steelyard.stats.samples import NO_SPREAD, Clusters, MeanError, finite, mean_error, share, t_quantile, t_sf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NonInferiority:
     """Whether B is worse than A by less than the margin.
 
@@ -24,8 +25,8 @@ class NonInferiority:
     """
 
     difference: float
-    low: float
-    p: float
+    low: float = math.nan
+    p: float = math.nan
     margin: float
     alpha: float
     n: int
@@ -33,7 +34,7 @@ class NonInferiority:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Equivalence:
     """Whether B differs from A by less than the margin, either way.
 
@@ -43,11 +44,11 @@ class Equivalence:
     """
 
     difference: float
-    low: float
-    high: float
-    p_low: float
-    p_high: float
-    p: float
+    low: float = math.nan
+    high: float = math.nan
+    p_low: float = math.nan
+    p_high: float = math.nan
+    p: float = math.nan
     margin: float
     alpha: float
     n: int
@@ -71,15 +72,14 @@ def non_inferiority(
     (True, -0.0144, 0.0183)
     """
     average = _average(d, margin, alpha, clusters)
+    result = partial(NonInferiority, difference=average.mean, margin=margin, alpha=alpha, n=average.n)
     if average.reason:
-        return NonInferiority(average.mean, math.nan, math.nan, margin, alpha, average.n, False, average.reason)
+        return result(not_worse=False, reason=average.reason)
     if average.flat:
-        return NonInferiority(
-            average.mean, average.mean, math.nan, margin, alpha, average.n, average.mean > -margin, NO_SPREAD
-        )  # fmt: skip
+        return result(low=average.mean, not_worse=average.mean > -margin, reason=NO_SPREAD)
     low = average.mean - t_quantile(1 - alpha, average.df) * average.error
     p = t_sf((average.mean + margin) / average.error, average.df)
-    return NonInferiority(average.mean, low, p, margin, alpha, average.n, low > -margin)
+    return result(low=low, p=p, not_worse=low > -margin)
 
 
 def tost(d: npt.ArrayLike, *, margin: float, alpha: float = 0.05, clusters: Clusters | None = None) -> Equivalence:
@@ -97,25 +97,18 @@ def tost(d: npt.ArrayLike, *, margin: float, alpha: float = 0.05, clusters: Clus
     average = _average(d, margin, alpha, clusters)
     if alpha >= 0.5:
         raise InputError(f"alpha is {alpha}, expected below 0.5: the interval's level is 1 - 2 alpha")
-    nothing = math.nan
+    result = partial(Equivalence, difference=average.mean, margin=margin, alpha=alpha, n=average.n)
     if average.reason:
-        return Equivalence(
-            average.mean, nothing, nothing, nothing, nothing, nothing, margin, alpha, average.n, False, average.reason
-        )  # fmt: skip
+        return result(equivalent=False, reason=average.reason)
     if average.flat:
         within = abs(average.mean) < margin
-        return Equivalence(
-            average.mean, average.mean, average.mean, nothing, nothing, nothing, margin, alpha, average.n, within,
-            NO_SPREAD,
-        )  # fmt: skip
+        return result(low=average.mean, high=average.mean, equivalent=within, reason=NO_SPREAD)
     half = t_quantile(1 - alpha, average.df) * average.error
     low, high = average.mean - half, average.mean + half
     p_low = t_sf((average.mean + margin) / average.error, average.df)
     p_high = t_sf((margin - average.mean) / average.error, average.df)
-    return Equivalence(
-        average.mean, low, high, p_low, p_high, max(p_low, p_high), margin, alpha, average.n,
-        -margin < low and high < margin,
-    )  # fmt: skip
+    within = -margin < low and high < margin
+    return result(low=low, high=high, p_low=p_low, p_high=p_high, p=max(p_low, p_high), equivalent=within)
 
 
 def _average(d: npt.ArrayLike, margin: float, alpha: float, clusters: Clusters | None) -> MeanError:

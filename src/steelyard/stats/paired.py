@@ -110,7 +110,9 @@ def sign_flip(
     drawn = None if exact else n_resamples
     count = count_extreme(grid, np.array([0]), np.array([1]), n_resamples=drawn, seed=seed)
     p = float(share_reached(count, drawn, grid.steps.shape[1])[0])
-    return PairedTest("randomization", average.mean, p, average.n, exact, drawn, None if exact else seed)
+    return PairedTest(
+        "randomization", average.mean, p, average.n, exact=exact, n_resamples=drawn, seed=None if exact else seed
+    )
 
 
 def share_reached(counts: Ints, n_resamples: int | None, n: int) -> Floats:
@@ -149,7 +151,7 @@ def wilcoxon(d: npt.ArrayLike) -> PairedTest:
     else:
         z = off / math.sqrt(math.fsum(ranks.astype(np.float64) ** 2))
         p = math.erfc(z / math.sqrt(2))
-    return PairedTest("wilcoxon", positive / 2, min(1.0, max(p, SMALLEST_P)), len(values), exact)
+    return PairedTest("wilcoxon", positive / 2, min(1.0, max(p, SMALLEST_P)), len(values), exact=exact)
 
 
 def _doubled_ranks(sizes: Floats) -> Ints:

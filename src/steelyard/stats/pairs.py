@@ -195,7 +195,11 @@ def _indices(pairs: npt.ArrayLike | None, s: int) -> Ints:
 def plain_pairs(test: str, values: Floats, pairs: Ints, p: Floats) -> Pairs:
     """The pairs with their p-values as they are."""
     first, second, n = pairs[:, 0], pairs[:, 1], values.shape[1]
-    return Pairs(test, first, second, pair_differences(values, pairs), p, p, "none", _family(values, pairs), n)
+    return Pairs(
+        test, first, second,
+        difference=pair_differences(values, pairs),
+        p=p, adjusted=p, correction="none", family=_family(values, pairs), n=n,
+    )  # fmt: skip
 
 
 def pair_differences(values: Floats, pairs: Ints) -> Floats:

@@ -88,8 +88,9 @@ class Recursive:
         """Offsets of the chunks, starts and ends ascending; none for a blank text."""
         if self.overlap_mode == "langchain":
             spans: list[Span] = []
+            separators = self.separators or LANGCHAIN_SEPARATORS
             _split_recursively(
-                text, 0, len(text), self.separators or LANGCHAIN_SEPARATORS, self.size, self.overlap, spans
+                text, 0, len(text), separators=separators, size=self.size, overlap=self.overlap, spans=spans
             )
             return spans
         levels = _LEVELS if self.separators is None else tuple(_level(text) for text in self.separators if text)
@@ -229,7 +230,7 @@ def _parts_character(text: str, i: int) -> bool:
 
 
 def _split_recursively(
-    text: str, start: int, end: int, separators: Sequence[str], size: int, overlap: int, spans: list[Span]
+    text: str, start: int, end: int, *, separators: Sequence[str], size: int, overlap: int, spans: list[Span]
 ) -> None:  # fmt: skip
     coarsest, finer = separators[-1], separators[:0]
     for i, separator in enumerate(separators):
@@ -238,7 +239,7 @@ def _split_recursively(
             break
     borders = _borders(text, start, end, coarsest)
     if not coarsest and size > 1:
-        _merge(text, borders, size, overlap, spans)
+        _merge(text, borders, size=size, overlap=overlap, spans=spans)
         return
     run: list[int] = []
     for a, b in pairwise(borders):
@@ -247,14 +248,14 @@ def _split_recursively(
             run.append(b)
             continue
         if run:
-            _merge(text, run, size, overlap, spans)
+            _merge(text, run, size=size, overlap=overlap, spans=spans)
             run = []
         if finer:
-            _split_recursively(text, a, b, finer, size, overlap, spans)
+            _split_recursively(text, a, b, separators=finer, size=size, overlap=overlap, spans=spans)
         elif text[a:b].strip():
             spans.append((a, b))
     if run:
-        _merge(text, run, size, overlap, spans)
+        _merge(text, run, size=size, overlap=overlap, spans=spans)
 
 
 def _borders(text: str, start: int, end: int, separator: str) -> Sequence[int]:
@@ -272,7 +273,7 @@ def _borders(text: str, start: int, end: int, separator: str) -> Sequence[int]:
     return borders
 
 
-def _merge(text: str, borders: Sequence[int], size: int, overlap: int, spans: list[Span]) -> None:
+def _merge(text: str, borders: Sequence[int], *, size: int, overlap: int, spans: list[Span]) -> None:
     """Join pieces, each shorter than `size`: as many as fit; the next chunk repeats as many as `overlap` admits."""
     first, last = 0, len(borders) - 1
     while first < last:
