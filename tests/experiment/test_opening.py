@@ -93,6 +93,20 @@ def test_one_run_opens_each_file_once(tmp_path: Path, opened: Counter[str], n_to
     assert opened["a.qrels"] == opened["b.run"] == times
 
 
+@pytest.mark.parametrize("line", [{"qid": "q{}", "query": "?"}, {"_id": "q{}", "text": "?"}], ids=["ours", "BEIR"])
+@pytest.mark.parametrize("n_queries", [3, 20_000], ids=["small", "beyond 64 KiB"])
+def test_texts_of_queries_are_opened_once(
+    tmp_path: Path, opened: Counter[str], line: dict[str, str], n_queries: int
+) -> None:
+    """They were once opened twice, and a long file four times."""
+    rows = ({key: value.format(i) for key, value in line.items()} for i in range(n_queries))
+    queries = written(tmp_path / "queries.jsonl", *rows)
+    opened.clear()
+    weighing = sy.weigh({"q1": {"d": 1}}, {"q1": ["d"]}, queries=queries)
+    assert weighing.questions["q1"].query == "?"
+    assert opened["queries.jsonl"] == (1 if n_queries < 1000 else 2)
+
+
 def test_run_folders_are_opened_once(tmp_path: Path, opened: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Four folders of one corpus: gold was once resolved 8 times, questions read 6 times, and manifests 13 times."""
     pytest.importorskip("bm25s", reason="pipelines need the extra rag")

@@ -110,7 +110,8 @@ def read_queries(path: str | Path) -> Questions:
     source = Source(path)
     if formats.sniff(source) != "jsonl":
         return Questions.of(tabbed_questions(source), name=source.stem)
+    source.hold()
     _, first = next(json_lines(source))
     if not {"_id", "text"} <= first.keys():
-        return Questions.read(path)
+        return Questions.read(source)
     return Questions.of((Question(id, text, where=where) for where, id, text in beir_queries(source)), name=source.stem)
