@@ -296,12 +296,12 @@ def test_movers_of_several_runs_where_asked(demo: Path, tmp_path: Path) -> None:
 
 
 def test_movers_in_other_formats(demo: Path) -> None:
-    plain, asked = (json.loads(printed(*DEMO, *more, "-f", "json", cwd=demo)) for more in ((), ("--movers", "2")))
-    assert plain["changes"] == []
-    (found,) = asked["changes"]
-    assert [len(found[which]) for which in ("gained", "lost")] == [2, 2]
-    assert found["gained"][1]["query"] == "Is there a car park at the East Pier branch?"
-    assert "| rank | keyword | hybrid | what changed |" in printed(*DEMO, "-f", "markdown", "--movers", "1", cwd=demo)
+    for more, n in ((), 1), (("--movers", "2"), 2):
+        (changes,) = json.loads(printed(*DEMO, *more, "-f", "json", cwd=demo))["changes"]
+        assert [len(changes[direction]) for direction in ("gained", "lost")] == [n, n]
+    assert changes["gained"][1]["query"] == "Is there a car park at the East Pier branch?"
+    assert json.loads(printed(*DEMO, "--movers", "0", "-f", "json", cwd=demo))["changes"] == []
+    assert "| rank | keyword | hybrid | what changed |" in printed(*DEMO, "-f", "markdown", cwd=demo)
     said = complaint(*DEMO, "-f", "csv", "--movers", "1", cwd=demo)
     assert "--movers: rankings are not written as csv; choose table, markdown or json" in said
     assert "is -1, expected 0 or more" in complaint(*DEMO, "--movers", "-1", cwd=demo)

@@ -59,7 +59,8 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
     ],
     "compare": [
-        ("", lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS), movers=1), EN, width=80)),
+        ("", lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS)), EN, width=80)),
+        ("-f json", lambda: comparison_json(sy.compare(sy.weigh(TRUTH, RUNS)))),
         (
             "--missing skip --margin 0.02 --segment length --movers 2 --test randomization -f json",
             lambda: comparison_json(

@@ -36,10 +36,9 @@ def run(
         truth, runs, rule=rule, steps=steps,
         corpus=corpus, queries=queries,
     )  # fmt: skip
-    n_movers = movers if movers is not None else int(len(runs) == 2 and format == "table")
     comparison = compare(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-        strict=strict, seed=seed, segments=segment, movers=n_movers, min_gain=min_gain, missing=missing,
+        strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
     )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
