@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from steelyard.align import resolver
 from steelyard.base.errors import InputError, MeasureError, StageError
 from steelyard.base.notes import Note
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.grid import grid, setting_text
 from steelyard.rag.sweeping import MEASURES, SweepNote, Swept, sweep
+from steelyard.rag.weighed_run import run_and_weigh
 from tests.rag import small
 
 # Stages that count what they are asked, across all pipelines of a sweep; the configurations name them.
@@ -182,6 +184,25 @@ def test_pipelines_share_vectors_and_a_second_sweep_computes_nothing(folder: Pat
     np.testing.assert_array_equal(first.values, second.values)
     sweep(config, overwrite=True)
     assert (len(EMBEDDED), len(RERANKED)) == (n_chunks, 6)
+
+
+def test_gold_is_resolved_once_for_each_chunking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep of 4 pipelines over one chunking once resolved it 4 times, and a run, which checks it first, twice."""
+    n_chunks: list[int] = []
+    plain = resolver.resolve
+
+    def counting(gold: object, table: object, *more: object, **options: object) -> object:
+        n_chunks.append(len(table))
+        return plain(gold, table, *more, **options)
+
+    monkeypatch.setattr(resolver, "resolve", counting)
+    varied = {"rerank": ["none", "lexical"], "depth": [2, 9], "k": [1, 2]}
+    sweep(configured(folder, varied))
+    assert n_chunks == [9]
+    sweep(configured(folder, {"chunk": ["tests.rag.small:Stops", "whole"], "rerank": ["none", "lexical"]}))
+    assert n_chunks == [9, 9, 3]
+    run_and_weigh(configured(folder, {}))
+    assert n_chunks == [9, 9, 3, 9]
 
 
 def test_an_interrupted_sweep_goes_on(folder: Path) -> None:

@@ -78,6 +78,7 @@ class Resolver:
 
     corpus   chunks or documents; by default those that the outputs themselves have
     rule     when a chunk holds a span: any, contains, or share>=X;   steps   of folding, for quotes and texts
+    recipe   rule and steps, as scores quote them
     Raises   InputError for a rule that does not exist.
     """
 
@@ -89,7 +90,8 @@ class Resolver:
         rule: str = "any",
         steps: Sequence[str] = DEFAULT_STEPS,
     ) -> None:
-        self._name, self._gold = questions.name, Gold.of(list(questions))
+        self.recipe = {"rule": rule, "steps": list(steps)}
+        self.questions, self._gold = questions, Gold.of(list(questions))
         self._corpus, self._rule, self._steps = corpus, SpanRule.parse(rule), tuple(steps)
         self._resolved: list[tuple[ChunkTable, Sequence[Document] | None, ResolvedGold]] = []
 
@@ -105,10 +107,21 @@ class Resolver:
         if not table.complete:
             retrieved = _retrieved(outputs.run.frame, table, self._gold.query_ids)
             return self._resolve(outputs.name, table, documents, retrieved)
+        return self._resolve_corpus(outputs.name, table, documents)
+
+    def check(self, chunks: Chunks) -> None:
+        """See whether gold can be looked up in a corpus, before anything is retrieved from it.
+
+        Raises   InputError for a quote, page or span that its document does not have, naming the question.
+        """
+        self._resolve_corpus(self.questions.name, ChunkTable.of(chunks), chunks.documents)
+
+    def _resolve_corpus(self, name: str, table: ChunkTable, documents: Sequence[Document] | None) -> ResolvedGold:
+        """The gold among all chunks of a corpus: that of an equal corpus, where there was one before."""
         for other_table, other_documents, resolved in self._resolved:
             if table.equals(other_table) and _equal_documents(documents, other_documents):
                 return resolved
-        resolved = self._resolve(outputs.name, table, documents, None)
+        resolved = self._resolve(name, table, documents, None)
         self._resolved.append((table, documents, resolved))
         return resolved
 
@@ -129,18 +142,7 @@ class Resolver:
             unwinnable=_unwinnable(resolution, table),
             codes=tuple(loss.code for loss in losses.values()),
         )
-        return ResolvedGold(resolution, table, mapping, _labels(resolution, table, self._name), losses)
-
-
-def check_gold(
-    questions: Questions, chunks: Chunks, *, rule: str = "any", steps: Sequence[str] | None = None
-) -> None:  # fmt: skip
-    """See whether gold can be looked up in a corpus, before anything is retrieved from it.
-
-    Raises   InputError for a quote, page or span that its document does not have, naming the question.
-    """
-    folding = DEFAULT_STEPS if steps is None else steps
-    resolve(Gold.of(list(questions)), ChunkTable.of(chunks), chunks.documents, rule=SpanRule.parse(rule), steps=folding)
+        return ResolvedGold(resolution, table, mapping, _labels(resolution, table, self.questions.name), losses)
 
 
 def _equal_documents(some: Sequence[Document] | None, others: Sequence[Document] | None) -> bool:

@@ -124,19 +124,27 @@ class Weighing:
         Gold evidence is looked up in chunks that have more than ids, and the labels of ids are taken for the others.
         Raises   InputError and its children.
         """
-        gold, recipe = inputs.gold, {"on_duplicate": on_duplicate}
-        if isinstance(gold, Truth):
-            weighed = [Weighed.of_ids(system, gold, on_duplicate) for system in inputs.systems]
-            return cls(gold, weighed, inputs.questions, recipe)
-        resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
-        weighed = []
+        gold = inputs.gold
+        if isinstance(gold, Questions):
+            resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
+            return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate)
+        weighed = [Weighed.of_ids(system, gold, on_duplicate) for system in inputs.systems]
+        return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate})
+
+    @classmethod
+    def of_evidence(cls, inputs: Inputs, resolver: Resolver, *, on_duplicate: OnDuplicate) -> Weighing:
+        """Align every system with the gold of a resolver, which keeps what it resolves for the systems of later calls.
+
+        Raises   InputError and its children.
+        """
+        gold, weighed = resolver.questions, []
         for system in inputs.systems:
             outputs = system.outputs
             if outputs is None or (inputs.corpus is None and len(outputs.table) and not outputs.table.says_where):
                 weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate))
             else:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
-        return cls(gold, weighed, inputs.questions, {**recipe, "rule": rule, "steps": list(steps)})
+        return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate, **resolver.recipe})
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"

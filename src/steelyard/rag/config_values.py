@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.align.resolver import Resolver
+from steelyard.data.questions import Questions
+from steelyard.experiment import defaults
+from steelyard.text.folding import DEFAULT_STEPS
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -35,4 +40,12 @@ class Weigh:
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `evaluate`, the measures left aside."""
-        return {"rule": self.rule or "any", "min_gain": self.min_gain, "steps": self.fold}
+        return {"rule": self.rule or defaults.RULE, "min_gain": self.min_gain, "steps": self.fold}
+
+    def resolver(self, questions: Questions) -> Resolver:
+        """Resolves the gold of questions by this rule and these steps, once for each corpus.
+
+        Raises   InputError for a rule that does not exist.
+        """
+        steps = DEFAULT_STEPS if self.fold is None else self.fold
+        return Resolver(questions, rule=self.rule or defaults.RULE, steps=steps)

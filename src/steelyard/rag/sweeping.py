@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.align.resolver import Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
-from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
@@ -21,6 +22,7 @@ from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
 from steelyard.rag.system import Progress, no_progress
+from steelyard.rag.weighed_run import weigh_folder
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
 """The measures of a sweep by default: the evidence first, as it alone compares across chunkings."""
@@ -70,7 +72,7 @@ class Swept:
         means = self.means()[:, 0]
         return 0 if np.isnan(means).all() else int(np.nanargmax(means))
 
-    def luck(self, *, seed: int = 0) -> float:
+    def luck(self, *, seed: int = defaults.SEED) -> float:
         """How far ahead the best of so many would seem to be if all rows were equally good.
 
         Each row's values are centred, so that nothing but chance is left; questions are then drawn anew, the same for
@@ -91,7 +93,7 @@ def sweep(
     *,
     measures: Sequence[str] | None = None,
     holdout: bool = False,
-    seed: int = 0,
+    seed: int = defaults.SEED,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Swept:
@@ -108,10 +110,10 @@ def sweep(
     progress = progress or no_progress
     trials, questions = grid(config), Questions.read(config.questions)
     specs = parse_all(measures or config.weigh.measures or MEASURES)
-    rows = list[_Row]()
+    resolver, rows = config.weigh.resolver(questions), list[_Row]()
     for number, trial in enumerate(trials):
         progress("pipelines", number, len(trials))
-        rows += _run_and_weigh(trial, questions, specs, seed=seed, overwrite=overwrite, progress=progress)
+        rows += _run_and_weigh(trial, resolver, specs, seed=seed, overwrite=overwrite, progress=progress)
     progress("pipelines", len(trials), len(trials))
     query_ids = rows[0].query_ids
     held_out = np.zeros(len(query_ids), bool)
@@ -137,17 +139,17 @@ class _Row:
 
 
 def _run_and_weigh(
-    trial: Trial, questions: Questions, specs: Sequence[Measure], *, seed: int, overwrite: bool, progress: Progress
+    trial: Trial, resolver: Resolver, specs: Sequence[Measure], *, seed: int, overwrite: bool, progress: Progress
 ) -> Iterator[_Row]:  # fmt: skip
     """One run, and a row for each k."""
     config = trial.config
     try:
-        folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, progress=progress)
+        folder = run(Pipeline.read(config), resolver.questions, config.folder, overwrite=overwrite, progress=progress)
     except StageError as error:
         raise StageError(f"{config.name}: {error}") from error
     measures_by_k = [_at(specs, k) for k in trial.ks]
     measures = [measure for of_k in measures_by_k for measure in of_k]
-    scores = evaluate(questions, [folder.path], measures, **config.weigh.options(), seed=seed)
+    scores = weigh_folder(folder, resolver).scores(measures, min_gain=config.weigh.min_gain, seed=seed)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):

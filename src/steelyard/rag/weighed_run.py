@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.align.resolver import check_gold
+from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment import defaults
-from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
@@ -47,7 +48,8 @@ def run_and_weigh(
         raise InputError("which questions? Give --questions FILE, or `questions` in the configuration")
     specs = parse_all(list(measures) or config.weigh.measures or defaults.MEASURES)
     system = read_system(config)
-    questions, options = Questions.read(config.questions), config.weigh.options()
+    questions = Questions.read(config.questions)
+    resolver = config.weigh.resolver(questions)
     show, first = progress or no_progress, dict[str, int]()
 
     def report(stage: str, done: int, total: int) -> None:
@@ -56,9 +58,19 @@ def run_and_weigh(
 
     system.prepare(report)
     if system.corpus is not None:
-        check_gold(questions, system.corpus, rule=options["rule"], steps=options["steps"])
+        resolver.check(system.corpus)
     folder = run(system, questions, config.folder, overwrite=overwrite, progress=report)
-    return WeighedRun(folder, evaluate(questions, [folder.path], specs, **options), first.get("questions", 0))
+    scores = weigh_folder(folder, resolver).scores(specs, min_gain=config.weigh.min_gain)
+    return WeighedRun(folder, scores, first.get("questions", 0))
+
+
+def weigh_folder(folder: RunFolder, resolver: Resolver) -> Weighing:
+    """A run against the questions of a resolver, which resolves their gold once for all runs of one corpus.
+
+    Raises   InputError and its children.
+    """
+    inputs = open_inputs(resolver.questions, [folder], on_duplicate=defaults.ON_DUPLICATE)
+    return Weighing.of_evidence(inputs, resolver, on_duplicate=defaults.ON_DUPLICATE)
 
 
 def read_system(config: Config) -> System:
