@@ -984,7 +984,7 @@ def test_a_pipe_is_read_whole_or_refused(form: str, tmp_path: Path) -> None:
         "JSON": lambda: json.dumps(long).encode(),
         "JSONL": lambda: jsonl([{"qid": q, "retrieved": scored_items(docs)} for q, docs in long.items()]).encode(),
         "CSV": lambda: table(long, ("query_id", "doc_id", "score")).encode(),
-        "Parquet": lambda: parquet(frame(long, "score")),
+        "Parquet": lambda: binary(pl.DataFrame.write_parquet, frame(long, "score")),
     }[form]()
     path = write(tmp_path / "r", content)
     with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as cat:
