@@ -125,6 +125,7 @@ def test_exact_chunks_cut_no_character(text: str, size: tuple[int, int]) -> None
 
 @quick
 @given(texts, st.integers(2, 30).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size - 1))))
+@example("0෴\x08", (2, 1))  # a full stop of Sinhala
 def test_exact_neighbours_overlap(text: str, size: tuple[int, int]) -> None:
     longest, overlap = size
     spans = Recursive(longest, overlap).spans(text)

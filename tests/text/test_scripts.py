@@ -26,6 +26,10 @@ def test_scripts_hold_characters_of_their_names_alone(name: str) -> None:
     assert {other for other in others if "VOICED" not in other and "PROLONGED" not in other} == set()
 
 
+def test_marks_are_no_punctuation() -> None:
+    assert {c for c in members("MARKS") if unicodedata.category(c)[0] not in "MLN"} == set()
+
+
 def test_unspaced_and_wide_hold_the_chinese_characters() -> None:
     voiced = {"\u3099", "\u309a", "\uff9e", "\uff9f"}
     assert members("IDEOGRAPHS") | members("KANA") - voiced <= members("UNSPACED")
