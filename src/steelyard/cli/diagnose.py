@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
 from steelyard.cli.terminal import terminal_width
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
@@ -28,7 +29,7 @@ def run(
     words = read_words(lang)
     for stage in stages:
         if stage not in STAGES:
-            raise InputError(f"no stage is called {stage!r}; there are {', '.join(STAGES)}")
+            raise InputError(f"no stage is called {stage!r}; {nearest(stage, STAGES)}")
     refuse_overwriting(output or "-", [truth, *runs])
     format = format_of(output, format)
     if format not in ("table", "markdown", "json"):

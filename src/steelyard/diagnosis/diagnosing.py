@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
 from steelyard.comparison.result import Comparison
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import Advice, advise
@@ -17,7 +19,7 @@ from steelyard.diagnosis.curves import KS, Curves, curves
 from steelyard.diagnosis.facts import Facts, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.groups import question_groups
-from steelyard.diagnosis.lists import lists_of
+from steelyard.diagnosis.lists import Lists, lists_of
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
@@ -85,29 +87,56 @@ def diagnose(
     >>> diagnosis.funnels[0].lists()["below_k"], [advice.code for advice in diagnosis.advice]
     (['q'], [])
     """
-    if k is None:
-        k = (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or defaults.K
+    k = _depth(k, scores)
     min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k is a whole number from 1, not {k!r}")
     systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}
     baseline = baseline or (comparison.baseline if comparison else systems[0])
     if baseline not in systems:
-        raise InputError(f"no system is called {baseline!r}; there are {', '.join(systems)}")
+        raise InputError(f"no system is called {baseline!r}; {nearest(baseline, systems)}")
     lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
     funnels = [
         funnel(system, of_system, k=k, min_gain=min_gain)
         for system, of_system in zip(weighing.weighed, lists, strict=True)
     ]
+    tags = tag_segments(weighing.questions, weighing.query_ids)
+    facts = _facts(
+        weighing, lists, funnels, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain, seed=seed
+    )
+    return Diagnosis(
+        k=k,
+        measure=facts.measure,
+        funnels=funnels,
+        by_tag={tag: [of_system.by(mask) for of_system in funnels] for tag, mask in tags.items()},
+        ceilings=facts.ceilings,
+        captured=captured(facts.ceilings, [of_system.reranked for of_system in lists]),
+        curves=facts.curves,
+        advice=_best_first(advise(facts), facts.ceilings, scores),
+        recipe={"k": k, "min_gain": min_gain, **weighing.recipe},
+    )
+
+
+def _depth(k: int | None, scores: Scores | None) -> int:
+    """Results that count as found: k, else that of the first measure of scores."""
+    if k is None:
+        return (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or defaults.K
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise InputError(f"k is a whole number from 1, not {k!r}")
+    return k
+
+
+def _facts(
+    weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], *, tags: Mapping[str, Bools], baseline: int,
+    k: int, min_gain: float, seed: int,
+) -> Facts:  # fmt: skip
+    """What the advice is drawn from."""
     specs = _measures(weighing, k, min_gain)
-    by_depth = curves(systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)
+    by_depth = curves(weighing.systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)
     per_question = values(lists, specs)
     reachable = ceilings(lists, specs, per_question, by_depth, k=k)
-    tags = tag_segments(weighing.questions, weighing.query_ids)
-    facts = Facts(
+    return Facts(
         k=k,
         measure=str(specs[0]),
-        baseline=systems.index(baseline),
+        baseline=baseline,
         systems=[
             system_facts(system, lists[i], funnels[i], per_question, i, ns=reachable.ns, k=k, min_gain=min_gain)
             for i, system in enumerate(weighing.weighed)
@@ -116,17 +145,6 @@ def diagnose(
         curves=by_depth,
         values=per_question.reached,
         groups=question_groups(weighing, tags),
-    )
-    return Diagnosis(
-        k=k,
-        measure=facts.measure,
-        funnels=funnels,
-        by_tag={tag: [of_system.by(mask) for of_system in funnels] for tag, mask in tags.items()},
-        ceilings=reachable,
-        captured=captured(reachable, [of_system.reranked for of_system in lists]),
-        curves=by_depth,
-        advice=_best_first(advise(facts), reachable, scores),
-        recipe={"k": k, "min_gain": min_gain, **weighing.recipe},
     )
 
 

@@ -15,7 +15,7 @@ from steelyard.align.aligned import Aligned
 from steelyard.align.evidence import align_evidence
 from steelyard.align.rankings import align
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
-from steelyard.base.arrays import Bools
+from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
@@ -205,8 +205,6 @@ class Weighing:
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
             values[irrelevant] = np.nan
-        depths = [spec.depth for spec in specs]
-        judged = {k: [make("judged", k)(a) for a in self.alignments] for k in set(depths)}
         return Scores(
             systems=self.systems,
             query_ids=self.query_ids,
@@ -218,20 +216,29 @@ class Weighing:
             unwinnable=np.array(
                 [self._mask(system.mapping.unwinnable if system.mapping else ()) for system in self.weighed]
             ),
-            judged=np.array([[judged[k][i] for k in depths] for i in range(len(self.weighed))]),
+            judged=self._judged([spec.depth for spec in specs]),
             unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
             gold=[system.mapping for system in self.weighed],
             seed=seed,
-            recipe_parts={
-                "steelyard": __version__,
-                "truth": lambda: self._digests["truth"],
-                "runs": lambda: self._digests["runs"],
-                "missing": missing,
-                "no_relevant": no_relevant,
-                **self.recipe,
-                "seed": seed,
-            },
+            recipe_parts=self._recipe_parts(missing, no_relevant, seed),
         )
+
+    def _judged(self, depths: Sequence[int | None]) -> Floats:
+        """(s, m, q) shares of labelled documents down to each depth."""
+        judged = {k: [make("judged", k)(a) for a in self.alignments] for k in set(depths)}
+        return np.array([[judged[k][i] for k in depths] for i in range(len(self.weighed))])
+
+    def _recipe_parts(self, missing: Policy, no_relevant: Policy, seed: int) -> dict[str, object]:
+        """What the values depend on; the digests are computed when they are asked for."""
+        return {
+            "steelyard": __version__,
+            "truth": lambda: self._digests["truth"],
+            "runs": lambda: self._digests["runs"],
+            "missing": missing,
+            "no_relevant": no_relevant,
+            **self.recipe,
+            "seed": seed,
+        }
 
     def _check_inputs(self, specs: Sequence[Measure]) -> None:
         """Refuse measures of what a system does not have, by its name."""

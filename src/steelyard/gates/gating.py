@@ -143,14 +143,9 @@ def gate(
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     wanted = _level(profile, level)
-    checks: list[Check] = []
-    if profile is not None and wanted is not None:
-        values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
-        held = [value for value in values if wanted in value.standard.levels]
-        _check_held(scores, profile, held, judged)
-        checks += [level_check(value, wanted, min_questions) for value in held]
-    elif numbers:
-        raise InputError("numbers are judged by the levels of a profile, and there is none; name a profile")
+    checks = _level_checks(
+        scores, profile, wanted, judged=judged, numbers=numbers, latency_ms=latency_ms, min_questions=min_questions
+    )
     if other is not None:
         for name in judged:
             checks += baseline_checks(
@@ -160,12 +155,7 @@ def gate(
     for name in judged:
         checks += share_checks(scores, name, profile, most)
     checks = [check for name in judged for check in checks if check.system == name]
-    if not checks and profile is not None and other is not None:
-        raise _unfit(profile, scores)
-    if not checks:
-        raise InputError(
-            "there is nothing to judge by; name a profile with levels, a baseline and a margin, or a bound"
-        )
+    _check_any(checks, scores, profile if other is not None else None)
     open_ = profile.relative if profile is not None and other is None else None
     truths = {_truth(scores), None if other is None else _truth(other)} - {None}
     return Gate(
@@ -174,6 +164,31 @@ def gate(
         min_questions=min_questions, alpha=alpha, checks=tuple(checks), other_truth=len(truths) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least),
     )  # fmt: skip
+
+
+def _level_checks(
+    scores: Scores, profile: Profile | None, level: str | None, *, judged: list[str], numbers: Numbers | None,
+    latency_ms: Latencies | None, min_questions: int,
+) -> list[Check]:  # fmt: skip
+    """The checks of what the profile has this level for; none without a level."""
+    if profile is None or level is None:
+        if numbers:
+            raise InputError("numbers are judged by the levels of a profile, and there is none; name a profile")
+        return []
+    values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
+    held = [value for value in values if level in value.standard.levels]
+    _check_held(scores, profile, held, judged)
+    return [level_check(value, level, min_questions) for value in held]
+
+
+def _check_any(checks: list[Check], scores: Scores, profile: Profile | None) -> None:
+    """Refuse a gate without checks; profile is the one that judged a baseline, if any."""
+    if not checks and profile is not None:
+        raise _unfit(profile, scores)
+    if not checks:
+        raise InputError(
+            "there is nothing to judge by; name a profile with levels, a baseline and a margin, or a bound"
+        )
 
 
 def _check_margin(profile: Profile | None, has_baseline: bool, margin: float | None) -> None:

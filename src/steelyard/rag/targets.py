@@ -143,13 +143,8 @@ def http_target(
     checked_url(url, "url", query=True)
     if method not in {"POST", "GET"}:
         raise InputError(f"method must be POST or GET, not {method!r}")
-    headers = {name: secret_from(variable, "headers_env") for name, variable in (headers_env or {}).items()}
     patience = Patience(timeout_s=timeout_s, attempts=attempts, wait_initial_s=wait_initial_s, wait_max_s=wait_max_s)
-    # A header may hold more than the key, as in "Bearer ..."; a server may repeat the key alone.
-    secrets = tuple(part for value in headers.values() for part in (value, value.split()[-1]))
-    variables = ", ".join((headers_env or {}).values())
-    hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
-    service = Service("target", url, patience, headers=headers, secrets=secrets, key_hint=hint)
+    service = _service(url, headers_env or {}, patience)
     names = _Names(id_field, text_field, score_field, doc_field, start_field, end_field)
 
     def sent(query: str, k: int) -> dict[str, Any]:
@@ -169,6 +164,15 @@ def http_target(
             raise service.error(str(odd), "name its fields: results_field, id_field, text_field, ...") from None
 
     return ask
+
+
+def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Service:
+    headers = {name: secret_from(variable, "headers_env") for name, variable in headers_env.items()}
+    # A header may hold more than the key, as in "Bearer ..."; a server may repeat the key alone.
+    secrets = tuple(part for value in headers.values() for part in (value, value.split()[-1]))
+    variables = ", ".join(headers_env.values())
+    hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
+    return Service("target", url, patience, headers=headers, secrets=secrets, key_hint=hint)
 
 
 def _takes_k(function: Callable[..., Any]) -> bool:

@@ -95,11 +95,7 @@ class Contents:
                 min_gain=min_gain, seed=seed,
             ),
             details=Details.of(weighing),
-            notes={
-                system.name: list(system.folder.notes)
-                for system in weighing.weighed
-                if system.folder is not None and system.folder.notes
-            },
+            notes={system: list(folder.notes) for system, folder in weighing.folders.items() if folder.notes},
         )  # fmt: skip
 
     def by_mean(self, measure: int = 0) -> list[int]:
