@@ -16,7 +16,7 @@ from steelyard.base.errors import MeasureError
 from steelyard.measures import Alignment, Measure, make
 from steelyard.measures.alignment import ratio, segment_sums
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
-from steelyard.measures.graded import gains_of
+from steelyard.measures.graded import gains_of, has_gains
 from steelyard.measures.registry import GEOMETRIC_FLOOR
 
 _DEEPEST = 1000
@@ -145,13 +145,21 @@ def _six(spec: Measure, a: Alignment, counted: Bools, relabelled: Callable[..., 
 
 def _mean(spec: Measure, a: Alignment, counted: Bools) -> float:
     """The mean as Scores gives it, or NaN where the measure refuses the list."""
-    try:
-        values = spec(a)[counted]
-    except MeasureError:
+    values = _values(spec, a)
+    if values is None:
         return math.nan
+    values = values[counted]
     if spec.definition.aggregate == "geometric":
         return math.exp(_plain_mean(np.log(np.maximum(values, GEOMETRIC_FLOOR))))
     return _plain_mean(values)
+
+
+def _values(spec: Measure, a: Alignment) -> Floats | None:
+    """(q,) values, or None where the kernel refuses the list: only it knows for which labels and ties it does."""
+    try:
+        return spec(a)
+    except MeasureError:
+        return None
 
 
 def _plain_mean(values: Floats) -> float:
@@ -183,19 +191,13 @@ def _counts_tied_chunks(spec: Measure, a: Alignment) -> bool:
     """Whether a measure of a system with evidence looks at nothing but its chunks."""
     if "ties" not in spec.definition.parameters:
         return False
-    try:
-        make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})(a)
-    except MeasureError:
-        return False
-    return True
+    return _values(make(spec.name, spec.k, {**dict(spec.params), "ties": "average"}), a) is not None
 
 
 def _gains(spec: Measure, labels: Floats) -> Floats:
-    """What each label gains in the measure; the label itself where it refuses labels so high."""
-    try:
-        return gains_of(labels, spec.param("gain"))
-    except MeasureError:
-        return labels
+    """What each label gains in the measure; the label itself where one is too high for a gain."""
+    gain = spec.param("gain")
+    return gains_of(labels, gain) if has_gains(labels, gain) else labels
 
 
 def _tie_mass(a: Alignment, k: int | None) -> Floats:

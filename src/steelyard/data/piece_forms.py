@@ -9,12 +9,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from steelyard.base.errors import InputError
 from steelyard.base.limits import Words, at_least
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import SettingError, shown, validate
 from steelyard.data.pieces import is_whole_text, is_wordy
-from steelyard.io.objects import finite, text_id
+from steelyard.io.objects import finite_or_none, is_whole_number
 
 _KEYS = ("doc", "start", "end", "quote", "text", "page", "pages", "id", "gain", "group", "occurrence")
 _OTHER_NAMES = {"doc_id": "doc", "chunk_id": "id", "chunk": "id"}
@@ -22,19 +21,20 @@ _PAGE_RANGE = re.compile(r"\s*(\d+)\s*[-–]\s*(\d+)\s*")
 
 
 def _id(value: Any) -> str:
-    if isinstance(value, str) and not is_whole_text(value):
-        raise ValueError(f"{value!r} holds half a character (a lone surrogate); repair it")
-    try:
-        return text_id(value, "", "")
-    except InputError:
-        raise ValueError from None
+    if isinstance(value, str):
+        if not is_whole_text(value):
+            raise ValueError(f"{value!r} holds half a character (a lone surrogate); repair it")
+        return value
+    if not is_whole_number(value):
+        raise ValueError
+    return str(value.__index__())
 
 
 def _gain(value: Any) -> float:
-    try:
-        return finite(value, "")
-    except InputError:
-        raise ValueError from None
+    number = finite_or_none(value)
+    if number is None:
+        raise ValueError
+    return number
 
 
 def _wordy(value: Any) -> str:

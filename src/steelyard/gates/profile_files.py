@@ -15,6 +15,7 @@ from steelyard.base.settings import SettingError, parse_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.gates.standard import ANY_K, Better, Relative, Standard, at_any_k
 from steelyard.measures import Measure, parse
+from steelyard.measures.spec import needs_cutoff
 
 _NUMBER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -133,14 +134,9 @@ def _spec(key: str, *path: Key) -> str:
         return str(_measure(key, *path))
     name = key.removesuffix(ANY_K)
     try:
-        measure = parse(name)
+        return at_any_k(parse(f"{name}@1" if needs_cutoff(name) else name))
     except MeasureError as error:
-        # A measure that must have a k exists all the same.
-        try:
-            measure = parse(f"{name}@1")
-        except MeasureError:
-            raise SettingError(f"{error} (the key is {key!r})", *path) from None
-    return at_any_k(measure)
+        raise SettingError(f"{error} (the key is {key!r})", *path) from None
 
 
 def _measure(spec: str, *path: Key) -> Measure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex, TypeGuard
 
 import polars as pl
 
@@ -109,9 +109,14 @@ def text_id(value: object, name: str, what: str) -> str:
         if not value.isascii():
             _refuse_half_characters(value, f"{name}: {what}")
         return value
-    if hasattr(value, "__index__") and not isinstance(value, bool):
+    if is_whole_number(value):
         return str(value.__index__())
     raise InputError(f"{name}: {what} is {value!r} ({type(value).__name__}); ids are text or whole numbers")
+
+
+def is_whole_number(value: object) -> TypeGuard[SupportsIndex]:
+    """Whether a value is a whole number of any library; a truth value is none."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def _refuse_half_characters(text: str, where: str) -> None:
@@ -123,13 +128,19 @@ def _refuse_half_characters(text: str, where: str) -> None:
 
 def finite(value: object, where: str) -> float:
     """A finite float, from any number but not from text."""
+    number = finite_or_none(value)
+    if number is None:
+        raise InputError(f"{where} {value!r} is not a finite number")
+    return number
+
+
+def finite_or_none(value: object) -> float | None:
+    """A finite float, from any number but not from text; None of anything else."""
     try:
         number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{where} {value!r} is not a finite number")
-    return number
+        return None
+    return number if math.isfinite(number) else None
 
 
 @dataclass

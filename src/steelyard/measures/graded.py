@@ -23,14 +23,19 @@ def gains_of(labels: Floats, gain: ParameterValue) -> Floats:
     labels   (n,) labels of the truth;   gain   "linear", "exp" or ((label, gain), ...)
     """
     positive: Floats = np.maximum(labels, 0.0)
+    if not has_gains(labels, gain):
+        raise MeasureError(f"gain=exp: 2^{positive.max():g} is too large; try gain=linear or a gain map")
     if gain == "exp":
-        if positive.max(initial=0.0) > _LARGEST_EXPONENT:
-            raise MeasureError(f"gain=exp: 2^{positive.max():g} is too large; try gain=linear or a gain map")
         return np.asarray(np.exp2(positive) - 1.0, float)
     if isinstance(gain, tuple):
         for level, value in gain:
             positive[labels == level] = value
     return positive
+
+
+def has_gains(labels: Floats, gain: ParameterValue) -> bool:
+    """Whether every label has a gain: 2^label of a large label is more than a float holds."""
+    return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT
 
 
 def discounted(gains: Floats, rank: Ints) -> Floats:

@@ -164,6 +164,16 @@ def _parsed(text: str, defaults: Mapping[str, ParameterValue]) -> Measure | None
     return make(name, k, {**own, **params})
 
 
+def needs_cutoff(text: str) -> bool:
+    """Whether the measure of a text must have a number behind the @; False where no measure has the name.
+
+    >>> needs_cutoff("iprec"), needs_cutoff("ndcg")
+    (True, False)
+    """
+    resolved = registry.resolve(_base(text.strip()))
+    return resolved is not None and registry.definition(resolved[0]).cutoff_required
+
+
 def _base(text: str) -> str:
     return parts[1] if (parts := _CANONICAL.fullmatch(text)) else text
 
