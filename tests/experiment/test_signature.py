@@ -9,7 +9,9 @@ import polars as pl
 import steelyard as sy
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
+from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.formats.scores import FORMATS
+from steelyard.report.words import read_words
 
 TRUTH = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}}
 RUNS = {name: {"q1": {"a": 1.0, name: 2.0}, "q2": {"b": 1.0}} for name in ("one", "two", "three", "four")}
@@ -21,7 +23,7 @@ def test_all_that_must_be_equal_is_in_the_line() -> None:
     signature = scores.signature
     truth, run = scores.recipe["truth"]["digest"], scores.recipe["runs"]["one"]
     assert signature == Signature(
-        ("ndcg@10", "precision@5"), (2, 2), "skip", "skip", None, truth, {"one": run}, sy.__version__
+        ("ndcg@10", "precision@5"), (2, 2), "skip", "skip", None, None, None, truth, None, {"one": run}, sy.__version__
     )
     assert str(signature) == (
         f"ndcg@10,precision@5; n:2; missing:skip; no_relevant:skip; truth:{truth[7:15]}; runs:{run[7:15]}; "
@@ -51,13 +53,52 @@ def test_means_of_unequal_numbers_of_queries_and_many_runs() -> None:
     assert "x" not in str(few.signature).partition("runs:")[2].partition(";")[0]
 
 
+def test_folding_differs_in_the_line() -> None:
+    golds = [{"query_id": "q", "query": "Where?", "evidence": [{"doc": "d", "quote": "THE  harbour"}]}]
+    outputs = [{"query_id": "q", "retrieved": [{"id": "c", "doc": "d", "text": "the  harbour"}]}]
+    values, lines = {}, {}
+    for steps in (["lower"], ["white_space"], [], ["white_space", "lower"]):
+        scores = sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", steps=steps)
+        name = ",".join(steps)
+        values[name], lines[name] = scores.means[0, 0], str(scores.signature)
+    assert (values["lower"], values["white_space"]) == (1, 0)
+    assert len(set(lines.values())) == 4
+    assert "; rule:any; steps:lower,white_space; truth:" in lines["white_space,lower"]
+    assert "; steps:none; " in lines[""]
+
+
+def test_which_equal_document_is_kept_is_in_the_line() -> None:
+    run = pl.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["a", "a"], "score": [1.0, 2.0]})
+    lines = [str(sy.evaluate(TRUTH, run, "map", on_duplicate=policy).signature) for policy in ("first", "max")]
+    assert ["on_duplicate:first" in lines[0], "on_duplicate:max" in lines[1]] == [True, True]
+    assert "on_duplicate" not in str(sy.evaluate(TRUTH, RUNS["one"], "map").signature)
+
+
+def test_the_corpus_that_gold_is_looked_up_in_is_in_the_line() -> None:
+    golds = [{"query_id": "q", "query": "Where?", "evidence": [{"doc": "d", "quote": "harbour"}]}]
+    outputs = [{"query_id": "q", "retrieved": [{"id": "c", "doc": "d", "text": "the harbour"}]}]
+    documents = [sy.Document("d", "By the harbour."), sy.Document("e", "Inland.")]
+
+    def corpus_of(corpus: object) -> str | None:
+        return sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", corpus=corpus).signature.corpus
+
+    digests = [corpus_of(documents), corpus_of(documents[:1])]
+    assert len({None, *digests}) == 3
+    assert corpus_of(None) is None
+    scores = sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", corpus=documents)
+    assert f"; corpus:{str(digests[0])[7:15]}; runs:" in str(scores.signature)
+    assert Scores.concat([scores]).signature == scores.signature
+
+
 def test_of_a_recipe() -> None:
     recipe = {
         "measures": ["recall@5"], "missing": "zero", "no_relevant": "zero", "rule": "share>=0.5", "steelyard": "1",
+        "steps": ["white_space", "lower"], "on_duplicate": "max", "corpus": {"digest": DIGEST},
         "truth": {"name": "gold", "digest": DIGEST}, "runs": {"a": DIGEST},
     }  # fmt: skip
     assert str(signature_of(recipe, 7)) == (
-        "recall@5; n:7; missing:zero; no_relevant:zero; rule:share>=0.5; truth:01234567; runs:01234567; steelyard:1"
+        "recall@5; n:7; missing:zero; no_relevant:zero; rule:share>=0.5; steps:lower,white_space; "
+        "on_duplicate:max; truth:01234567; corpus:01234567; runs:01234567; steelyard:1"
     )
 
 
@@ -71,6 +112,17 @@ def test_of_a_frame_there_are_no_inputs_to_name() -> None:
 def test_a_comparison_has_one_too() -> None:
     scores = sy.evaluate(TRUTH, RUNS, ["map"], no_relevant="skip")
     assert str(sy.compare(scores).signature) == str(scores.signature)
+
+
+def test_it_is_written_with_a_comparison() -> None:
+    comparison = sy.compare(sy.evaluate(TRUTH, RUNS, ["map", "P@5"]))
+    line = str(comparison.signature)
+    for lang, name in (("en", "Signature: "), ("zh", "签名：")):
+        words = read_words(lang)
+        for format in ("table", "markdown"):
+            assert COMPARISON_FORMATS[format](comparison, words).count(name + line) == 1
+        assert line.replace("_", r"\_") in COMPARISON_FORMATS["latex"](comparison, words)
+        assert json.loads(COMPARISON_FORMATS["json"](comparison, words))["signature"] == line
 
 
 def test_it_is_written_under_tables_and_in_files() -> None:

@@ -132,6 +132,17 @@ class Corpus:
     chunks: ChunkTable | None = None
     documents: Sequence[Document] | None = None
 
+    def digest(self) -> str:
+        """SHA-256 of what the corpus holds: equal for equal chunks and documents, whatever files they come from."""
+        sha = hashlib.sha256()
+        if (table := self.chunks) is not None:
+            places = zip(table.start.tolist(), table.end.tolist(), strict=True)
+            for row in zip(table.ids, table.docs, places, table.texts, table.pages, strict=True):
+                sha.update(f"{row!r}\n".encode())
+        for document in self.documents or ():
+            sha.update(f"{(document.doc_id, document.text, document.pages)!r}\n".encode())
+        return f"sha256:{sha.hexdigest()}"
+
 
 @dataclass
 class ChunkCollector:

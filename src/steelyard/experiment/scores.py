@@ -190,14 +190,18 @@ class Scores(ScoreArrays):
         'map; n:1; missing:zero; no_relevant:zero; truth:...; runs:...; steelyard:...'
         """
         n = (~np.isnan(self.values)).sum(axis=2)
-        return signature_of(self.recipe, (int(n.min(initial=n.max(initial=0))), int(n.max(initial=0))))
+        return signature_of(self._recipe, (int(n.min(initial=n.max(initial=0))), int(n.max(initial=0))))
 
     @property
     def recipe(self) -> dict[str, Any]:
         """Everything that is needed to get the same numbers again; digests are computed now."""
+        return {**self._recipe, "interval": {"level": LEVEL, "method": self.intervals.method}}
+
+    @property
+    def _recipe(self) -> dict[str, Any]:
+        """The recipe without the intervals, which take a while."""
         parts = {key: value() if callable(value) else value for key, value in self.recipe_parts.items()}
-        interval = {"level": LEVEL, "method": self.intervals.method}
-        return {**parts, "measures": [str(measure) for measure in self.measures], "interval": interval}
+        return {**parts, "measures": [str(measure) for measure in self.measures]}
 
 
 def _mean(values: Floats) -> float:

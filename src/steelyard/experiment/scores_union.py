@@ -79,7 +79,9 @@ def _recipe(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             raise InputError(f"scores of different {key} cannot be put together: {' and '.join(values)}")
     recipe = {key: value for part in reversed(parts) for key, value in part.items()}
     order = _distinct(key for part in parts for key in part)
-    merged: dict[str, Callable[[list[Any]], Any]] = {"steelyard": _texts, "truth": _dicts_of_texts, "runs": _dicts}
+    merged: dict[str, Callable[[list[Any]], Any]] = {
+        "steelyard": _texts, "truth": _dicts_of_texts, "corpus": _dicts_of_texts, "runs": _dicts,
+    }  # fmt: skip
     return {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
 
 

@@ -17,19 +17,25 @@ class Signature:
 
     measures                 specs
     n                        fewest and most queries that a mean is of
-    missing, no_relevant     what such queries count as: "zero" or "skip"
+    missing, no_relevant     what such queries count as: "zero" or "skip"; None where both have no say
     rule                     by which a chunk holds gold; None where documents are named by id
+    steps                    by which texts are folded to find gold, none as (); None where documents are named by id
+    on_duplicate             which of two equal documents is kept: "first" or "max"; None where two are an error
     truth                    digest of the gold, None where there is none
+    corpus                   digest of the corpus apart from the runs that gold is looked up in, None without one
     runs                     system -> digest of its run
     steelyard                version, None where the values come from elsewhere
     """
 
     measures: tuple[str, ...]
     n: tuple[int, int]
-    missing: str
-    no_relevant: str
+    missing: str | None
+    no_relevant: str | None
     rule: str | None
+    steps: tuple[str, ...] | None
+    on_duplicate: str | None
     truth: str | None
+    corpus: str | None
     runs: Mapping[str, str]
     steelyard: str | None
 
@@ -40,7 +46,10 @@ class Signature:
             "missing": self.missing,
             "no_relevant": self.no_relevant,
             "rule": self.rule,
+            "steps": None if self.steps is None else ",".join(self.steps) or "none",
+            "on_duplicate": self.on_duplicate,
             "truth": None if self.truth is None else _short(self.truth),
+            "corpus": None if self.corpus is None else _short(self.corpus),
             "runs": _runs(self.runs) or None,
             "steelyard": self.steelyard,
         }
@@ -55,9 +64,13 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
     >>> str(signature_of(recipe, 40))
     'map; n:40; missing:zero; no_relevant:zero; truth:01234567; steelyard:1.0'
     """
+    steps, on_duplicate = recipe.get("steps"), recipe.get("on_duplicate")
     return Signature(
-        measures=tuple(recipe["measures"]), n=(n, n) if isinstance(n, int) else n, missing=recipe["missing"],
-        no_relevant=recipe["no_relevant"], rule=recipe.get("rule"), truth=recipe.get("truth", {}).get("digest"),
+        measures=tuple(recipe["measures"]), n=(n, n) if isinstance(n, int) else n, missing=recipe.get("missing"),
+        no_relevant=recipe.get("no_relevant"), rule=recipe.get("rule"),
+        steps=None if steps is None else tuple(sorted(set(steps))),
+        on_duplicate=None if on_duplicate == "error" else on_duplicate,
+        truth=recipe.get("truth", {}).get("digest"), corpus=recipe.get("corpus", {}).get("digest"),
         runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from steelyard.align.rankings import align
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.data.chunk_table import Corpus
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -110,12 +111,14 @@ class Weighing:
     gold       the truth, or the questions with their evidence
     questions  query_id -> query, tags and answer, as far as they are given
     recipe     rule, steps and policy by which the gold is looked up
+    corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
     """
 
     gold: Truth | Questions
     weighed: Sequence[Weighed]
     questions: Mapping[str, Question] = field(repr=False)
     recipe: Mapping[str, Any] = field(repr=False)
+    corpus: Corpus | None = field(repr=False, default=None)
 
     @classmethod
     def of(cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str]) -> Weighing:
@@ -144,7 +147,8 @@ class Weighing:
                 weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate))
             else:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
-        return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate, **resolver.recipe})
+        recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
+        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus)
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"
@@ -232,8 +236,9 @@ class Weighing:
         """What the values depend on; the digests are computed when they are asked for."""
         return {
             "steelyard": __version__,
-            "truth": lambda: self._digests["truth"],
-            "runs": lambda: self._digests["runs"],
+            "truth": lambda: self.digests["truth"],
+            "runs": lambda: self.digests["runs"],
+            **({} if self.corpus is None else {"corpus": lambda: self.digests["corpus"]}),
             "missing": missing,
             "no_relevant": no_relevant,
             **self.recipe,
@@ -252,10 +257,13 @@ class Weighing:
         return np.array([query_id in selected for query_id in self.query_ids], bool)
 
     @cached_property
-    def _digests(self) -> dict[str, dict[str, str]]:
-        """Fingerprints of truth and runs; those of data in memory take a while, so they are taken once, when asked."""
+    def digests(self) -> dict[str, dict[str, str]]:
+        """Fingerprints of truth, runs and, if there is one, corpus; taken once, when asked, as those of data in memory
+        take a while.
+        """
         truth = {"name": self.gold.name, "digest": self.gold.digest()}
-        return {"truth": truth, "runs": {system.name: system.digest() for system in self.weighed}}
+        corpus = {} if self.corpus is None else {"corpus": {"digest": self.corpus.digest()}}
+        return {"truth": truth, "runs": {system.name: system.digest() for system in self.weighed}, **corpus}
 
     @cached_property
     def labels(self) -> list[pl.DataFrame]:

@@ -75,6 +75,7 @@ def comparison_json(comparison: Comparison) -> str:
     sensitivity, settings = comparison.sensitivity, comparison.settings
     content: dict[str, Any] = {
         "format": FORMAT,
+        "signature": str(comparison.signature),
         "baseline": comparison.baseline,
         "test": comparison.test,
         "correction": comparison.correction,

@@ -10,6 +10,7 @@ from steelyard.report.sheets.changing import settings_notes, settings_sheet
 from steelyard.report.sheets.comparing_segments import segment_sheets
 from steelyard.report.sheets.comparison_notes import left_out_notes, method_notes, missing_notes, needed_notes
 from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.verdicts import (
     column_head,
     counts_text,
@@ -45,6 +46,7 @@ def comparison_sheets(
             sheet.notes += [*missing_notes(comparison, words), *method_notes(comparison, words)]
             sheet.notes += [words("compare.marks")] if marks else []
             sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
+            sheet.notes += signature_note(comparison.signature, words)
         yield sheet
     yield from segment_sheets(comparison, words)
     if comparison.settings is not None and (differing := settings_sheet(comparison.settings, words)) is not None:

@@ -11,6 +11,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words, read_words
 
 
@@ -21,7 +22,7 @@ def scores_sheet(scores: Scores, words: Words | None = None) -> Sheet:
     """
     words = words or read_words()
     sheet = _single_system(scores, words) if len(scores.systems) == 1 else _leaderboard(scores, words)
-    sheet.notes = [*_notes(scores, words), words("scores.signature", line=scores.signature)]
+    sheet.notes = [*_notes(scores, words), *signature_note(scores.signature, words)]
     return sheet
 
 
