@@ -18,7 +18,7 @@ import hashlib
 import numpy as np
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import paired_t, sign_flip, sign_test, wilcoxon
-from steelyard.stats.power import min_detectable_effect
+from steelyard.stats.power import min_detectable_difference
 from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.tukey import tukey
 
@@ -30,7 +30,7 @@ for s, n in ((3, 16), (12, 43), (4, 700), (2, 5001)):
     for found in (tukey(scores, seed=1, n_resamples=300), flips, t_pairs(scores)):
         bits.update(found.p.tobytes() + found.adjusted.tobytes())
     ps = [paired_t(d).p, sign_flip(d, seed=2, n_resamples=3000).p, wilcoxon(d).p, sign_test(d).p]
-    bits.update(np.array([*ps, min_detectable_effect(n)]).tobytes())
+    bits.update(np.array([*ps, min_detectable_difference(d)]).tobytes())
     for method in ("bca", "percentile", "t"):
         found = mean_intervals(scores.T, seed=3, method=method, n_resamples=200)
         bits.update(found.low.tobytes() + found.high.tobytes())

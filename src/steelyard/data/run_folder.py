@@ -124,11 +124,6 @@ def total_latency(line: Mapping[str, Any]) -> float | None:
     return float(total) if isinstance(total, int | float) and math.isfinite(total) else None
 
 
-def is_run_folder(path: str | Path) -> bool:
-    """Whether a path is a folder that a run was written into, be it finished or not."""
-    return _marked_manifest(Path(path)) is not None
-
-
 def _marked_manifest(path: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((path / MANIFEST).read_bytes())

@@ -53,22 +53,15 @@ class WinTieLoss:
     n_ties: int
     n_losses: int
 
-    @property
-    def superiority(self) -> float:
-        """P(B > A) + P(B = A) / 2 for a query drawn at random, in [0, 1]; NaN without queries."""
-        n = self.n_wins + self.n_ties + self.n_losses
-        return (self.n_wins + self.n_ties / 2) / n if n else math.nan
-
 
 def win_tie_loss(d: npt.ArrayLike) -> WinTieLoss:
-    """Count the queries that B wins, ties and loses; `superiority` makes one number of them.
+    """Count the queries that B wins, ties and loses.
 
     d        (n,) differences, from `samples.differences` so that rounding is a tie
     Raises   InputError for NaN
 
-    >>> counts = win_tie_loss([0.1, 0.0, -0.2, 0.3])
-    >>> counts, counts.superiority
-    (WinTieLoss(n_wins=2, n_ties=1, n_losses=1), 0.625)
+    >>> win_tie_loss([0.1, 0.0, -0.2, 0.3])
+    WinTieLoss(n_wins=2, n_ties=1, n_losses=1)
     """
     values = finite(d, n_axes=1, what="differences")
     return WinTieLoss(int((values > 0).sum()), int((values == 0).sum()), int((values < 0).sum()))

@@ -60,15 +60,6 @@ def all_pairs(s: int) -> Ints:
     return np.array(list(combinations(range(s), 2)), dtype=np.int64).reshape(-1, 2)
 
 
-def baseline_pairs(s: int, baseline: int) -> Ints:
-    """(s - 1, 2) the baseline against every other system.
-
-    >>> baseline_pairs(3, 1).tolist()
-    [[1, 0], [1, 2]]
-    """
-    return np.array([(baseline, i) for i in range(s) if i != baseline], dtype=np.int64).reshape(-1, 2)
-
-
 def placed(pairs: Pairs, rows: Sequence[int]) -> Pairs:
     """All pairs of s systems, renumbered and in the order of `all_pairs`.
 

@@ -42,21 +42,6 @@ def power(effect: float, n: int, *, alpha: float = 0.05, n_sides: int = 2, n_com
     return _rejected(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides) if n >= 2 else math.nan
 
 
-def min_detectable_effect(
-    n: int, *, power: float = 0.8, alpha: float = 0.05, n_sides: int = 2, n_comparisons: int = 1
-) -> float:
-    """Smallest effect (d_z) that a paired t test of n queries shows with this chance; NaN below two queries.
-
-    Raises   InputError where power is not between alpha and 1, and as `power` does
-
-    >>> round(min_detectable_effect(43), 3)
-    0.437
-    """
-    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
-    _check_power(power, alpha_per_test)
-    return _detectable(n - 1, power, alpha_per_test, n_sides) / math.sqrt(n) if n >= 2 else math.nan
-
-
 def min_detectable_difference(
     d: npt.ArrayLike,
     *,
@@ -70,7 +55,7 @@ def min_detectable_difference(
 
     d         (n,) differences: only their spread is used, their mean is not
     Returns   0 where there is no spread; NaN for one query or cluster
-    Raises    InputError for NaN, and as `min_detectable_effect` does
+    Raises    InputError for NaN, where power is not between alpha and 1, and as `power` does
 
     >>> round(min_detectable_difference([0.1, -0.1, 0.2, 0.0, -0.2]), 3)
     0.266
@@ -87,7 +72,7 @@ def questions_needed(
     """Fewest questions with which a paired t test shows this effect with this chance.
 
     effect    d_z: the difference that would matter over the differences' standard deviation, from a pilot
-    Raises    InputError where the effect is 0 or needs more than 10**9 questions, and as `min_detectable_effect` does
+    Raises    InputError where the effect is 0 or needs more than 10**9 questions, and as `fewest_questions` does
 
     >>> [questions_needed(effect) for effect in (0.2, 0.3, 0.5)]
     [199, 90, 34]
@@ -105,7 +90,7 @@ def fewest_questions(
 ) -> int | None:
     """The same as `questions_needed`, and None where the effect needs more than 10**9 questions.
 
-    Raises    InputError as `min_detectable_effect` does
+    Raises    InputError where power is not between alpha and 1, and as `power` does
 
     >>> fewest_questions(0.3), fewest_questions(1e-9)
     (90, None)
