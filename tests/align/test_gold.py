@@ -283,8 +283,8 @@ def test_json_tells_of_losses() -> None:
     assert told["gold"]["pieces"] == {"span": 4, "chunk": 1}
     assert told["gold"]["corpus_known"] is True
     assert sorted(told["gold"]["unwinnable"]) == ["gone", "lost", "nowhere"]
-    assert {(row["query_id"], row["why"]) for row in told["gold"]["lost"]} >= {
-        ("gone", "the corpus has no chunk with this id")
+    assert {(row["query_id"], row["why"], row["code"]) for row in told["gold"]["lost"]} >= {
+        ("gone", "the corpus has no chunk with this id", "not_in_corpus")
     }
     assert len(told["gold"]["lost"]) == 4
 

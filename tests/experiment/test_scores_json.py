@@ -3,7 +3,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
+from steelyard.data.corpus import Chunks, Document
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.report.formats.scores import FORMATS
+from steelyard.report.sheets.scores import scores_sheet
+from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
 
 ARRAYS = ("values", "missing", "no_relevant", "failed", "unwinnable", "judged", "unjudged_queries")
@@ -32,6 +36,7 @@ def reports(draw, query_ids: list[str]) -> GoldMapping | None:
     return GoldMapping(
         draw(st.sampled_from(["any", "share>=0.5"])), draw(st.sampled_from([(), ("lower", "nfkc")])), {"span": 3},
         draw(st.booleans()), draw(st.booleans()), tuple((query, "a piece", "why") for query in lost), tuple(lost),
+        tuple(draw(st.sampled_from(get_args(LossCode))) for _ in lost),
     )  # fmt: skip
 
 
@@ -96,6 +101,40 @@ def test_scores_of_evaluate_come_back_with_counts_and_digests(tmp_path: Path) ->
     (path := tmp_path / "scores.json.gz").write_bytes(gzip.compress(as_json(small()).encode()))
     same(read_scores(path), small())
     assert read_scores(str(path)).recipe["truth"]["digest"].startswith("sha256:")
+
+
+def with_lost_gold() -> Scores:
+    questions = [{"qid": "q1", "query": "?", "evidence": [{"text": "a whale"}, {"text": "a kraken"}]}]
+    corpus = Chunks.of([Document("d", "a whale and a load")], lambda text: [(0, 7), (8, len(text))])
+    run = sy.Outputs([{"qid": "q1", "retrieved": corpus.ids}])
+    return sy.evaluate(questions, {"s": run}, ["recall@5"], corpus=corpus)
+
+
+def test_reasons_of_lost_gold_come_back_as_codes(tmp_path: Path) -> None:
+    (path := tmp_path / "scores.json").write_text(as_json(with_lost_gold()), encoding="utf-8")
+    scores = read_scores(path)
+    assert scores.gold[0] is not None
+    assert scores.gold[0].codes == ("not_in_corpus",)
+    notes = "".join(scores_sheet(scores, read_words("zh")).notes)
+    assert "2 条标准证据中有 1 条不在任何文本块里（问题 q1：语料库中没有这条证据）。" in notes
+
+
+def test_a_file_from_before_codes_keeps_its_words(tmp_path: Path) -> None:
+    content = json.loads(as_json(with_lost_gold()))
+    del content["systems"]["s"]["gold"]["lost"][0]["code"]
+    (path := tmp_path / "scores.json").write_text(json.dumps(content), encoding="utf-8")
+    scores = read_scores(path)
+    assert scores.gold[0] is not None
+    assert scores.gold[0].codes == ()
+    assert "of q1 (no chunk holds it (rule any))" in "".join(scores_sheet(scores, read_words("en")).notes)
+    assert json.loads(as_json(scores))["systems"] == content["systems"]
+
+
+def test_an_unknown_reason_of_lost_gold_is_refused(tmp_path: Path) -> None:
+    content = as_json(with_lost_gold()).replace('"code": "not_in_corpus"', '"code": "eaten"')
+    (path := tmp_path / "scores.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match="lost pieces have the codes"):
+        read_scores(path)
 
 
 def test_every_query_is_written_whether_asked_for_or_not() -> None:

@@ -19,8 +19,8 @@ CATALOGUES = SOURCE / "report" / "catalogues"
 FILES = sorted(path.name for path in (CATALOGUES / "en").iterdir())
 
 TOLD_LESS = {
-    # Piece and reason are kept in English words with the result; the question leads to them.
-    "scores.gold.lost": {"piece", "why"},
+    # The piece is kept in English words with the result; the question leads to it.
+    "scores.gold.lost": {"piece"},
 }
 """Fields that the Chinese text leaves out, and why."""
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
+from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
@@ -48,9 +49,10 @@ def listening(lang: Words) -> tuple[Words, Heard]:
 
 
 def gold(n: int, *, complete: bool, rule: str = "any") -> GoldMapping:
-    """Gold of every kind, n pieces of each, n of them lost."""
+    """Gold of every kind, n pieces of each, n of them lost, for each reason in one of the tables."""
+    code: LossCode = "not_in_corpus" if complete else "cut" if n > 1 else "unknown"
     lost = tuple((f"q{i}", "text 'a whale'", "the corpus has no chunk with this id") for i in range(n))
-    return GoldMapping(rule, ("lower",), dict.fromkeys(KINDS, n), complete, False, lost, (), ("not_in_corpus",) * n)
+    return GoldMapping(rule, ("lower",), dict.fromkeys(KINDS, n), complete, False, lost, (), (code,) * n)
 
 
 def troubled(

@@ -33,7 +33,8 @@ class GoldMapping:
     placed         whether documents were at hand; without them quotes are compared with chunks as texts are
     lost           (query_id, piece, reason) of every piece that no chunk holds, nor any alternative of it
     unwinnable     ids of the questions all of whose gold is lost
-    codes          why each piece of `lost` is lost, in the same order: not_in_corpus, cut or unknown
+    codes          why each piece of `lost` is lost, in the same order: not_in_corpus, cut or unknown; empty where an
+                   older file has the reasons in words alone
     """
 
     rule: str

@@ -20,10 +20,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
@@ -87,7 +88,7 @@ def _system(scores: Scores, i: int) -> dict[str, Any]:
             "pieces": report.kinds,
             "corpus_known": report.complete,
             "placed": report.placed,
-            "lost": [{"query_id": q, "piece": piece, "why": why} for q, piece, why in report.lost],
+            "lost": _lost(report),
             "unwinnable": list(report.unwinnable),
         }
     columns = zip(scores.query_ids, scores.values[i].T.tolist(), strict=True)
@@ -234,6 +235,13 @@ def _shares(listed: Sequence[Mapping[str, Any]], names: Sequence[str], n: int) -
     return _numbers([by_name[name] for name in names]).reshape(len(names), n)
 
 
+def _lost(mapping: GoldMapping) -> list[dict[str, str]]:
+    rows = [dict(zip(("query_id", "piece", "why"), lost, strict=True)) for lost in mapping.lost]
+    if not mapping.codes:
+        return rows
+    return [{**row, "code": code} for row, code in zip(rows, mapping.codes, strict=True)]
+
+
 def _gold(gold: Mapping[str, Any]) -> GoldMapping:
     return GoldMapping(
         rule=gold["rule"],
@@ -243,4 +251,13 @@ def _gold(gold: Mapping[str, Any]) -> GoldMapping:
         placed=gold["placed"],
         lost=tuple((piece["query_id"], piece["piece"], piece["why"]) for piece in gold["lost"]),
         unwinnable=tuple(gold["unwinnable"]),
+        codes=_codes(gold["lost"]),
     )
+
+
+def _codes(lost: Sequence[Mapping[str, Any]]) -> tuple[LossCode, ...]:
+    """Why each piece is lost; empty for a file from before codes were written."""
+    codes = tuple(piece["code"] for piece in lost if "code" in piece)
+    if codes and (len(codes) != len(lost) or not set(codes) <= set(get_args(LossCode))):
+        raise ValueError(f"lost pieces have the codes {codes}, expected one each of {get_args(LossCode)}")
+    return codes

@@ -168,6 +168,8 @@ def _gold_of(
         yield words("scores.gold.coarse", n=mapping.n_coarse)
     if mapping.lost:
         query_id, piece, why = mapping.lost[0]
+        if mapping.codes:
+            why = words(f"scores.loss.{mapping.codes[0]}", rule=mapping.rule)
         yield words(
             "scores.gold.lost", n=len(mapping.lost), total=mapping.n_pieces, piece=piece, query_id=query_id, why=why
         )  # fmt: skip
