@@ -18,8 +18,9 @@ import steelyard as sy
 from steelyard.align.aligned import Aligned
 from steelyard.align.dicts import align_rankings
 from steelyard.align.rows import align_rows
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.schema import RUN
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.measures.alignment import Alignment, Ties
 from tests.hypothesis_profiles import examples
 

@@ -11,8 +11,9 @@ from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
 from steelyard.align.mismatch import no_common_query
 from steelyard.align.order import TIES_KEPT, any_within, streak_of, streaks
 from steelyard.base.arrays import Floats, Ints
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.io.objects import finite
 
 _NONE = np.zeros(0, np.int64)

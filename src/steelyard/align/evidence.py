@@ -13,9 +13,9 @@ from steelyard.align.rankings import align
 from steelyard.align.resolution import Resolution
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.choices import OnDuplicate
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import ranked
-from steelyard.data.truth import OnDuplicate
 from steelyard.measures.alignment import Alignment, Evidence, best_first, by_query, offsets
 from steelyard.text.spans import Spans, cover
 

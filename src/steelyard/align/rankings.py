@@ -7,9 +7,10 @@ from weakref import WeakKeyDictionary
 from steelyard.align.aligned import Aligned
 from steelyard.align.dicts import align_rankings
 from steelyard.align.rows import align_rows
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.schema import FrameReader
 from steelyard.data.run import Run, StreamedRun
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.io.objects import RunDict
 
 _alignments: WeakKeyDictionary[Run, WeakKeyDictionary[Truth, dict[OnDuplicate, Aligned]]] = WeakKeyDictionary()

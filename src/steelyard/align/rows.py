@@ -13,10 +13,11 @@ from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
 from steelyard.align.mismatch import no_common_query
 from steelyard.align.order import TIES_KEPT, any_within, inverse, order_blocks, streaks
 from steelyard.base.arrays import Ints
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import FrameReader
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.measures.alignment import Alignment
 
 

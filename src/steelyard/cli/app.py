@@ -53,10 +53,7 @@ def evaluate(
     rule: options.RuleOption = defaults.RULE,
     fold: options.FoldOption = None,
     corpus: options.CorpusOption = None,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", "-p", help="Rate by these levels, and weigh what they recommend: ratings, faq, …"),
-    ] = None,
+    profile: options.ProfileOption = None,
     lang: options.LangOption = None,
 ) -> None:
     """Weigh runs against a truth: judged documents, or questions with gold evidence."""
@@ -147,9 +144,7 @@ def report(
     ] = None,
     charts: Annotated[Path | None, typer.Option(help="Write every chart as SVG and PNG into this folder.")] = None,
     measure: options.MeasuresOption = None,
-    profile: Annotated[
-        str, typer.Option("--profile", "-p", help="Levels to rate by, and what they recommend: faq, … or a TOML.")
-    ] = defaults.PROFILE,
+    profile: options.ReportProfileOption = defaults.PROFILE,
     baseline: options.BaselineOption = None,
     test: options.TestOption = None,
     correction: options.CorrectionOption = None,
@@ -177,14 +172,7 @@ def report(
 @app.command()
 def gate(
     scores: Annotated[str, typer.Argument(help="JSON of `evaluate --format json --output SCORES`, or a run folder.")],
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            "-p",
-            help="ratings, production, faq, document-qa, academic, enterprise, reranker, monitoring, or a TOML file.",
-        ),
-    ] = None,
+    profile: options.ProfileOption = None,
     level: Annotated[str | None, typer.Option(help="Which level of the profile; the first by default.")] = None,
     baseline: Annotated[
         str | None, typer.Option(help="What must not be lost against: a system of SCORES, a JSON or a run folder.")
@@ -247,9 +235,7 @@ def trec_eval(
 def convert(
     source: Annotated[str, typer.Argument(help="A run or a truth in any format that can be read.")],
     target: Annotated[Path, typer.Argument(help="The file to write, in the format of its suffix (.gz, .zst too).")],
-    kind: Annotated[
-        options.FileKind | None, typer.Option(help="What the source holds, where its columns do not show it.")
-    ] = None,
+    kind: options.KindOption = None,
     on_duplicate: options.OnDuplicateOption = defaults.ON_DUPLICATE,
 ) -> None:
     """Convert a run or a truth to another format."""
@@ -271,7 +257,7 @@ def run(
     k: options.DepthOption = None,
     measure: options.MeasuresOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Run folder (runs/NAME).")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a finished run in that folder.")] = False,
+    overwrite: options.OverwriteOption = False,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep chunks and vectors for the next run.")] = True,
     lang: options.LangOption = None,
 ) -> None:
@@ -291,8 +277,8 @@ def sweep(
     holdout: Annotated[
         bool, typer.Option("--holdout", help="Keep half of the questions from the choice, and weigh the best on them.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the half that is held out.")] = defaults.SEED,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace finished runs.")] = False,
+    seed: options.SeedOption = defaults.SEED,
+    overwrite: options.OverwriteOption = False,
     format: options.FormatOption = None,
     output: options.OutputOption = None,
     lang: options.LangOption = None,

@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from steelyard.base.choices import FileKind, Language, OnDuplicate
 from steelyard.experiment.defaults import Policy
 
-DuplicatePolicy = Literal["error", "first", "max"]
-FileKind = Literal["run", "truth"]
-ReportLanguage = Literal["en", "zh"]
 ResultFormat = Literal["table", "json", "csv", "markdown", "latex", "trec"]
 
 TruthArgument = Annotated[
@@ -32,7 +30,7 @@ MinGainOption = Annotated[float | None, typer.Option(help="Smallest gain that co
 MissingOption = Annotated[Policy, typer.Option(help="A judged query that is absent from a run: 0, or left out.")]
 NoRelevantOption = Annotated[Policy, typer.Option(help="A query without relevant documents: 0, or left out.")]
 OnDuplicateOption = Annotated[
-    DuplicatePolicy, typer.Option(help="A document twice in one query: refuse, keep the first, or the highest.")
+    OnDuplicate, typer.Option(help="A document twice in one query: refuse, keep the first, or the highest.")
 ]
 RuleOption = Annotated[
     str, typer.Option(help="When a chunk holds a gold span: any, contains, or share>=0.5 of the span.")
@@ -49,7 +47,7 @@ CorpusOption = Annotated[
 QueriesOption = Annotated[
     str | None, typer.Option(help="Texts and tags of queries where the truth lacks them: JSONL, or id, tab, text.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of randomisation and bootstrap.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of randomisation, bootstrap, and the half that is held out.")]
 BaselineOption = Annotated[str | None, typer.Option(help="What the others are compared with; the first run.")]
 TestOption = Annotated[
     str | None, typer.Option(help="t, randomization, wilcoxon or sign with the baseline; tukey for all pairs.")
@@ -66,9 +64,17 @@ FormatOption = Annotated[
     typer.Option("--format", "-f", help="How to write the result; by default what --output ends in."),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")]
-LangOption = Annotated[
-    ReportLanguage | None, typer.Option(help="Language of the output; that of the locale by default.")
-]
+LangOption = Annotated[Language | None, typer.Option(help="Language of the output; that of the locale by default.")]
+KindOption = Annotated[FileKind | None, typer.Option(help="What the source holds, where its columns do not show it.")]
+_PROFILE = typer.Option(
+    "--profile",
+    "-p",
+    help="Levels to rate by, and what to weigh: ratings, production, faq, document-qa, academic, enterprise, "
+    "reranker, monitoring, or a TOML file.",
+)
+ProfileOption = Annotated[str | None, _PROFILE]
+ReportProfileOption = Annotated[str, _PROFILE]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a finished run.")]
 ConfigArgument = Annotated[Path, typer.Argument(help="Configuration in TOML: documents, questions, stages.")]
 
 

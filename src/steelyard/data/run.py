@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Bools
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.base.schema import RUN, FrameReader, canonical_order
-from steelyard.data.truth import OnDuplicate
 from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
 from steelyard.io.source import Source

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.base.hashing import IdIndex, block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import TRUTH
@@ -19,7 +19,6 @@ from steelyard.io import formats, objects
 from steelyard.io.source import Source
 from steelyard.measures.alignment import best_first, offsets, owners
 
-OnDuplicate = Literal["error", "first", "max"]
 Locate = Callable[[str, str], str]
 
 

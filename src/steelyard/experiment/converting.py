@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from steelyard.base.choices import FileKind, OnDuplicate
 from steelyard.data.run import Run
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
-from steelyard.io.formats import kind_of
+from steelyard.io.formats import file_kind
 from steelyard.io.write import write_run, write_truth
 
 
@@ -20,7 +20,7 @@ class Conversion:
     n_lost   queries without any document, where the format cannot hold such
     """
 
-    kind: Literal["run", "truth"]
+    kind: FileKind
     n_queries: int
     n_documents: int
     n_lost: int
@@ -37,7 +37,7 @@ def convert(
     source: str | Path,
     target: str | Path,
     *,
-    kind: Literal["run", "truth"] | None = None,
+    kind: FileKind | None = None,
     on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
 ) -> Conversion:
     """Read a run or a truth, and write it in the format of the target's suffix.
@@ -45,7 +45,7 @@ def convert(
     kind     what the source holds; by default what its columns or keys show
     Raises   InputError, DuplicateError, OutputError.
     """
-    kind = kind or kind_of(source, target)
+    kind = kind or file_kind(source, target)
     if kind == "truth":
         truth = Truth.read(source, on_duplicate=on_duplicate)
         n_lost = write_truth(truth.frame, Path(target))

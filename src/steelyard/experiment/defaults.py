@@ -1,14 +1,13 @@
 """Defaults of all that weighs, compares, diagnoses, reports or gates, in Python and on the command line.
 
-The command line reads them for its help, so nothing is imported here.
+The command line reads them for its help, so nothing that takes time is imported here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from steelyard.data.truth import OnDuplicate
+from steelyard.base.choices import OnDuplicate
 
 Policy = Literal["zero", "skip"]
 """What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
 from steelyard.data.corpus import Chunks, Document
@@ -15,12 +16,12 @@ from steelyard.data.question import Question
 from steelyard.data.questions import Questions, read_queries
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.io.source import Source
 
-_ON_DUPLICATE = ("error", "first", "max")
+_ON_DUPLICATE = get_args(OnDuplicate)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.arrays import Floats
+from steelyard.experiment import defaults
 from steelyard.experiment.score_arrays import ScoreArrays
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
@@ -43,7 +44,7 @@ class Scores(ScoreArrays):
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
 
     @classmethod
-    def of(cls, data: object, *, system: str = "run", seed: int = 0) -> Scores:
+    def of(cls, data: object, *, system: str = "run", seed: int = defaults.SEED) -> Scores:
         """Scores from a long frame of any library: query_id, measure, value, and what else `frame` has.
 
         A measure that is registered is that measure, in any spelling.  Any other name is a column of numbers, such as

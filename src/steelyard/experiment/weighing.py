@@ -16,6 +16,7 @@ from steelyard.align.evidence import align_evidence
 from steelyard.align.rankings import align
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools, Floats
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.outputs import Outputs
@@ -23,7 +24,7 @@ from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.run_folder import RunFolder
-from steelyard.data.truth import OnDuplicate, Truth
+from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import Inputs, System

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError
 from steelyard.base.schema import COLUMN_NAMES, FrameReader
 from steelyard.io import json_files, tables, trec
@@ -114,7 +115,7 @@ def _is_folder(path: str | Path) -> bool:
     return str(path) != "-" and Path(path).is_dir()
 
 
-def _table(source: Source, format: str, kind: tables.Kind) -> FrameReader:
+def _table(source: Source, format: str, kind: FileKind) -> FrameReader:
     if format == "jsonl":
         return json_files.JsonLines(source, kind)
     if format in ("csv", "tsv"):
@@ -140,7 +141,7 @@ def _beir(folder: Path) -> TruthFile:
     return TruthFile(folder.name, truth.frame, truth.locate, digest)
 
 
-def kind_of(path: str | Path, target: str | Path = "") -> tables.Kind:
+def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
     """Whether a file holds a truth or a run, from its columns or keys.
 
     A JSON dict may be either: it counts as a run, unless the target ends in .qrels.

@@ -11,11 +11,11 @@ from typing import Any
 
 import polars as pl
 
+from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.objects import finite, text_id
 from steelyard.io.source import Source
-from steelyard.io.tables import Kind
 
 _LINES_PER_BATCH = 5_000
 _QUERY_KEYS = ("query_id", "qid")
@@ -156,7 +156,7 @@ class JsonLines:
     """JSONL: `{"qid", "retrieved": [ids | {"id", "score"}]}` for a run, gold_evidence and rel_map for a truth."""
 
     source: Source
-    kind: Kind
+    kind: FileKind
 
     def __post_init__(self) -> None:
         self.name = self.source.name

@@ -6,15 +6,14 @@ import csv
 import io
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
+from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError, exception_line
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.source import NOT_UTF8, Source
 
-Kind = Literal["run", "truth"]
 _SLICE_ROWS = 1 << 17
 
 
@@ -30,7 +29,7 @@ class Table:
 
     name: str
     origin: str
-    kind: Kind
+    kind: FileKind
     pieces: Callable[[], Iterable[pl.DataFrame]]
     place: Callable[[str, str], str] | None = None
     checked: bool = False
@@ -141,17 +140,17 @@ def _first(mask: pl.Series, row: int) -> int:
     return row + int(mask.arg_true()[0]) + 1
 
 
-def in_memory(frame: pl.DataFrame, name: str, kind: Kind) -> Table:
+def in_memory(frame: pl.DataFrame, name: str, kind: FileKind) -> Table:
     """A frame from a user's own code."""
     return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS))
 
 
-def checked(frame: pl.DataFrame, name: str, kind: Kind, place: Callable[[str, str], str] | None = None) -> Table:
+def checked(frame: pl.DataFrame, name: str, kind: FileKind, place: Callable[[str, str], str] | None = None) -> Table:
     """A frame that a reader made, which has the schema."""
     return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS), place, checked=True)
 
 
-def delimited(source: Source, separator: str, kind: Kind) -> Table:
+def delimited(source: Source, separator: str, kind: FileKind) -> Table:
     """A CSV or TSV file with a header; every column is read as text, so that leading zeros stay."""
 
     def pieces() -> Iterator[pl.DataFrame]:
@@ -187,7 +186,7 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
     return InputError(f"{source.name}: cannot be read as a table ({exception_line(error)})")
 
 
-def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: Kind) -> Table:
+def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: FileKind) -> Table:
     """A Parquet or Arrow file."""
 
     def pieces() -> Iterator[pl.DataFrame]:

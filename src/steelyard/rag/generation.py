@@ -13,13 +13,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
 
+from steelyard.base.choices import Language
 from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.data.corpus import Passage
 from steelyard.io.source import Source
 from steelyard.rag.registry import stage
-from steelyard.text.languages import Language, language_of
+from steelyard.text.languages import language_of
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.stopwords import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS
 from steelyard.text.tokens import Tokenizer

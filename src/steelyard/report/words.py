@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
+from steelyard.base.choices import Language
 from steelyard.base.errors import InputError
 
-LANGUAGES = ("en", "zh")
+LANGUAGES = get_args(Language)
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
+from steelyard.base.choices import Language
 from steelyard.text.scripts import IDEOGRAPHS
-
-Language = Literal["en", "zh"]
 
 _ZH_SHARE = 0.3
 _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")

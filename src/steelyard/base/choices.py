@@ -1,0 +1,14 @@
+"""Words that options take, in Python and on the command line, which reads them for its help: nothing is loaded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+FileKind = Literal["run", "truth"]
+"""What a file holds."""
+
+OnDuplicate = Literal["error", "first", "max"]
+"""What is done with a document that is twice in one query: refused, or the first or the highest is taken."""
+
+Language = Literal["en", "zh"]
+"""Of a text, of a report."""
