@@ -11,6 +11,7 @@ from steelyard.cli.app import app
 from steelyard.demo import DATA
 from steelyard.experiment.converting import convert
 from steelyard.experiment.scores_json import as_json
+from steelyard.gates.profiles import Profile
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
@@ -20,7 +21,7 @@ from steelyard.report.formats.gating import gate_text
 from steelyard.report.formats.measures import measures_text
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.run import weighed_run_text
-from steelyard.report.formats.scores import FORMATS
+from steelyard.report.formats.scores import FORMATS, scores_text
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_lines
@@ -57,6 +58,12 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 per_query=False,
             ),
         ),
+        (
+            "--profile faq",
+            lambda: scores_text(
+                sy.evaluate(TRUTH, RUNS, Profile.read("faq").measures), "table", EN, profile="faq", width=80
+            ),
+        ),
     ],
     "compare": [
         ("", lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS)), EN, width=80)),
@@ -68,6 +75,12 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                     sy.weigh(TRUTH, RUNS), missing="skip", margin=0.02, segments="length", movers=2,
                     test="randomization",
                 )
+            ),
+        ),
+        (
+            "a.qrels keyword.jsonl hybrid.jsonl --queries questions.jsonl --segment language -f json",
+            lambda: comparison_json(
+                sy.compare(sy.weigh("a.qrels", RUNS, queries="questions.jsonl"), segments="language")
             ),
         ),
     ],

@@ -21,7 +21,7 @@ def run(config: Path, *, k: int | None, lang: str | None = None) -> None:
     """Answer questions until the user leaves."""
     words, settings = read_words(lang), Config.read(config)
     if k is not None:
-        settings = settings.with_changes({"k": k, "depth": max(settings.depth, k)})
+        settings = settings.with_k(k)
     with progress_bars() as bars:
         assistant = Assistant(settings, progress=bars)
     print(greeting_text(assistant.pipeline, words))

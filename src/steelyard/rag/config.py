@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.errors import InputError
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.rag.config_changes import change_values
@@ -99,6 +100,37 @@ class Config:
         Stage(kind='rrf', settings={})
         """
         return _config(values, base=Path(base).resolve(), stem=None, origin=Origin())
+
+    @classmethod
+    def of_options(
+        cls, path: str | Path | None = None, *, documents: str | Path | None = None,
+        questions: str | Path | None = None, target: str | None = None, k: int | None = None,
+        folder: str | Path | None = None, cache: bool = True,
+    ) -> Config:  # fmt: skip
+        """A file with some values replaced, or these alone; their paths count from the working directory.
+
+        target   module:function, or a URL
+        Raises   InputError where neither a file, documents nor a target are named.
+        """
+        paths = {"documents": documents, "questions": questions, "folder": folder}
+        changes: dict[str, Any] = {key: str(Path(path).absolute()) for key, path in paths.items() if path is not None}
+        if k is not None:
+            changes["k"] = k
+        if not cache:
+            changes["cache"] = False
+        if target is not None:
+            changes["target"] = {"url" if "://" in target else "callable": target}
+        if path is not None:
+            return cls.read(path).with_changes(changes)
+        if documents is None and target is None:
+            raise InputError(
+                "what is to be run? Give a CONFIG.toml, or --documents FOLDER, or --target module:function or a URL"
+            )
+        return cls.of(changes)
+
+    def with_k(self, k: int) -> Config:
+        """The same with k chunks for a question, and with as many candidates as these need."""
+        return self.with_changes({"k": k, "depth": max(self.depth, k)})
 
     def with_changes(self, changes: Mapping[str, Any]) -> Config:
         """The same with some keys changed, for a grid; a dot leads into a stage.

@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
-from steelyard.report.formats.sheets import sheet_latex, sheet_markdown, sheet_terminal
+from steelyard.gates.profiles import Profile
+from steelyard.gates.ratings import rate
+from steelyard.report.formats.sheets import SHEET_FORMATS, sheet_latex, sheet_markdown, sheet_terminal
+from steelyard.report.sheets.rating import rating_sheets
 from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
@@ -81,3 +85,32 @@ FORMATS: dict[str, Callable[..., str]] = {
 
 IN_WORDS = ("table", "markdown", "latex")
 """Formats for people; the others have English keys and full precision."""
+
+
+def check_format(format: str) -> None:
+    """Raises   InputError for a format that scores are not written in."""
+    if format not in FORMATS:
+        raise InputError(f"scores cannot be written as {format}; choose {', '.join(FORMATS)}")
+
+
+def scores_text(
+    scores: Scores, format: str, words: Words | None = None, *, per_query: bool = False,
+    profile: Profile | str | None = None, width: int | None = None, colour: bool = False,
+) -> str:  # fmt: skip
+    """Scores in a format, and what a profile rates them; the latter for people, as programs have levels of their own.
+
+    words           the locale's by default
+    width, colour   of a terminal, for a table
+    Raises          InputError for a format that there is none of, and for an unknown profile.
+    """
+    check_format(format)
+    view = {"width": width, "colour": colour} if format == "table" else {}
+    if format not in IN_WORDS:
+        return FORMATS[format](scores, per_query=per_query)
+    words = words or read_words()
+    text = FORMATS[format](scores, per_query=per_query, words=words, **view)
+    if profile is None:
+        return text
+    profile = profile if isinstance(profile, Profile) else Profile.read(profile)
+    sheets = rating_sheets(rate(scores, profile), profile, words)
+    return "\n".join([text, *(SHEET_FORMATS[format](sheet, **view) for sheet in sheets)])
