@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 
 import polars as pl
+import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.report.formats.comparison import COMPARISON_FORMATS
+from steelyard.report.formats.diagnosis import diagnosis_json
+from steelyard.report.formats.gating import gate_markdown, gate_text
+from steelyard.report.formats.junit import junit
 from steelyard.report.formats.scores import FORMATS
+from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.sheets.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 
 TRUTH = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}}
@@ -123,6 +130,44 @@ def test_it_is_written_with_a_comparison() -> None:
             assert COMPARISON_FORMATS[format](comparison, words).count(name + line) == 1
         assert line.replace("_", r"\_") in COMPARISON_FORMATS["latex"](comparison, words)
         assert json.loads(COMPARISON_FORMATS["json"](comparison, words))["signature"] == line
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_is_written_with_a_gate(lang: str) -> None:
+    scores, words = sy.evaluate(TRUTH, RUNS, ["map"]), read_words(lang)
+    verdict = sy.gate(scores, baseline="one", margin=0.1)
+    assert verdict.signature == scores.signature
+    note = words("scores.signature", line=scores.signature)
+    assert gate_text(verdict, words).count(note) == 1
+    assert gate_markdown(verdict, words).count(note) == 1
+    suites = ET.fromstring(junit(verdict, words))
+    values = [item.get("value") for item in suites.findall("testsuite/properties/property[@name='signature']")]
+    assert values == [str(scores.signature)] * 3
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_is_written_with_a_diagnosis(lang: str) -> None:
+    weighing, words = sy.weigh(TRUTH, {"one": RUNS["one"]}), read_words(lang)
+    diagnosis = sy.diagnose(weighing, k=2)
+    truth, run = weighing.digests["truth"]["digest"], weighing.digests["runs"]["one"]
+    line = str(diagnosis.signature)
+    assert line == (
+        f"ndcg@2,mrr@2,recall@2,hit_rate@2; n:3; truth:{truth[7:15]}; runs:{run[7:15]}; steelyard:{sy.__version__}"
+    )
+    note = words("scores.signature", line=line)
+    assert sections_terminal(diagnosis_sections(diagnosis, words)).count(note) == 1
+    assert sections_markdown(diagnosis_sections(diagnosis, words)).replace("\\", "").count(note) == 1
+    assert json.loads(diagnosis_json(diagnosis, words))["signature"] == line
+
+
+def test_it_is_written_in_reports() -> None:
+    pytest.importorskip("jinja2")
+    weighing = sy.weigh(TRUTH, {"one": RUNS["one"]})
+    report, line = sy.Report.of(weighing, ["map"]), str(weighing.scores(["map"]).signature)
+    assert f"Signature: {line}." in report.text("markdown")
+    assert line.replace("_", r"\_") in report.text("latex")
+    assert json.loads(report.text("json"))["scores"]["signature"] == line
+    assert f"Signature: {line}." in report.text("html").partition("<footer>")[2].partition("</footer>")[0]
 
 
 def test_it_is_written_under_tables_and_in_files() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from steelyard._version import __version__
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
@@ -22,6 +23,7 @@ from steelyard.diagnosis.groups import question_groups
 from steelyard.diagnosis.lists import Lists, lists_of
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse
 
@@ -38,6 +40,7 @@ class Diagnosis:
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
     advice     what to try: on the best system first, then on the others; largest possible gain first
+    recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
 
     k: int
@@ -49,6 +52,12 @@ class Diagnosis:
     curves: Curves
     advice: Sequence[Advice]
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+
+    @property
+    def signature(self) -> Signature:
+        """One quotable line, and its data, as of Scores; its measures are those of the ceilings."""
+        recipe = {**self.recipe, "measures": list(self.ceilings.measures)}
+        return signature_of(recipe, self.funnels[0].n_queries)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -111,7 +120,13 @@ def diagnose(
         captured=captured(facts.ceilings, [of_system.reranked for of_system in lists]),
         curves=facts.curves,
         advice=_best_first(advise(facts), facts.ceilings, scores),
-        recipe={"k": k, "min_gain": min_gain, **weighing.recipe},
+        recipe={
+            "k": k,
+            "min_gain": min_gain,
+            "steelyard": __version__,
+            **weighing.digests,
+            **weighing.recipe,
+        },
     )
 
 

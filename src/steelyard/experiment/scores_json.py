@@ -81,15 +81,15 @@ def _system(scores: Scores, i: int) -> dict[str, Any]:
             "judged": {row["measure"]: row["judged"] for row in rows},
         },
     }
-    if (report := scores.gold[i]) is not None:
+    if (mapping := scores.gold[i]) is not None:
         system["gold"] = {
-            "rule": report.rule,
-            "steps": list(report.steps),
-            "pieces": report.kinds,
-            "corpus_known": report.complete,
-            "placed": report.placed,
-            "lost": _lost(report),
-            "unwinnable": list(report.unwinnable),
+            "rule": mapping.rule,
+            "steps": list(mapping.steps),
+            "pieces": mapping.kinds,
+            "corpus_known": mapping.complete,
+            "placed": mapping.placed,
+            "lost": _lost(mapping),
+            "unwinnable": list(mapping.unwinnable),
         }
     columns = zip(scores.query_ids, scores.values[i].T.tolist(), strict=True)
     system["per_query"] = {query: dict(zip(names, _nulls(row), strict=True)) for query, row in columns}

@@ -14,8 +14,8 @@ from steelyard.experiment.scores import LEVEL, Scores
 from steelyard.gates.checks import Check, CheckKind, CheckReason
 from steelyard.gates.levels import side_of
 from steelyard.gates.profiles import Profile
-from steelyard.gates.standard import Better
 from steelyard.measures import Measure
+from steelyard.measures.registry import Direction
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.power import fewest_questions, min_detectable_difference
@@ -93,7 +93,7 @@ def _values(scores: Scores, system: str, measure: Measure) -> dict[str, float]:
 
 def _open_check(
     system: str, measure: Measure, pair: _Pair, *, kind: CheckKind, reason: CheckReason, limit: float,
-    better: Better = "higher",
+    better: Direction = "higher",
 ) -> Check:  # fmt: skip
     """A check that too few questions, or none, can answer."""
     return Check(
@@ -102,7 +102,7 @@ def _open_check(
 
 
 def _margin_check(
-    system: str, measure: Measure, pair: _Pair, *, margin: float, min_questions: int, alpha: float, better: Better
+    system: str, measure: Measure, pair: _Pair, *, margin: float, min_questions: int, alpha: float, better: Direction
 ) -> Check:
     if (why := pair.too_few(min_questions)) is not None:
         return _open_check(system, measure, pair, kind="baseline", reason=why, limit=margin, better=better)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from steelyard.gates.standard import Better
+from steelyard.measures.registry import Direction
 
 Outcome = Literal["pass", "fail", "insufficient"]
 CheckKind = Literal["level", "baseline", "relative", "share"]
@@ -81,7 +81,7 @@ class Check:
     high: float = math.nan
     limit: float
     n: int
-    better: Better = "higher"
+    better: Direction = "higher"
     level: str | None = None
     left_out: tuple[int, int] = (0, 0)
     detectable: float = math.nan

@@ -17,6 +17,7 @@ from steelyard.base.nearest import nearest
 from steelyard.base.settings import check_arguments
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.signature import Signature
 from steelyard.experiment.stored import open_scores
 from steelyard.gates.against import baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
@@ -45,6 +46,7 @@ class Gate:
     checks           of every system, in the order of the profile and of the scores
     other_truth      whether system and baseline were weighed against truths that differ
     not_judged       the profile's relative requirement, where there is no baseline to judge it by
+    signature        of the scores that were judged
     """
 
     profile: Profile | None
@@ -56,6 +58,7 @@ class Gate:
     checks: tuple[Check, ...]
     other_truth: bool = False
     not_judged: tuple[str, float] | None = field(default=None)
+    signature: Signature | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -162,7 +165,7 @@ def gate(
         profile=profile, level=wanted if any(check.kind == "level" for check in checks) else None,
         baselines={} if other is None else {name: against or name for name in judged}, margin=margin,
         min_questions=min_questions, alpha=alpha, checks=tuple(checks), other_truth=len(truths) > 1,
-        not_judged=None if open_ is None else (str(open_.measure), open_.least),
+        not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
     )  # fmt: skip
 
 

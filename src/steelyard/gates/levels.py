@@ -6,7 +6,7 @@ import math
 
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.ratings import StandardValue, reaches
-from steelyard.gates.standard import Better
+from steelyard.measures.registry import Direction
 
 
 def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
@@ -19,7 +19,7 @@ def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
     )  # fmt: skip
 
 
-def _reason(value: StandardValue, limit: float, better: Better, min_questions: int) -> CheckReason:
+def _reason(value: StandardValue, limit: float, better: Direction, min_questions: int) -> CheckReason:
     if math.isnan(value.value):
         return "not_measured"
     if value.is_handed_in:
@@ -31,7 +31,7 @@ def _reason(value: StandardValue, limit: float, better: Better, min_questions: i
     return side_of(limit, value.low, value.high, better)
 
 
-def side_of(limit: float, low: float, high: float, better: Better) -> CheckReason:
+def side_of(limit: float, low: float, high: float, better: Direction) -> CheckReason:
     """On which side of a limit a whole interval lies."""
     ends = reaches(low, limit, better), reaches(high, limit, better)
     return "reached" if all(ends) else "spans" if any(ends) else "missed"

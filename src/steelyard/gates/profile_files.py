@@ -13,8 +13,9 @@ from steelyard.base.limits import Limits, Words, above
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import SettingError, parse_toml, validate
 from steelyard.base.toml_lines import Key
-from steelyard.gates.standard import ANY_K, Better, Relative, Standard, at_any_k
+from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k
 from steelyard.measures import Measure, parse
+from steelyard.measures.registry import Direction
 from steelyard.measures.spec import needs_cutoff
 
 _NUMBER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -38,7 +39,7 @@ class MeasureTable(BaseModel):
     """The table of one measure, or of a number that is handed in."""
 
     model_config = ConfigDict(extra="forbid")
-    better: Better = "higher"
+    better: Direction = "higher"
     levels: Annotated[dict[str, Annotated[float, Limits()]], Words("a table such as { good = 0.7 }")]
     advice: Text = Texts()
     given: bool = False

@@ -13,7 +13,8 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment.scores import LEVEL, Scores
 from steelyard.gates.profiles import Profile
-from steelyard.gates.standard import Better, Standard
+from steelyard.gates.standard import Standard
+from steelyard.measures.registry import Direction
 from steelyard.stats.percentiles import percentile_interval
 from steelyard.stats.samples import ROUNDING
 
@@ -45,7 +46,7 @@ class Rating:
     level: str | None
     could_be: tuple[str, ...]
     levels: Mapping[str, float]
-    better: Better
+    better: Direction
     n: int
     key: str
 
@@ -205,7 +206,7 @@ def n_reached(value: float, standard: Standard) -> int:
     return sum(reaches(value, number, standard.better) for number in standard.levels.values())
 
 
-def reaches(value: float, number: float, better: Better) -> bool:
+def reaches(value: float, number: float, better: Direction) -> bool:
     """Whether a value is at a number or on its good side; rounding of the last digits does not count against it.
 
     >>> reaches(0.1 + 0.7, 0.8, "higher"), reaches(0.7999, 0.8, "higher"), reaches(310.0, 300.0, "lower")

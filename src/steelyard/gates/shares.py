@@ -30,8 +30,8 @@ def share_checks(
             reason: CheckReason = (
                 "not_measured" if math.isnan(value) else "within" if reaches(value, bound, "lower") else "exceeded"
             )
-            report = scores.gold[i]
-            behind = report.n_pieces if name == "unmapped" and report is not None else n
+            mapping = scores.gold[i]
+            behind = mapping.n_pieces if name == "unmapped" and mapping is not None else n
             yield Check(system, name, "share", reason, value=value, limit=bound, n=behind, better="lower")
 
 
@@ -53,5 +53,5 @@ def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:
 
 
 def _unmapped(scores: Scores, i: int) -> float:
-    report = scores.gold[i]
-    return len(report.lost) / report.n_pieces if report is not None and report.n_pieces else math.nan
+    mapping = scores.gold[i]
+    return len(mapping.lost) / mapping.n_pieces if mapping is not None and mapping.n_pieces else math.nan

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from steelyard.measures import Measure
+from steelyard.measures.registry import Direction
 
-Better = Literal["higher", "lower"]
 ANY_K = "@k"
 """The end of a key that speaks of its measure at any k, or at none."""
 _PERCENTILE = re.compile(r"latency_ms_p([1-9]\d?)")
@@ -27,7 +26,7 @@ class Standard:
     """
 
     measure: str
-    better: Better
+    better: Direction
     levels: Mapping[str, float]
     advice: Mapping[str, str] = field(default_factory=dict)
     handed_in: bool = False

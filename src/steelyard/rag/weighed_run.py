@@ -52,14 +52,14 @@ def run_and_weigh(
     resolver = config.weigh.resolver(questions)
     show, first = progress or no_progress, dict[str, int]()
 
-    def report(stage: str, done: int, total: int) -> None:
+    def show_progress(stage: str, done: int, total: int) -> None:
         first.setdefault(stage, done)
         show(stage, done, total)
 
-    system.prepare(report)
+    system.prepare(show_progress)
     if system.corpus is not None:
         resolver.check(system.corpus)
-    folder = run(system, questions, config.folder, overwrite=overwrite, progress=report)
+    folder = run(system, questions, config.folder, overwrite=overwrite, progress=show_progress)
     scores = weigh_folder(folder, resolver).scores(specs, min_gain=config.weigh.min_gain)
     return WeighedRun(folder, scores, first.get("questions", 0))
 

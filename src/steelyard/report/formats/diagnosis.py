@@ -21,6 +21,7 @@ from steelyard.report.words import Words
 def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
     """Numbers in full precision, null where there is none; `text` of advice in the words' language."""
     content = {
+        "signature": str(diagnosis.signature),
         "k": diagnosis.k,
         "measure": diagnosis.measure,
         "systems": {funnel.system: _funnel(funnel) for funnel in diagnosis.funnels},

@@ -11,6 +11,7 @@ from steelyard.gates.gating import Gate
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
 from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words
 
 _OUTCOMES = ("pass", "fail", "insufficient")
@@ -55,7 +56,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
         first = words("gate.head.check") if reasons_in_rows else system
         sheets.append(Sheet([first, *header], rows, failed, [*notes, *_left_out(checks, words)]))
     if sheets:
-        sheets[-1].notes += list(_notes(gate, words))
+        sheets[-1].notes += [*_notes(gate, words), *signature_note(gate.signature, words)]
     return sheets
 
 

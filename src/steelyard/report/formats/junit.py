@@ -16,11 +16,16 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def junit(gate: Gate, words: Words) -> str:
     """The whole file; a failed check is a failure, one without enough data an error of type "insufficient data".
 
+    The signature of the scores is a property of each suite.
+
     There is no time in it, so the same result gives the same bytes.
     """
     suites = ET.Element("testsuites", _counts(gate, gate.systems, _clean(heading(gate, words))))
     for system in gate.systems:
         suite = ET.SubElement(suites, "testsuite", _counts(gate, [system], _clean(system)))
+        if gate.signature is not None:
+            properties = ET.SubElement(suite, "properties")
+            ET.SubElement(properties, "property", {"name": "signature", "value": _clean(str(gate.signature))})
         for check in gate.checks:
             if check.system != system:
                 continue

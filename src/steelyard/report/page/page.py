@@ -39,6 +39,7 @@ from steelyard.report.page.tables import (
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stage_name
 from steelyard.report.sheets.rating import text_in
+from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.summary import care, facts, verdict
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
@@ -91,6 +92,7 @@ def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -
     script, bundle, style = _file("report.js"), _bundle(), _file("report.css")
     return {
         "say": words, "html_lang": _HTML_LANG[words.code], "version": __version__,
+        "signature": visible(" ".join(signature_note(contents.scores.signature, words))),
         "policy": _policy(script, bundle), "style": safe(style), "script": safe(script), "bundle": safe(bundle),
         "title": visible(title) if title is not None else words("page.title"), "subtitle": _subtitle(contents, words),
         "systems": data["systems"], "measures": data["measures"], "order": order,

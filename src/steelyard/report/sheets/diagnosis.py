@@ -14,6 +14,7 @@ from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
 from steelyard.report.sheets.advice import advice_text, share
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -57,7 +58,8 @@ def funnel_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
         rows.append([stage_name(stage, words), *cells])
     rows.append([words("diagnose.head.total"), *(str(funnel.n_queries) for funnel in funnels)])
     header = [words("diagnose.head.stage"), *(funnel.system for funnel in funnels)]
-    return Sheet(header, rows, notes=list(_funnel_notes(diagnosis, words)))
+    notes = [*_funnel_notes(diagnosis, words), *signature_note(diagnosis.signature, words)]
+    return Sheet(header, rows, notes=notes)
 
 
 def stages_of(funnels: Sequence[Funnel]) -> list[str]:
