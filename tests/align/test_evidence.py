@@ -115,6 +115,7 @@ def span(start: int, end: int, **more: Any) -> dict[str, Any]:
         ([span(0, 2, group="g"), span(8, 12, group="g")], [(20, 22)], [0, 0, 0, 0], "none: the first, ab"),
         ([span(0, 2, group="g"), span(8, 12, group="g")], [(0, 2), (8, 12)], [1, 1, 2 / 6, 2 / 6], "a tie: the first"),
         ([span(0, 4, gain=0), span(8, 12)], [(0, 4)], [0, 0, 0, 0], "gain 0 is no gold"),
+        ([{"text": "elsewhere", "gain": 0}, span(8, 12)], [(8, 12)], [1, 1, 1, 1], "nor where no document has it"),
         ([span(4, 8)], [(0, 4), (8, 12)], [0, 0, 0, 0], "ends that touch do not meet"),
         ([span(0, 26)], [(3, 5)], [1, 2 / 26, 1, 2 / 26], "any character is enough for the piece"),
     ],
