@@ -32,7 +32,7 @@ def alike(rng: np.random.Generator, s: int, n: int) -> Floats:
         ("wilcoxon", lambda d, _: wilcoxon(d).p),
     ],
 )
-@pytest.mark.parametrize("n", [15, 40])
+@pytest.mark.parametrize("n", [11, 40])
 def test_two_systems(name: str, p_of: Callable[[Floats, int], float], n: int) -> None:
     rng = np.random.default_rng(n)
     rejected = []
