@@ -149,7 +149,8 @@ def test_questions_are_searched_and_filtered(opened: Opened) -> None:
 def test_a_question_opens_with_its_gold_marked(opened: Opened) -> None:
     page = opened.page
     page.click('th[data-column="id"] button')
-    page.click(f"{ROWS} button >> nth=2")
+    page.wait_for_selector('th[data-column="id"][aria-sort="ascending"]')
+    page.click(f"{ROWS}:nth-child(3) button")
     page.wait_for_selector("dialog[open]")
     first = page.query_selector("dialog .system:has(summary:text-is('first'))")
     assert [mark.inner_text() for mark in first.query_selector_all("mark")] == ["The repair café", "on Saturdays"]
