@@ -132,11 +132,17 @@ def test_the_suffix_of_the_output_tells_the_format(name: str, start: str, demo: 
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
-@pytest.mark.parametrize("arguments", [("demo",), ("--help",), ("measures", "ndcg"), ("trec-eval", "-h")])
-def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str, tmp_path: Path) -> None:
-    done = steelyard(*arguments, cwd=tmp_path, environment={"PYTHONIOENCODING": encoding})
+@pytest.mark.parametrize("arguments", [DEMO, ("--help",), ("measures", "ndcg"), ("trec-eval", "-h")])
+def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str, demo: Path) -> None:
+    done = steelyard(*arguments, cwd=demo, environment={"PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode(encoding)
+
+
+def test_the_demo_prints_in_ascii(tmp_path: Path) -> None:
+    done = steelyard("demo", cwd=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr.decode()
+    assert "hybrid-rerank" in done.stdout.decode("ascii")
 
 
 def test_json_survives_a_narrow_encoding(tmp_path: Path) -> None:
