@@ -261,9 +261,9 @@ class TestNames:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"model": ""}, "the model has no name"),
-            ({"model": "m", "batch_size": 0}, "batch_size must be 1 or more"),
-            ({"model": "m", "max_length": 0}, "max_length must be 1 or more"),
+            ({"model": ""}, "model must be a folder or a name on the Hugging Face hub, not ''"),
+            ({"model": "m", "batch_size": 0}, "batch_size must be a whole number from 1, not 0"),
+            ({"model": "m", "max_length": 0}, "max_length must be a whole number from 1, not 0"),
         ],
     )
     def test_refuses(self, stage: Any, options: dict[str, Any], message: str) -> None:
