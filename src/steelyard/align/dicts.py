@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
 from steelyard.align.mismatch import no_common_query
-from steelyard.align.order import TIES_KEPT, any_within, streak_of, streaks
+from steelyard.align.order import Streaks
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
@@ -87,8 +87,9 @@ def _scored_ranks(
     ranks = (np.searchsorted(descending, own, "left") + 1).tolist()
     if not same.any():
         return docs, ranks, (_NONE, _NONE)
-    first, size = streaks(np.concatenate(([False], same)))
-    tied = np.flatnonzero(streak_of(first, size, np.array(ranks, np.int64) - 1) >= 0).tolist()
+    streaks = Streaks.of(np.flatnonzero(same) + 1)
+    streak = streaks.around(np.array(ranks, np.int64) - 1)
+    tied = np.flatnonzero(streak >= 0).tolist()
     blocks: dict[float, list[str]] = {float(ranking[docs[i]]): [] for i in tied}
     if blocks:
         for doc, score in ranking.items():
@@ -97,8 +98,8 @@ def _scored_ranks(
         place = {doc: at for block in blocks.values() for at, doc in enumerate(sorted(block, reverse=True))}
         for i in tied:
             ranks[i] += place[docs[i]]
-    visible = (first < TIES_KEPT) | any_within(first, size, np.array(ranks, np.int64) - 1)
-    return docs, ranks, (first[visible] + 1, size[visible])
+    visible = streaks.visible(streaks.first + 1, streak[tied])
+    return docs, ranks, (streaks.first[visible] + 1, streaks.size[visible])
 
 
 def _scores(ranking: Mapping[str, float], where: str) -> Floats:

@@ -1,6 +1,8 @@
-"""The canonical order of rows, score descending, then doc_id descending by bytes, and the blocks of ties in it."""
+"""Ranks in `base.schema.canonical_order`: by score, and by id only where a judged document is tied."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,82 +13,106 @@ TIES_KEPT = 1000
 """Ties that begin below this rank are kept only where they hold a judged document, or memory grows with the run."""
 
 
-def inverse(order: Ints) -> Ints:
+@dataclass(frozen=True)
+class Streaks:
+    """Streaks of equal scores among the places of one or several lists: first place and size of each, ascending."""
+
+    first: Ints
+    size: Ints
+
+    @classmethod
+    def of(cls, places: Ints) -> Streaks:
+        """Those of ascending places whose score equals the one above."""
+        opens = np.flatnonzero(np.diff(places, prepend=-1) > 1)
+        return cls(places[opens] - 1, np.diff(opens, append=len(places)) + 1)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def around(self, places: Ints) -> Ints:
+        """(n,) the streak in which each of n places lies, or -1."""
+        streak = np.searchsorted(self.first, places, "right") - 1
+        if not len(self):
+            return streak
+        return np.where(places < self.first[streak] + self.size[streak], streak, -1)
+
+    def members(self, streaks: Ints) -> tuple[Ints, Ints]:
+        """(m,) places in any of b streaks, and (m,) which of the b holds it."""
+        size = self.size[streaks]
+        ends = np.cumsum(size)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.first[streaks] - ends + size, size)
+        return places, np.repeat(np.arange(len(streaks)), size)
+
+    def visible(self, rank: Ints, occupied: Ints) -> Bools:
+        """(b,) streaks that begin at a rank above TIES_KEPT, and those that are occupied by a judged document."""
+        visible = rank <= TIES_KEPT
+        visible[occupied] = True
+        return visible
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Lists by falling score, laid end to end.
+
+    rows     (n,) the row at each place, documents of equal score being in any order; None where rows are places
+    streaks  of places with equal scores
+    """
+
+    rows: Ints | None
+    streaks: Streaks
+
+    @classmethod
+    def of(cls, score: Floats, counts: Ints) -> Ordered:
+        """The lists of b blocks of rows, of which counts (b,) tells the sizes and score (n,) the scores."""
+        starts = (np.cumsum(counts) - counts)[counts > 0]
+        rises = score[1:] > score[:-1]
+        rises[starts[1:] - 1] = False
+        rows = _falling(score, counts, np.flatnonzero(rises)) if rises.any() else None
+        if rows is not None:
+            score = score[rows]
+        equal = score[1:] == score[:-1]
+        equal[starts[1:] - 1] = False
+        return cls(rows, Streaks.of(np.flatnonzero(equal) + 1))
+
+    def places(self, rows: Ints, doc_ids: pl.Series) -> tuple[Ints, Ints]:
+        """(h,) the place of each of h rows, ties settled by id, and (h,) the streak in which it lies, or -1.
+
+        doc_ids   of all rows there are
+        """
+        place = rows if self.rows is None else _inverse(self.rows)[rows]
+        streak = self.streaks.around(place)
+        tied = np.flatnonzero(streak >= 0)
+        if len(tied):
+            place = place.copy()
+            place[tied] = self._settled(rows[tied], np.unique(streak[tied]), doc_ids)
+        return place, streak
+
+    def _settled(self, rows: Ints, streaks: Ints, doc_ids: pl.Series) -> Ints:
+        """The places of rows that lie in these streaks, where the members of a streak descend by id."""
+        places, group = self.streaks.members(streaks)
+        members = places if self.rows is None else self.rows[places]
+        by_id = pl.DataFrame({"group": group, "doc_id": doc_ids.gather(members), "row": members})
+        by_id = by_id.sort("group", "doc_id", descending=[False, True])
+        place_of = np.empty(len(doc_ids), np.int64)
+        place_of[by_id["row"].to_numpy()] = places
+        return place_of[rows]
+
+
+def _inverse(order: Ints) -> Ints:
     """(n,) the place of each row, from the row at each place."""
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return place
 
 
-def streaks(same: Bools) -> tuple[Ints, Ints]:
-    """First row and size of each streak of equal rows, from whether each row equals the one before it."""
-    rows = np.flatnonzero(same)
-    opens = np.flatnonzero(np.diff(rows, prepend=-1) > 1)
-    return rows[opens] - 1, np.diff(opens, append=len(rows)) + 1
-
-
-def streak_of(first: Ints, size: Ints, rows: Ints) -> Ints:
-    """(n,) the streak in which each of n rows lies, or -1."""
-    streak = np.searchsorted(first, rows, "right") - 1
-    return np.where(rows < first[streak] + size[streak], streak, -1) if len(first) else np.full(len(rows), -1)
-
-
-def any_within(first: Ints, size: Ints, rows: Ints) -> Bools:
-    """(b,) streaks in which any of the rows lies."""
-    mask = np.zeros(len(first), bool)
-    streak = streak_of(first, size, rows)
-    mask[streak[streak >= 0]] = True
-    return mask
-
-
-def order_blocks(frame: pl.DataFrame, counts: Ints) -> tuple[Ints | None, Bools | None]:
-    """Rows in `base.schema.canonical_order` within each block, and which ordered rows tie with the one above.
-
-    Order is None where the rows are in it already; ties are None where there are none.
-    """
-    score = frame["score"].to_numpy()
-    follows = np.ones(len(score), bool)
-    follows[(np.cumsum(counts) - counts)[counts > 0]] = False
-    rises = np.zeros(len(score), bool)
-    rises[1:] = score[1:] >= score[:-1]
-    suspects = np.flatnonzero(rises & follows)
-    if not len(suspects):
-        return None, None
-    order = _order(score, frame["doc_id"], counts, suspects)
-    if order is not None:
-        score = score[order]
-    same = follows
-    same[1:] &= score[1:] == score[:-1]
-    return order, same if same.any() else None
-
-
-def _order(score: Floats, doc_ids: pl.Series, counts: Ints, suspects: Ints) -> Ints | None:
-    """Rows in canonical order, or None; suspects are those whose score is not below the one above."""
-    tied = score[suspects] == score[suspects - 1]
-    tied[tied] = (doc_ids.gather(suspects[tied]) < doc_ids.gather(suspects[tied] - 1)).to_numpy()
-    wrong = suspects[~tied]
-    if not len(wrong):
-        return None
-    block = np.repeat(np.arange(len(counts)), counts)
-    bad = np.zeros(len(counts), bool)
-    bad[block[wrong]] = True
-    rows = np.flatnonzero(bad[block])
-    order = np.arange(len(score))
-    order[rows] = _sorted_rows(block[rows], score[rows], doc_ids, rows)
-    return order
-
-
-def _sorted_rows(block: Ints, score: Floats, doc_ids: pl.Series, rows: Ints) -> Ints:
-    """Rows in canonical order; ids are compared only where scores are equal.
-
-    block, score   (n,) of the rows;   doc_ids   of all rows there are
-    """
-    order = np.lexsort((-score, block))
-    same = np.zeros(len(order) + 1, bool)
-    same[1:-1] = (score[order][1:] == score[order][:-1]) & (block[order][1:] == block[order][:-1])
-    tied = np.flatnonzero(same[:-1] | same[1:])
-    if len(tied):
-        group = np.cumsum(~same[:-1])[tied]
-        ties = pl.DataFrame({"group": group, "doc_id": doc_ids.gather(rows[order[tied]]), "row": order[tied]})
-        order[tied] = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
-    return rows[order]
+def _falling(score: Floats, counts: Ints, rises: Ints) -> Ints:
+    """Rows by falling score within each block; rises are the rows before which the score is lower."""
+    ends = np.cumsum(counts)
+    blocks = np.unique(np.searchsorted(ends, rises, "right"))
+    rows = np.arange(len(score))
+    for size in np.unique(counts[blocks]):
+        # Blocks of one size are the lines of a matrix, whose lines are sorted in one call.
+        block = blocks[counts[blocks] == size]
+        matrix = (ends[block] - size)[:, None] + np.arange(size)
+        rows[matrix] = np.take_along_axis(matrix, np.argsort(-score[matrix], axis=1), axis=1)
+    return rows

@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
 from steelyard.align.mismatch import no_common_query
-from steelyard.align.order import TIES_KEPT, any_within, inverse, order_blocks, streaks
+from steelyard.align.order import Ordered
 from steelyard.base.arrays import Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
@@ -142,19 +142,18 @@ class _Hits:
             frame, counts = self._settle_duplicates(frame, counts, duplicate)
             hashes = hash_ids(frame["doc_id"])
         rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
-        order, same = order_blocks(frame, counts)
-        block, offsets = np.repeat(np.arange(len(counts)), counts)[rows], np.cumsum(counts) - counts
-        place = rows if order is None else inverse(order)[rows]
+        ordered = Ordered.of(frame["score"].to_numpy(), counts)
+        place, streak = ordered.places(rows, frame["doc_id"])
+        starts, block = np.cumsum(counts) - counts, np.repeat(np.arange(len(counts)), counts)[rows]
         self.n_retrieved[query] = counts
         self.query.append(query[block])
-        self.rank.append(place - offsets[block] + 1)
+        self.rank.append(place - starts[block] + 1)
         self.label.append(label)
-        if same is not None:
-            first, size = streaks(same)
-            block = np.searchsorted(np.cumsum(counts), first, "right")
-            rank = first - offsets[block] + 1
-            visible = (rank <= TIES_KEPT) | any_within(first, size, place)
-            self.tied.append((query[block[visible]], rank[visible], size[visible]))
+        if len(streaks := ordered.streaks):
+            block = np.searchsorted(np.cumsum(counts), streaks.first, "right")
+            rank = streaks.first - starts[block] + 1
+            visible = streaks.visible(rank, streak[streak >= 0])
+            self.tied.append((query[block[visible]], rank[visible], streaks.size[visible]))
 
     def _settle_duplicates(self, frame: pl.DataFrame, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
         if self.on_duplicate == "error":
