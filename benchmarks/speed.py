@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from inputs import DEEP, HUGE, WIDE, make
+from inputs import DEEP, HUGE, WIDE, make, write_as
 
 HERE = Path(__file__).parent
 NAMES = ("pytrec_eval-terrier", "ranx", "polars", "numpy", "numba")
@@ -150,6 +150,7 @@ def rows(rounds: int, large: bool) -> Iterator[Row]:
     deep, wide, text, evaluate = DEEP.name, WIDE.name, "TREC text, end to end", "pytrec_eval's evaluate"
     for shape in (DEEP, WIDE):
         make(shape)
+    write_as(DEEP, "parquet")
     yield faster(text, "pytrec_eval", 6, ("steelyard_text", "pytrec_text"), deep, rounds)
     yield faster(text, "ranx, warm cache", 25, ("steelyard_text", "ranx_text"), deep, rounds)
     mine, other = compare("steelyard_text", "polars_stream", deep, rounds)

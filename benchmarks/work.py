@@ -39,7 +39,7 @@ class Done:
 
 def files(name: str) -> tuple[Path, Path, Path]:
     data = Path(__file__).parent / "data"
-    return data / f"{name}.qrels", data / f"{name}.run", data / f"{name}.parquet"
+    return data / f"{name}.qrels", data / f"{name}.run", data / f"{name}.run.parquet"
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
