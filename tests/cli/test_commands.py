@@ -245,7 +245,7 @@ def test_help_and_version() -> None:
 
 
 def test_no_arguments_show_help() -> None:
-    assert b"Usage: steelyard" in steelyard().stdout
+    assert b"usage: steelyard" in steelyard().stdout
 
 
 def test_37_real_systems_have_the_reference_values() -> None:

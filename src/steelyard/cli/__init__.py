@@ -11,14 +11,15 @@ def main() -> None:
     """Run the command line; a mistake of the user ends with one line and exit status 2."""
     from steelyard.base.errors import SteelyardError
     from steelyard.cli.app import app
-    from steelyard.report.visible import visible
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="steelyard")
+        sys.exit(app(sys.argv[1:]))
     except SteelyardError as error:
+        from steelyard.report.visible import visible
+
         # Messages quote names and values of files, which must not reach the terminal as commands.
         print(f"steelyard: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)

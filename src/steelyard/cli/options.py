@@ -1,87 +1,84 @@
-"""Arguments and options that commands share, each declared once: its type, its flags and its help."""
+"""Arguments and options that commands share, each declared once: its names, its type and its help."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import get_args
 
 from steelyard.base.choices import FileKind, Language, OnDuplicate
+from steelyard.cli.parser import argument, flag, repeated
+from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 
-ResultFormat = Literal["table", "json", "csv", "markdown", "latex", "trec"]
 
-TruthArgument = Annotated[
-    str,
-    typer.Argument(help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSONL)."),
-]
-RunsArgument = Annotated[
-    list[str],
-    typer.Argument(help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder."),
-]
-MeasuresOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure", "-m", help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary."
-    ),
-]
-MinGainOption = Annotated[float | None, typer.Option(help="Smallest gain that counts as relevant (1).")]
-MissingOption = Annotated[Policy, typer.Option(help="A judged query that is absent from a run: 0, or left out.")]
-NoRelevantOption = Annotated[Policy, typer.Option(help="A query without relevant documents: 0, or left out.")]
-OnDuplicateOption = Annotated[
-    OnDuplicate, typer.Option(help="A document twice in one query: refuse, keep the first, or the highest.")
-]
-RuleOption = Annotated[
-    str, typer.Option(help="When a chunk holds a gold span: any, contains, or share>=0.5 of the span.")
-]
-FoldOption = Annotated[
-    str | None,
-    typer.Option(
-        help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,line_wraps."
-    ),
-]
-CorpusOption = Annotated[
-    str | None, typer.Option(help="Where the chunks come from: a run folder, JSONL of chunks, or the documents.")
-]
-QueriesOption = Annotated[
-    str | None, typer.Option(help="Texts and tags of queries where the truth lacks them: JSONL, or id, tab, text.")
-]
-SeedOption = Annotated[int, typer.Option(help="Seed of randomisation, bootstrap, and the half that is held out.")]
-BaselineOption = Annotated[str | None, typer.Option(help="What the others are compared with; the first run.")]
-TestOption = Annotated[
-    str | None, typer.Option(help="t, randomization, wilcoxon or sign with the baseline; tukey for all pairs.")
-]
-CorrectionOption = Annotated[str | None, typer.Option(help="holm (default), bonferroni, bh or none.")]
-MarginOption = Annotated[float | None, typer.Option(help="Largest loss that does not matter, e.g. 0.01.")]
-AlphaOption = Annotated[float, typer.Option(help="Level of the tests; intervals cover the rest.")]
-CutoffOption = Annotated[
-    int | None, typer.Option("--k", "-k", help="Results that count as found; k of the first measure, else 5.")
-]
-DepthOption = Annotated[int | None, typer.Option("--k", "-k", help="Chunks that a question gets (10).")]
-FormatOption = Annotated[
-    ResultFormat | None,
-    typer.Option("--format", "-f", help="How to write the result; by default what --output ends in."),
-]
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")]
-LangOption = Annotated[Language | None, typer.Option(help="Language of the output; that of the locale by default.")]
-KindOption = Annotated[FileKind | None, typer.Option(help="What the source holds, where its columns do not show it.")]
-_PROFILE = typer.Option(
-    "--profile",
-    "-p",
-    help="Levels to rate by, and what to weigh: ratings, production, faq, document-qa, academic, enterprise, "
-    "reranker, monitoring, or a TOML file.",
-)
-ProfileOption = Annotated[str | None, _PROFILE]
-ReportProfileOption = Annotated[str, _PROFILE]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace a finished run.")]
-ConfigArgument = Annotated[Path, typer.Argument(help="Configuration in TOML: documents, questions, stages.")]
+def steps(text: str) -> list[str]:
+    """The steps that --fold lists.
 
-
-def folding_steps(fold: str | None) -> list[str] | None:
-    """The steps that --fold lists, None where it is not given.
-
-    >>> folding_steps("lower,quotes")
+    >>> steps("lower,quotes")
     ['lower', 'quotes']
     """
-    return None if fold is None else fold.split(",")
+    return text.split(",")
+
+
+TRUTH = argument(
+    "truth", help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSONL)."
+)
+RUNS = argument(
+    "runs", nargs="+", help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder."
+)
+MEASURES = repeated(
+    "--measure", "-m", dest="measures",
+    help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary.",
+)  # fmt: skip
+MIN_GAIN = argument("--min-gain", type=float, help="Smallest gain that counts as relevant (1).")
+MISSING = argument(
+    "--missing", choices=get_args(Policy), default=defaults.MISSING,
+    help="A judged query that is absent from a run: 0, or left out.",
+)  # fmt: skip
+NO_RELEVANT = argument(
+    "--no-relevant", choices=get_args(Policy), default=defaults.NO_RELEVANT,
+    help="A query without relevant documents: 0, or left out.",
+)  # fmt: skip
+ON_DUPLICATE = argument(
+    "--on-duplicate", choices=get_args(OnDuplicate), default=defaults.ON_DUPLICATE,
+    help="A document twice in one query: refuse, keep the first, or the highest.",
+)  # fmt: skip
+RULE = argument(
+    "--rule", default=defaults.RULE, help="When a chunk holds a gold span: any, contains, or share>=0.5 of the span."
+)
+STEPS = argument(
+    "--fold", dest="steps", type=steps,
+    help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,line_wraps.",
+)  # fmt: skip
+CORPUS = argument(
+    "--corpus", help="Where the chunks come from: a run folder, JSONL of chunks, or the documents."
+)  # fmt: skip
+QUERIES = argument("--queries", help="Texts and tags of queries where the truth lacks them: JSONL, or id, tab, text.")
+SEED = argument(
+    "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, bootstrap, and the half that is held out."
+)
+BASELINE = argument("--baseline", help="What the others are compared with; the first run.")
+TEST = argument("--test", help="t, randomization, wilcoxon or sign with the baseline; tukey for all pairs.")
+CORRECTION = argument("--correction", help="holm (default), bonferroni, bh or none.")
+MARGIN = argument("--margin", type=float, help="Largest loss that does not matter, e.g. 0.01.")
+ALPHA = argument(
+    "--alpha", type=float, default=defaults.ALPHA, help="Level of the tests; intervals cover the rest."
+)  # fmt: skip
+CUTOFF = argument("--k", "-k", type=int, help="Results that count as found; k of the first measure, else 5.")
+DEPTH = argument("--k", "-k", type=int, help="Chunks that a question gets (10).")
+_FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
+FORMAT = argument(
+    "--format", "-f", choices=_FORMATS, metavar="FORMAT",
+    help=f"How to write the result: {', '.join(_FORMATS)}; by default what --output ends in.",
+)  # fmt: skip
+OUTPUT = argument("--output", "-o", type=Path, help="Write to this file instead.")
+LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
+KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")
+_PROFILE = (
+    "Levels to rate by, and what to weigh: ratings, production, faq, document-qa, academic, enterprise, reranker, "
+    "monitoring, or a TOML file."
+)
+PROFILE = argument("--profile", "-p", help=_PROFILE)
+REPORT_PROFILE = argument("--profile", "-p", default=defaults.PROFILE, help=_PROFILE)
+OVERWRITE = flag("--overwrite", help="Replace a finished run.")
+CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")

@@ -1,0 +1,106 @@
+"""What the command line takes, and that to ask for it costs nothing."""
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from steelyard.base.errors import InputError
+from steelyard.cli.app import COMMANDS
+from steelyard.cli.parser import Command, argument, flag, repeated
+from tests.cli.command import complaint, printed
+
+HEAVY = ("numpy", "polars", "pydantic", "rich", "scipy")
+
+
+@pytest.mark.parametrize(
+    "words", ["--help", "--version", "evaluate --help", "report -h", "trec-eval -h", "nonsense", "evaluate --nonsense"]
+)
+def test_help_and_mistakes_wait_for_nothing(words: str) -> None:
+    code = f"try: main()\nexcept SystemExit: print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; from steelyard.cli import main\n{code}", *words.split()],
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.decode().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_takes_what_is_declared(name: str) -> None:
+    required = [item.names[0] for item in COMMANDS[name].arguments if item.usage.startswith(item.names[0].upper())]
+    words = ["file"] * len(required)
+    values = COMMANDS[name].parse(name, words)
+    assert (
+        values.keys()
+        == inspect.signature(import_module(f"steelyard.cli.{name.replace('-', '_')}").run).parameters.keys()
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_explains_every_argument(name: str) -> None:
+    text = printed(name, "--help", columns=200)
+    assert text.startswith(f"usage: steelyard {name} [OPTIONS]")
+    assert COMMANDS[name].help in text
+    for item in COMMANDS[name].arguments:
+        assert item.help in text
+        assert item.usage in text
+
+
+SAMPLE = Command(
+    "A sample.",
+    [
+        argument("first", help="One."),
+        argument("rest", nargs="+", help="More."),
+        repeated("--many", "-m", dest="many", help="100 % of them.", type=int),
+        argument("--number", type=float, default=2.5, help="A number."),
+        argument("--count", type=int, default=0, help="A count."),
+        flag("--yes", "-y", help="Whether."),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        ("a b", {}),
+        ("a -m 1 b -m 2 c", {"rest": ["b", "c"], "many": [1, 2]}),
+        ("-ym3 a b", {"yes": True, "many": [3]}),
+        ("a - --number -1", {"rest": ["-"], "number": -1.0}),
+        ("--number=1e-3 -- a b", {"number": 0.001}),
+    ],
+)
+def test_words_become_values(words: str, want: dict) -> None:
+    plain = {"first": "a", "rest": ["b"], "many": [], "number": 2.5, "count": 0, "yes": False}
+    assert SAMPLE.parse("steelyard sample", words.split()) == plain | want
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("a", "the following arguments are required: REST; try `steelyard sample --help`"),
+        ("a b --num 3", "unrecognized arguments: --num"),
+        ("a b --number x", "argument --number: invalid float value: 'x'"),
+        ("a b --number", "argument --number: expected one argument"),
+    ],
+)
+def test_what_is_wrong_is_named(words: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        SAMPLE.parse("steelyard sample", words.split())
+    assert message in str(caught.value)
+
+
+def test_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        SAMPLE.parse("steelyard sample", ["--help"])
+    text = capsys.readouterr().out
+    assert "usage: steelyard sample [OPTIONS] FIRST REST...\n" in text
+    assert all(words in text for words in ("100 % of them.\n", "A number. [2.5]\n", "A count. [0]\n", "Whether.\n"))
+
+
+def test_an_unknown_command_is_answered_with_the_nearest() -> None:
+    assert complaint("evalute") == "steelyard: no command is called 'evalute'; did you mean evaluate?\n"
+    assert complaint("x") == "steelyard: no command is called 'x'; try `steelyard --help`\n"
+    assert "unrecognized arguments: --nope; try `steelyard compare --help`" in complaint("compare", "a", "b", "--nope")
