@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -17,9 +18,11 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.align.aligned import Aligned
 from steelyard.align.dicts import align_rankings
+from steelyard.align.rankings import align, align_all
 from steelyard.align.rows import align_rows
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.schema import RUN
+from steelyard.data.run import StreamedRun
 from steelyard.data.truth import Truth
 from steelyard.measures.alignment import Alignment, Ties
 from tests.hypothesis_profiles import examples
@@ -466,3 +469,59 @@ def test_equal_hashes_of_a_list_with_a_document_many_times() -> None:
     truth = {"q": {"a": 1.0, "b": 2.0, "d": 0.0}}
     for how in ("first", "max"):
         assert_equal(align_rows(Truth(truth), FakeReader(rows, [3]), on_duplicate=how), naive(truth, kept(rows, how)))
+
+
+def small_file(folder: Path, number: int, rng: random.Random) -> Path:
+    """A small TREC run with ties, queries of its own, and missing ones; the last line may lack its end."""
+    queries = rng.sample(["q1", "q2", "q3", "q4", "other", "another"], rng.randint(2, 6))
+    lines = [
+        f"{query} Q0 {doc} 1 {rng.choice([0.5, 1, 1.5, 2])} tag"
+        for query in dict.fromkeys(["q1", *queries])
+        for doc in rng.sample([f"d{i}" for i in range(12)], rng.randint(1, 12))
+    ]
+    file = folder / f"{number}.run"
+    file.write_text("\n".join(lines) + rng.choice(["", "\n"]))
+    return file
+
+
+def aligned_alike(one: Aligned, other: Aligned) -> bool:
+    """Whether everything in two alignments is equal."""
+    return one.n_unjudged_queries == other.n_unjudged_queries and same(one.alignment, other.alignment)
+
+
+def same(one: Alignment, other: Alignment) -> bool:
+    """Whether all arrays of two alignments are equal, ties included."""
+    names = ("n_retrieved", "missing", "starts", "hit_rank", "hit_gain", "ideal_starts", "ideal_gain")
+    tied = [None if a.ties is None else [a.ties.starts.tolist(), a.ties.first.tolist(), a.ties.size.tolist()]
+            for a in (one, other)]  # fmt: skip
+    return tied[0] == tied[1] and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+@pytest.mark.parametrize("odd", ["", "# a comment\n", "q1 Q0 d0 1 3 tag\nq2 Q0 d0 1 3 tag\nq1 Q0 d1 1 2 tag\n"])
+def test_small_files_are_aligned_together_as_one_by_one(tmp_path: Path, odd: str) -> None:
+    """Comments, and queries in several blocks, send the files of a group back to the other way."""
+    rng = random.Random(odd)
+    truth = Truth({f"q{q}": {f"d{i}": rng.randint(-1, 2) for i in range(0, 12, 2)} for q in range(1, 6)})
+    files = [small_file(tmp_path, number, rng) for number in range(40)]
+    if odd:
+        (tmp_path / "odd.run").write_text(odd + "q2 Q0 d7 1 1 tag\n" * (odd[0] == "#"))
+        files.insert(20, tmp_path / "odd.run")
+    together = list(align_all(truth, [StreamedRun(file) for file in files]))
+    alone = [align(truth, StreamedRun(file)) for file in files]
+    assert all(map(aligned_alike, together, alone))
+    assert len(together) == len(files)
+
+
+def test_a_small_file_among_many_is_refused_by_its_name(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    files = [small_file(tmp_path, number, rng) for number in range(5)]
+    truth = Truth({"q1": {"d1": 1}, "q2": {"d1": 1}})
+    for odd, message in [
+        ("q1 Q0 d1 1 3 tag\nq1 Q0 d1 2 2 tag\n", r"odd.run, lines 1 and 2: document 'd1' is retrieved twice"),
+        ("q9 Q0 d1 1 3 tag\n", "odd.run: no query of the run is in the truth"),
+        ("q1 Q0 d1 1 high tag\n", "odd.run, line 1: score 'high'"),
+    ]:
+        (tmp_path / "odd.run").write_text(odd)
+        runs = [StreamedRun(file) for file in [*files, tmp_path / "odd.run"]]
+        with pytest.raises(sy.SteelyardError, match=message):
+            list(align_all(truth, runs))

@@ -22,30 +22,36 @@ class Aligned:
     n_unjudged_queries: int
 
 
-def alignment_of(
+def alignments_of(
     truth: Truth, *, query: Ints, rank: Ints, gain: Floats, n_retrieved: Ints, seen: Bools, tied: list[TieBlocks]
-) -> Alignment:  # fmt: skip
-    """Hits in any order as an alignment.
+) -> list[Alignment]:  # fmt: skip
+    """Hits in any order as the alignments of r runs.
 
-    query, rank, gain   (h,) of each judged retrieved document;   tied   blocks of ties, in any order
-    n_retrieved, seen   (q,) documents that the run has for each query, and whether it has the query
+    query, rank, gain   (h,) of each judged retrieved document; a query is numbered run * len(truth) + its place
+    tied                blocks of ties, in any order
+    n_retrieved, seen   (r * q,) documents that each run has for each query, and whether it has the query
     """
     order = np.lexsort((rank, query))
-    return Alignment(
-        query_id=truth.query_ids,
-        n_retrieved=n_retrieved,
-        missing=~seen,
-        starts=offsets(query, len(truth)),
-        hit_rank=rank[order],
-        hit_gain=gain[order],
-        ideal_starts=truth.starts,
-        ideal_gain=truth.gain,
-        ties=_ties(tied, len(truth)),
-    )
+    starts = offsets(query, len(seen))
+    rank, gain, ties = rank[order], gain[order], _ties(tied, len(seen))
+    return [
+        Alignment(
+            query_id=truth.query_ids,
+            n_retrieved=n_retrieved[first : first + len(truth)],
+            missing=~seen[first : first + len(truth)],
+            starts=starts[first : first + len(truth) + 1] - starts[first],
+            hit_rank=rank[starts[first] : starts[first + len(truth)]],
+            hit_gain=gain[starts[first] : starts[first + len(truth)]],
+            ideal_starts=truth.starts,
+            ideal_gain=truth.gain,
+            ties=ties and ties.part(first, first + len(truth)),
+        )
+        for first in range(0, len(seen), len(truth))
+    ]
 
 
 def _ties(tied: list[TieBlocks], n_queries: int) -> Ties | None:
-    """Blocks of ties in the truth's order."""
+    """Blocks of ties in the truth's order, run by run."""
     if not tied:
         return None
     query, first, size = map(np.concatenate, zip(*tied, strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
+from steelyard.align.aligned import Aligned, TieBlocks, alignments_of
 from steelyard.align.mismatch import no_common_query
 from steelyard.align.order import Streaks
 from steelyard.base.arrays import Floats, Ints
@@ -58,7 +58,7 @@ def align_rankings(
     unjudged = rankings.keys() - set(truth.query_ids)
     if not seen.any():
         raise no_common_query(truth, name, sorted(unjudged))
-    alignment = alignment_of(
+    (alignment,) = alignments_of(
         truth, query=np.array(query, np.int64), rank=np.array(rank, np.int64), gain=np.array(gain, float),
         n_retrieved=n_retrieved, seen=seen, tied=tied,
     )  # fmt: skip

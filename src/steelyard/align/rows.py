@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from steelyard.align.aligned import Aligned, TieBlocks, alignment_of
+from steelyard.align.aligned import Aligned, TieBlocks, alignments_of
 from steelyard.align.mismatch import no_common_query
 from steelyard.align.order import Ordered
 from steelyard.base.arrays import Ints
@@ -18,7 +18,7 @@ from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import FrameReader
 from steelyard.data.truth import Truth
-from steelyard.measures.alignment import Alignment
+from steelyard.io.tables import checked
 
 
 def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "error") -> Aligned:
@@ -36,8 +36,26 @@ def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "e
     if hits.scattered:
         hits.add_scattered()
     if not hits.seen.any():
-        raise no_common_query(truth, run.name, sorted(hits.unjudged))
-    return Aligned(hits.alignment(), len(hits.unjudged))
+        raise no_common_query(truth, run.name, sorted(hits.unjudged[0]))
+    return hits.aligned()[0]
+
+
+def align_frames(truth: Truth, frame: pl.DataFrame, heights: Ints) -> list[Aligned] | None:
+    """The ranks of the judged documents of several small runs at once, as `align_rows` finds them one by one.
+
+    frame     the rows of all runs, one run after another;   heights   (r,) how many rows each has
+    Returns   one a run; None where a run has anything to be settled or refused, which `align_rows` does
+    """
+    firsts = np.union1d(block_starts(frame["query_id"]), np.cumsum(heights)[:-1])
+    blocks = _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
+    hits = _Hits(truth, checked(frame, "runs", "run"), "error", len(heights))
+    try:
+        hits.add(blocks, np.searchsorted(np.cumsum(heights), firsts, "right"))
+    except DuplicateError:
+        return None
+    if hits.scattered or not hits.seen.reshape(len(heights), -1).any(axis=1).all():
+        return None
+    return hits.aligned()
 
 
 def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:
@@ -80,14 +98,20 @@ def _blocks(frame: pl.DataFrame) -> _Blocks:
     return _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
 
 
+_FIRST = np.zeros(1, np.int64)
+
+
 @dataclass
 class _Hits:
-    """The hits of a run, collected while it is read."""
+    """The hits of a run, collected while it is read; or of several runs, which are in one frame.
+
+    A query is numbered run * len(truth) + its place in the truth, so that each run has its own.
+    """
 
     truth: Truth
     run: FrameReader
     on_duplicate: OnDuplicate
-    unjudged: set[str] = field(default_factory=set)
+    n_runs: int = 1
     scattered: set[int] = field(default_factory=set)
     query: list[Ints] = field(default_factory=list)
     rank: list[Ints] = field(default_factory=list)
@@ -95,14 +119,21 @@ class _Hits:
     tied: list[TieBlocks] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.n_retrieved: Ints = np.zeros(len(self.truth), np.int64)
-        self.seen = np.zeros(len(self.truth), bool)
+        self.n_retrieved: Ints = np.zeros(self.n_runs * len(self.truth), np.int64)
+        self.seen = np.zeros(self.n_runs * len(self.truth), bool)
+        self.unjudged: list[set[str]] = [set() for _ in range(self.n_runs)]
 
-    def add(self, blocks: _Blocks) -> None:
-        """Take whole blocks; a query that comes a second time is put aside."""
+    def add(self, blocks: _Blocks, run: Ints = _FIRST) -> None:
+        """Take whole blocks; a query that comes a second time is put aside.
+
+        run   (b,) to which each block belongs
+        """
         query = self.truth.places(blocks.ids)
-        if (query < 0).any():
-            self.unjudged.update(blocks.ids.gather(np.flatnonzero(query < 0)).to_list())
+        unjudged = np.flatnonzero(query < 0)
+        run = np.broadcast_to(run, query.shape)
+        for of, query_id in zip(run[unjudged].tolist(), blocks.ids.gather(unjudged).to_list(), strict=True):
+            self.unjudged[of].add(query_id)
+        query = np.where(query < 0, query, query + run * len(self.truth))
         first_of_its_kind = np.zeros(len(query), bool)
         first_of_its_kind[np.unique(query, return_index=True)[1]] = True
         taken = (query >= 0) & first_of_its_kind & ~self.seen[query]
@@ -141,7 +172,7 @@ class _Hits:
         if (duplicate := find_duplicate(frame["doc_id"], hashes, counts)) is not None:
             frame, counts = self._settle_duplicates(frame, counts, duplicate)
             hashes = hash_ids(frame["doc_id"])
-        rows, label = self.truth.index.find(query, counts, hashes, frame["doc_id"])
+        rows, label = self.truth.index.find(query % len(self.truth), counts, hashes, frame["doc_id"])
         ordered = Ordered.of(frame["score"].to_numpy(), counts)
         place, streak = ordered.places(rows, frame["doc_id"])
         starts, block = np.cumsum(counts) - counts, np.repeat(np.arange(len(counts)), counts)[rows]
@@ -169,11 +200,12 @@ class _Hits:
         frame = frame.unique(["block", "doc_id"], keep="first", maintain_order=True)
         return frame.drop("block"), np.bincount(frame["block"].to_numpy(), minlength=len(counts))
 
-    def alignment(self) -> Alignment:
-        """Everything in the truth's order."""
+    def aligned(self) -> list[Aligned]:
+        """Everything in the truth's order, run by run."""
         query, rank, label = (np.concatenate([np.zeros(0, np.int64), *parts])
                               for parts in (self.query, self.rank, self.label))  # fmt: skip
-        gain = self.truth.gain[label]
-        return alignment_of(
-            self.truth, query=query, rank=rank, gain=gain, n_retrieved=self.n_retrieved, seen=self.seen, tied=self.tied
-        )
+        alignments = alignments_of(
+            self.truth, query=query, rank=rank, gain=self.truth.gain[label], n_retrieved=self.n_retrieved,
+            seen=self.seen, tied=self.tied,
+        )  # fmt: skip
+        return [Aligned(a, len(unjudged)) for a, unjudged in zip(alignments, self.unjudged, strict=True)]

@@ -183,6 +183,8 @@ def _systems(located: Sequence[tuple[str | None, object]], *, evidence: bool) ->
     for name, run in located:
         if not evidence:
             rankings = _rankings(run, name)
+            if isinstance(run, Source) and len(located) > 1:
+                run.release()
             folder = run if isinstance(run, RunFolder) else None
             systems.append(System(name or rankings.name, rankings, folder=folder))
             continue

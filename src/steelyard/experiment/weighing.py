@@ -13,7 +13,7 @@ import polars as pl
 from steelyard._version import __version__
 from steelyard.align.aligned import Aligned
 from steelyard.align.evidence import align_evidence
-from steelyard.align.rankings import align
+from steelyard.align.rankings import align, align_all
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.choices import OnDuplicate
@@ -54,9 +54,9 @@ class Weighed:
     folder: RunFolder | None = None
 
     @classmethod
-    def of_ids(cls, system: System, truth: Truth, on_duplicate: OnDuplicate) -> Weighed:
-        """A system against judged documents, or against labels of chunks by id."""
-        aligned, candidates = align(truth, system.run, on_duplicate=on_duplicate), None
+    def of_ids(cls, system: System, truth: Truth, on_duplicate: OnDuplicate, aligned: Aligned) -> Weighed:
+        """A system against judged documents, or against labels of chunks by id, with which its run is aligned."""
+        candidates = None
         if system.outputs is not None and (before := system.outputs.before_reranking()) is not None:
             candidates = align(truth, before.run, on_duplicate=on_duplicate).alignment
         digest = system.run.digest if system.outputs is None else system.outputs.digest
@@ -132,7 +132,13 @@ class Weighing:
         if isinstance(gold, Questions):
             resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
             return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate)
-        weighed = [Weighed.of_ids(system, gold, on_duplicate) for system in inputs.systems]
+        runs = [system.run for system in inputs.systems]
+        weighed = [
+            Weighed.of_ids(system, gold, on_duplicate, aligned)
+            for system, aligned in zip(
+                inputs.systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True
+            )
+        ]  # fmt: skip
         return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate})
 
     @classmethod
@@ -145,7 +151,8 @@ class Weighing:
         for system in inputs.systems:
             outputs = system.outputs
             if outputs is None or (inputs.corpus is None and len(outputs.table) and not outputs.table.says_where):
-                weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate))
+                aligned = align(gold.truth(), system.run, on_duplicate=on_duplicate)
+                weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate, aligned))
             else:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}

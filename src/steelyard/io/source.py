@@ -68,6 +68,11 @@ class Source:
         return not self._once and not self.compression
 
     @cached_property
+    def size(self) -> int | None:
+        """Bytes of a plain file, as they are read; None of anything else."""
+        return os.path.getsize(self.path) if self.is_file else None
+
+    @cached_property
     def _start(self) -> bytes:
         """The first bytes as they lie there; of standard input and a pipe, which can be read once, all."""
         if self.is_stdin:
@@ -80,7 +85,15 @@ class Source:
 
     @property
     def _is_held(self) -> bool:
-        return self._once or self._is_whole or len(self._start) < _START_BYTES
+        has_start = "_start" in self.__dict__
+        return self._once or self._is_whole or (has_start and len(self._start) < _START_BYTES)
+
+    def release(self) -> None:
+        """Drop the first bytes of a file that can be read again, as many files are opened before any is read."""
+        if not self._once and not self._is_whole:
+            _ = self.compression  # stays known
+            self.__dict__.pop("_start", None)
+            self.__dict__.pop("head", None)
 
     def hold(self) -> None:
         """Read all of a file now and keep it, for whoever reads it several times."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.errors import InputError
@@ -108,6 +109,18 @@ class TrecFile:
         lines = enumerate((raw for block in self.source.blocks() for raw in block.removesuffix(b"\n").split(b"\n")), 1)
         numbers = [line for line, raw in lines if doc in raw and raw.split()[:3:2] == [query, doc]]
         return f"{self.source.name}, lines {' and '.join(map(str, numbers[:2]))}"
+
+
+def read_together(files: Sequence[TrecFile]) -> tuple[pl.DataFrame, npt.NDArray[np.int64]] | None:
+    """The rows of several small files of one layout, parsed at once, and how many each has.
+
+    Returns   None where a file is empty, or has anything that needs a closer look
+    Raises    InputError for a file that cannot be read.
+    """
+    contents = [content if content.endswith(b"\n") else content + b"\n" for content in (f.source.read() for f in files)]
+    frame = _parse_regular(b"".join(contents), files[0].layout)
+    heights = np.array([content.count(b"\n") for content in contents])
+    return None if frame is None else (frame, heights)
 
 
 def first_tag(source: Source) -> str:

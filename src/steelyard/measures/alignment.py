@@ -206,6 +206,12 @@ class Ties:
         starts, blocks = _elements(self.starts, queries)
         return Ties(starts, self.first[blocks], self.size[blocks]) if len(blocks) else None
 
+    def part(self, first: int, last: int) -> Ties | None:
+        """The blocks of the queries from the first place up to the last."""
+        blocks = slice(self.starts[first], self.starts[last])
+        starts = self.starts[first : last + 1] - self.starts[first]
+        return Ties(starts, self.first[blocks], self.size[blocks]) if starts[-1] else None
+
     def top(self, k: int) -> Ties | None:
         """What the first k places have of the blocks."""
         size = np.minimum(self.size, k - self.first + 1)
