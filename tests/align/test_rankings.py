@@ -136,6 +136,18 @@ def shuffled(rows: list[Row], order: random.Random) -> list[Row]:
     return mixed if order.random() < 0.5 else sorted(mixed, key=lambda row: place[row[0]])
 
 
+@examples(50)
+@given(truths, runs, cuts, st.randoms(use_true_random=False), st.integers(1, 20))
+def test_scattered_queries_are_gathered_in_any_portions(
+    truth: Nested, run: Nested, cuts: list[int], order: random.Random, n_rows: int
+) -> None:
+    run = joined(truth, run)
+    rows = order.sample(as_rows(run), sum(map(len, run.values())))
+    with patch("steelyard.align.rows._GATHERED_ROWS", n_rows):
+        aligned = align_rows(Truth(truth), FakeReader(rows, cuts))
+    assert_equal(aligned, naive(truth, run), len(run.keys() - truth.keys()))
+
+
 @examples(150)
 @given(truths, runs, cuts, st.randoms(use_true_random=False))
 def test_any_order_and_any_batches_give_the_canonical_ranks(

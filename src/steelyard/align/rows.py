@@ -7,12 +7,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from steelyard.align.aligned import Aligned, TieBlocks, alignments_of
 from steelyard.align.mismatch import no_common_query
 from steelyard.align.order import Ordered
-from steelyard.base.arrays import Ints
+from steelyard.base.arrays import Bools, Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
@@ -20,12 +21,18 @@ from steelyard.base.schema import FrameReader
 from steelyard.data.truth import Truth
 from steelyard.io.tables import checked
 
+_GATHERED_ROWS = 1 << 18
+
+Places = npt.NDArray[np.int32]
+"""Places of queries in the truth, four bytes each."""
+
 
 def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "error") -> Aligned:
     """Read a run batch by batch and keep the ranks of its judged documents.
 
     Memory holds a few batches and the judged documents, however long the run is.  Queries whose rows are in several
-    blocks are read a second time, together.
+    blocks are read a second time, together: memory then holds their rows, 28 bytes each and the characters of ids that
+    have more than twelve.
 
     Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
     """
@@ -33,6 +40,9 @@ def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "e
     with closing(run.batches()) as batches:
         for blocks in _whole_queries(batches):
             hits.add(blocks)
+            if len(hits.scattered) > len(truth) // 2:
+                hits.scattered.update(range(len(truth)))
+                break
     if hits.scattered:
         hits.add_scattered()
     if not hits.seen.any():
@@ -93,6 +103,22 @@ class _Blocks:
         return _Blocks(self.frame[starts[0] : starts[-1]], self.ids[first:last], starts - starts[0])
 
 
+def _stable_order(codes: Ints | Places) -> Ints:
+    """(n,) rows by rising code, none below 0; NumPy sorts small types by counting."""
+    most = int(codes.max()) if len(codes) else 0
+    return np.argsort(codes.astype(np.min_scalar_type(most)), kind="stable")
+
+
+def _spans(counts: Ints, n_rows: int) -> Iterator[tuple[int, int]]:
+    """First query and the one after the last of neighbouring queries with at most so many rows in all, or of one."""
+    ends = np.cumsum(counts)
+    first = before = 0
+    while first < len(counts):
+        last = max(first + 1, int(np.searchsorted(ends, before + n_rows, "right")))
+        yield first, last
+        first, before = last, int(ends[last - 1])
+
+
 def _blocks(frame: pl.DataFrame) -> _Blocks:
     firsts = block_starts(frame["query_id"])
     return _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
@@ -147,21 +173,34 @@ class _Hits:
 
     def add_scattered(self) -> None:
         """Read the run again for the queries whose rows came in several blocks, and replace their hits."""
-        scattered = np.array(sorted(self.scattered))
-        wanted = pl.Series("query_id", [self.truth.query_ids[q] for q in scattered])
-        with closing(self.run.batches()) as batches:
-            rows = [batch.filter(pl.col("query_id").is_in(wanted.implode())) for batch in batches]
-        frame = pl.concat(rows).sort("query_id", maintain_order=True)
-        # The truth's queries ascend by bytes, and so do the sorted rows: blocks and positions agree.
         stale = np.zeros(len(self.truth), bool)
-        stale[scattered] = True
+        stale[list(self.scattered)] = True
         for i, query in enumerate(self.query):
             fresh = ~stale[query]
             self.query[i], self.rank[i], self.label[i] = query[fresh], self.rank[i][fresh], self.label[i][fresh]
         for i, (query, first, size) in enumerate(self.tied):
             fresh = ~stale[query]
             self.tied[i] = query[fresh], first[fresh], size[fresh]
-        self._take(frame, scattered, np.diff(_blocks(frame).starts))
+        with closing(self.run.batches()) as batches:
+            parts = [self._rows_of(stale, batch) for batch in batches]
+        counts = np.sum([np.bincount(query, minlength=len(self.truth)) for query, _ in parts], axis=0)
+        self.seen |= counts > 0
+        for start, end in _spans(counts, _GATHERED_ROWS):
+            pieces = [(query[a:b], frame[a:b]) for query, frame in parts
+                      for a, b in [np.searchsorted(query, (start, end))]]  # fmt: skip
+            order = _stable_order(np.concatenate([query for query, _ in pieces]) - start)
+            queries = start + np.flatnonzero(counts[start:end])
+            self._take(pl.concat([frame for _, frame in pieces])[order], queries, counts[queries])
+
+    def _rows_of(self, queries: Bools, batch: pl.DataFrame) -> tuple[Places, pl.DataFrame]:
+        """Rows of some of the truth's queries in the truth's order: (n,) place of the query, and the other columns."""
+        blocks = _blocks(batch)
+        query = self.truth.places(blocks.ids)
+        self.unjudged[0].update(blocks.ids.gather(np.flatnonzero(query < 0)).to_list())
+        query = np.repeat(query, np.diff(blocks.starts))
+        rows = np.flatnonzero((query >= 0) & queries[query])
+        rows = rows[_stable_order(query[rows])]
+        return query[rows].astype(np.int32), batch.select("doc_id", "score")[rows]
 
     def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
         if frame["doc_id"].null_count():
@@ -170,7 +209,7 @@ class _Hits:
             frame = frame.filter(there)
         hashes = hash_ids(frame["doc_id"])
         if (duplicate := find_duplicate(frame["doc_id"], hashes, counts)) is not None:
-            frame, counts = self._settle_duplicates(frame, counts, duplicate)
+            frame, counts = self._settle_duplicates(frame, query, counts, duplicate)
             hashes = hash_ids(frame["doc_id"])
         rows, label = self.truth.index.find(query % len(self.truth), counts, hashes, frame["doc_id"])
         ordered = Ordered.of(frame["score"].to_numpy(), counts)
@@ -186,15 +225,19 @@ class _Hits:
             visible = streaks.visible(rank, streak[streak >= 0])
             self.tied.append((query[block[visible]], rank[visible], streaks.size[visible]))
 
-    def _settle_duplicates(self, frame: pl.DataFrame, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
+    def _settle_duplicates(
+        self, frame: pl.DataFrame, query: Ints, counts: Ints, row: int
+    ) -> tuple[pl.DataFrame, Ints]:  # fmt: skip
         if self.on_duplicate == "error":
-            query_id, doc_id = frame["query_id"][row], frame["doc_id"][row]
+            block = np.searchsorted(np.cumsum(counts), row, "right")
+            query_id = self.truth.query_ids[query[block] % len(self.truth)]
+            doc_id = frame["doc_id"][row]
             raise DuplicateError(
                 f"{self.run.locate(query_id, doc_id)}: document {doc_id!r} is retrieved twice for query {query_id!r}; "
                 f"{SETTLE_DUPLICATES}"
             )
-        block = pl.Series("block", np.repeat(np.arange(len(counts)), counts))
-        frame = frame.with_columns(block)
+        blocks = pl.Series("block", np.repeat(np.arange(len(counts)), counts))
+        frame = frame.with_columns(blocks)
         if self.on_duplicate == "max":
             frame = frame.sort("block", "score", descending=[False, True], maintain_order=True)
         frame = frame.unique(["block", "doc_id"], keep="first", maintain_order=True)
