@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -89,7 +90,7 @@ def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -
     figures = {name: _figure(name, chart, words) for name, chart in charts.items()}
     data = payload(contents) | {"order": order, "stage_names": [stage_name(stage, words) for stage in STAGES]}
     safe = jinja2.utils.markupsafe.Markup
-    script, bundle, style = _file("report.js"), _bundle(), _file("report.css")
+    script, bundle, style = _script(), _bundle(), _file("report.css")
     return {
         "say": words, "html_lang": _HTML_LANG[words.code], "version": __version__,
         "signature": visible(" ".join(signature_note(contents.scores.signature, words))),
@@ -121,6 +122,14 @@ def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
 def _file(name: str) -> str:
     """A file of the page, as it ships."""
     return (files("steelyard.report.page") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    """The modules of the page as one classic script: what one exports, the other finds in the same function."""
+    computing = re.sub(r"^export ", "", _file("computing.js"), flags=re.M)
+    report = re.sub(r"^import .*?;\n", "", _file("report.js"), flags=re.M | re.S)
+    return f'(() => {{\n"use strict";\n{computing}\n{report}}})();\n'
 
 
 @cache

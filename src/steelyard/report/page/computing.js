@@ -1,0 +1,170 @@
+// What the page computes, without the page: words, packed columns, filters, order.  `report.js` shows it.
+
+export const NOTHING = 65535;
+export const ROWS_PER_PAGE = 100;
+
+// Words ------------------------------------------------------------------------------------------------------------
+
+// The text of a key with its fields filled in; a key without a text has one for n = 1 and one for other n.
+export function phrase(words, key, values = {}) {
+  const text = words[key] ?? words[`${key}.${values.n === 1 ? "one" : "other"}`];
+  return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+}
+
+export function shortened(text, size) {
+  const line = text.replace(/\s+/g, " ");
+  return line.length <= size ? line : `${line.slice(0, size - 1)}…`;
+}
+
+// A text cut at its marks [start, end, start, end, ...] into [part, whether it is marked]; marks are sorted and apart.
+// Offsets count code points, as Python does; strings of this language count halves of some of them.
+export function stretches(text, marks) {
+  if (!marks.length) return [[text, false]];
+  const points = Array.from(text);
+  const bounds = [0, ...marks, points.length];
+  return bounds.slice(1).map((end, i) => [points.slice(bounds[i], end).join(""), i % 2 === 1]);
+}
+
+// The number of the question that an address names, or null.
+export function questionOf(hash) {
+  const match = /^#question-(\d+)$/.exec(hash);
+  return match ? Number(match[1]) : null;
+}
+
+// Packed columns ---------------------------------------------------------------------------------------------------
+
+export function lazily(compute) {
+  let value;
+  return () => {
+    if (value === undefined) value = compute();
+    return value;
+  };
+}
+
+// Whole numbers of 8, 16 or 32 bits, from base64.
+export function unpack(column) {
+  const bytes = Uint8Array.from(atob(column.data), (letter) => letter.charCodeAt(0));
+  if (column.bits === 8) return bytes;
+  return column.bits === 16 ? new Uint16Array(bytes.buffer) : new Uint32Array(bytes.buffer);
+}
+
+// The values of one measure, system by system: steps of a power of ten above the lowest value, or NOTHING.
+export function measureColumn(packed, nQuestions) {
+  const steps = lazily(() => unpack({ data: packed.data, bits: 16 }));
+  const size = 10 ** packed.decimals;
+  return {
+    value: (system, question) => {
+      const step = steps()[system * nQuestions + question];
+      return step === NOTHING ? null : packed.low + step / size;
+    },
+    text: (value) => (value === null ? "–" : value.toFixed(Math.max(0, packed.decimals))),
+    top: lazily(() => {
+      const highest = steps().reduce((most, step) => (step !== NOTHING && step > most ? step : most), 0);
+      return packed.low + highest / size;
+    }),
+  };
+}
+
+// Where the list of each system and question begins, and one more for the end.
+export function offsets(lengths) {
+  const starts = new Uint32Array(lengths.length + 1);
+  for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i] + lengths[i];
+  return starts;
+}
+
+// Comparing systems ------------------------------------------------------------------------------------------------
+
+// The highest value less the lowest, or null where there is none.
+export function spread(values) {
+  const present = values.filter((value) => value !== null);
+  return present.length ? Math.max(...present) - Math.min(...present) : null;
+}
+
+// Questions by their values in two systems: equal pairs are one row, with their number and the first question.
+export function pairs(across, up, nQuestions) {
+  const rows = new Map();
+  const counts = { above: 0, below: 0, even: 0 };
+  for (let q = 0; q < nQuestions; q++) {
+    const [x, y] = [across(q), up(q)];
+    if (x === null || y === null) continue;
+    counts[y > x ? "above" : y < x ? "below" : "even"]++;
+    const key = `${x.toFixed(3)} ${y.toFixed(3)}`;
+    const row = rows.get(key);
+    if (row) row.n++;
+    else rows.set(key, { x, y, n: 1, q });
+  }
+  return { rows: [...rows.values()], ...counts };
+}
+
+// The table of questions -------------------------------------------------------------------------------------------
+
+// What a search looks through: the id, the question, and its tags.
+export function searchable(data) {
+  return data.ids.map((id, q) => {
+    const tags = data.tags[q].map((tag) => data.tag_names[tag]);
+    return [id, data.queries[q] || "", ...tags].join(" ").toLowerCase();
+  });
+}
+
+// The questions with every word of a search, with a tag (its number as text), and with an outcome, "stage:3" or
+// "status:1"; an empty text asks for nothing.  `questions` has n, texts(), tags, and stage(q) and status(q).
+export function fitting(questions, { search, tag, outcome }) {
+  const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const [kind, number] = outcome.split(":");
+  const rows = [];
+  for (let q = 0; q < questions.n; q++) {
+    if (tag !== "" && !questions.tags[q].includes(Number(tag))) continue;
+    if (outcome !== "" && questions[kind](q) !== Number(number)) continue;
+    if (wanted.length && !wanted.every((word) => questions.texts()[q].includes(word))) continue;
+    rows.push(q);
+  }
+  return rows;
+}
+
+// The rows by their keys, then by number; what has no key comes last in either direction.
+export function ordered(rows, key, down) {
+  const sign = down ? -1 : 1;
+  const place = (value) => (value === null ? Infinity : sign * value);
+  const keyed = rows.map((q) => [place(key(q)), q]);
+  keyed.sort(([a, q], [b, r]) => a - b || q - r);
+  return keyed.map(([, q]) => q);
+}
+
+// The order after a click on a column: the other way round; of another column the lowest first, of spreads the widest.
+export function reordered({ column, down }, clicked) {
+  return { column: clicked, down: clicked === column ? !down : clicked === "spread" };
+}
+
+// One page of the rows; a page number beyond the ends is moved inside.
+export function pageOf(rows, page) {
+  const last = Math.max(1, Math.ceil(rows.length / ROWS_PER_PAGE)) - 1;
+  const number = Math.min(Math.max(page, 0), last);
+  const begin = number * ROWS_PER_PAGE;
+  return { number, last, begin, rows: rows.slice(begin, begin + ROWS_PER_PAGE) };
+}
+
+// The rows before and after one of them: undefined at the ends, and of a question that is not among them.
+export function neighbours(rows, question) {
+  const place = rows.indexOf(question);
+  return place < 0 ? [] : [rows[place - 1], rows[place + 1]];
+}
+
+// Charts -----------------------------------------------------------------------------------------------------------
+
+// Room is made for legends on narrow pages, and for squares.
+export function fitted(spec, width) {
+  if (typeof spec.width === "number") {
+    spec.width = spec.height = Math.max(160, Math.min(spec.width, width - 80));
+    return spec;
+  }
+  const size = (label) => [...label].reduce((sum, letter) => sum + (letter > "\u2e80" ? 13 : 7), 34);
+  for (const layer of spec.layer || []) {
+    const color = layer.encoding.color;
+    if (!color?.scale?.domain) continue;
+    const sizes = color.scale.domain.map(size);
+    const total = sizes.reduce((sum, pixels) => sum + pixels, 0);
+    const room = width - 110;
+    if (total > room) color.legend = { columns: Math.max(1, Math.floor(room / Math.max(...sizes))) };
+  }
+  return spec;
+}
