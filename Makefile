@@ -6,7 +6,7 @@ BIN := .venv/bin
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
 
-test: .venv/dev-installed .venv/browser
+test: .venv/dev-installed .venv/browser .venv/node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -14,7 +14,7 @@ test: .venv/dev-installed .venv/browser
 	$(BIN)/pytest -q --numprocesses 2
 
 # Simulations too, and every property with all of its examples.
-test-thorough: .venv/dev-installed .venv/browser
+test-thorough: .venv/dev-installed .venv/browser .venv/node
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q --numprocesses 2 -m ""
 
 # torch comes first and by number: what pip would choose brings gigabytes of CUDA along.
@@ -28,7 +28,7 @@ bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/pipeline.py --rounds 7 --markdown benchmarks/PIPELINE.md
 
 clean:
-	rm -rf .venv .venv-bench
+	rm -rf .venv .venv-bench node_modules
 
 .venv/demo-installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
@@ -45,6 +45,15 @@ clean:
 	command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get -qq update && apt-get -qq install -y chromium fonts-noto-cjk; } >/dev/null 2>&1 || \
 	  echo "chromium cannot be installed; the browser tests are skipped"
+	touch $@
+
+# The script of the HTML report is tested with node, and linted by what npm installs; without them, that is skipped.
+.venv/node: .venv/dev-installed package.json package-lock.json
+	command -v node >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get -qq update && apt-get -qq install -y nodejs; } >/dev/null 2>&1 || \
+	  echo "node cannot be installed; the unit tests of the page's script are skipped"
+	! command -v npm >/dev/null || npm ci --silent >/dev/null 2>&1 || \
+	  echo "npm cannot install eslint; the linter of the page's script is skipped"
 	touch $@
 
 .venv-bench/installed: pyproject.toml benchmarks/requirements.txt $(shell find src -name "*.py")

@@ -1,0 +1,210 @@
+// What the page computes, held against values worked by hand: `node --test tests/report/computing.test.js`.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as page from "../../src/steelyard/report/page/computing.js";
+
+const base64 = (numbers) => Buffer.from(numbers.buffer).toString("base64");
+
+test("fields are filled in, and n chooses between singular and plural", () => {
+  const words = { plain: "{a} of {b}, {a}", "gold.one": "{n} piece", "gold.other": "{n} pieces" };
+  assert.equal(page.phrase(words, "plain", { a: 0, b: "<b>$&" }), "0 of <b>$&, 0");
+  assert.equal(page.phrase(words, "gold", { n: 1 }), "1 piece");
+  assert.equal(page.phrase(words, "gold", { n: 0 }), "0 pieces");
+  assert.equal(page.phrase(words, "gold", { n: 2 }), "2 pieces");
+});
+
+test("long texts are cut to one line of the size", () => {
+  assert.equal(page.shortened("a\n\n b\tc", 5), "a b c");
+  assert.equal(page.shortened("abcdef", 5), "abcd…");
+  assert.equal(page.shortened("abcde", 5), "abcde");
+});
+
+test("marks count code points", () => {
+  assert.deepEqual(page.stretches("no mark", []), [["no mark", false]]);
+  assert.deepEqual(page.stretches("a😀仓库b", [1, 2, 3, 4]), [
+    ["a", false],
+    ["😀", true],
+    ["仓", false],
+    ["库", true],
+    ["b", false],
+  ]);
+  assert.deepEqual(page.stretches("ab", [0, 2]), [
+    ["", false],
+    ["ab", true],
+    ["", false],
+  ]);
+});
+
+test("an address names a question, or nothing", () => {
+  assert.equal(page.questionOf("#question-0"), 0);
+  assert.equal(page.questionOf("#question-12"), 12);
+  for (const hash of ["", "#question-", "#question-1x", "#question--1", "#other-1", "x#question-1"]) {
+    assert.equal(page.questionOf(hash), null, hash);
+  }
+});
+
+test("what is lazy is computed at most one time", () => {
+  let n = 0;
+  const value = page.lazily(() => ++n);
+  assert.equal(n, 0);
+  assert.deepEqual([value(), value(), n], [1, 1, 1]);
+});
+
+test("numbers are unpacked by their bits", () => {
+  const numbers = [0, 1, 255];
+  for (const [bits, Type] of [
+    [8, Uint8Array],
+    [16, Uint16Array],
+    [32, Uint32Array],
+  ]) {
+    const column = page.unpack({ bits, data: base64(Type.from(numbers)) });
+    assert.deepEqual([...column], numbers);
+    assert.equal(column.constructor, Type);
+  }
+});
+
+test("a column holds the values system by system, and knows its highest", () => {
+  const steps = Uint16Array.from([0, 5000, page.NOTHING, 2500, 10000, 1]);
+  const column = page.measureColumn({ data: base64(steps), low: -0.5, decimals: 4 }, 3);
+  assert.deepEqual(
+    [0, 1, 2].map((q) => column.value(0, q)),
+    [-0.5, 0, null],
+  );
+  assert.deepEqual(
+    [0, 1].map((q) => column.value(1, q)),
+    [-0.25, 0.5],
+  );
+  assert.equal(column.top(), 0.5);
+  assert.equal(column.text(0.25), "0.2500");
+  assert.equal(column.text(null), "–");
+});
+
+test("large values are shown whole", () => {
+  const column = page.measureColumn({ data: base64(Uint16Array.from([0, 12])), low: 100, decimals: -2 }, 2);
+  assert.equal(column.text(column.value(0, 1)), "1300");
+  const empty = page.measureColumn({ data: base64(Uint16Array.from([page.NOTHING])), low: 0, decimals: 4 }, 1);
+  assert.equal(empty.top(), 0);
+});
+
+test("lists begin where those before them end", () => {
+  assert.deepEqual([...page.offsets([2, 0, 3])], [0, 2, 2, 5]);
+  assert.deepEqual([...page.offsets([])], [0]);
+});
+
+test("the spread leaves out missing values", () => {
+  assert.equal(page.spread([0.25, null, 1, 0.5]), 0.75);
+  assert.equal(page.spread([null, -1]), 0);
+  assert.equal(page.spread([null, null]), null);
+});
+
+test("pairs of equal values are one dot with its number", () => {
+  const [x, y] = [
+    [0, 0.5, 0, 1, null, 0.5],
+    [1, 0.5, 1, 0, 0.5, null],
+  ];
+  const { rows, ...counts } = page.pairs(
+    (q) => x[q],
+    (q) => y[q],
+    6,
+  );
+  assert.deepEqual(counts, { above: 2, below: 1, even: 1 });
+  assert.deepEqual(rows, [
+    { x: 0, y: 1, n: 2, q: 0 },
+    { x: 0.5, y: 0.5, n: 1, q: 1 },
+    { x: 1, y: 0, n: 1, q: 3 },
+  ]);
+});
+
+const DATA = {
+  ids: ["Q1", "q2", "q3"],
+  queries: ["When is the FEE due?", null, "仓库几点关门"],
+  tags: [[0], [0, 1], []],
+  tag_names: ["Fees", "hard"],
+};
+const QUESTIONS = {
+  n: 3,
+  texts: () => page.searchable(DATA),
+  tags: DATA.tags,
+  stage: (q) => [0, 2, 2][q],
+  status: (q) => [0, 1, 0][q],
+};
+const fitting = (wanted) => page.fitting(QUESTIONS, { search: "", tag: "", outcome: "", ...wanted });
+
+test("a search looks through ids, questions and tags, in lower case", () => {
+  assert.deepEqual(page.searchable(DATA), ["q1 when is the fee due? fees", "q2  fees hard", "q3 仓库几点关门"]);
+});
+
+test("questions fit where everything that is asked for holds", () => {
+  assert.deepEqual(fitting({}), [0, 1, 2]);
+  assert.deepEqual(fitting({ search: "  " }), [0, 1, 2]);
+  assert.deepEqual(fitting({ search: "FEE  q" }), [0, 1]);
+  assert.deepEqual(fitting({ search: "due hard" }), []);
+  assert.deepEqual(fitting({ search: "几点" }), [2]);
+  assert.deepEqual(fitting({ tag: "0" }), [0, 1]);
+  assert.deepEqual(fitting({ tag: "1" }), [1]);
+  assert.deepEqual(fitting({ outcome: "stage:2" }), [1, 2]);
+  assert.deepEqual(fitting({ outcome: "stage:0" }), [0]);
+  assert.deepEqual(fitting({ outcome: "status:1" }), [1]);
+  assert.deepEqual(fitting({ outcome: "stage:2", tag: "0", search: "hard" }), [1]);
+});
+
+test("rows are ordered by key, then by number, and those without a key are last", () => {
+  const keys = [0.5, null, 1, 0.5, null, 0];
+  const key = (q) => keys[q];
+  const rows = [5, 4, 3, 2, 1, 0];
+  assert.deepEqual(page.ordered(rows, key, false), [5, 0, 3, 2, 1, 4]);
+  assert.deepEqual(page.ordered(rows, key, true), [2, 0, 3, 5, 1, 4]);
+  assert.deepEqual(
+    page.ordered([1, 10, 2], (q) => q, true),
+    [10, 2, 1],
+  );
+  assert.deepEqual(rows, [5, 4, 3, 2, 1, 0]);
+});
+
+test("a second click turns the order round, and spreads begin with the widest", () => {
+  assert.deepEqual(page.reordered({ column: "s0", down: false }, "s0"), { column: "s0", down: true });
+  assert.deepEqual(page.reordered({ column: "s0", down: true }, "s0"), { column: "s0", down: false });
+  assert.deepEqual(page.reordered({ column: "s0", down: true }, "id"), { column: "id", down: false });
+  assert.deepEqual(page.reordered({ column: "id", down: false }, "spread"), { column: "spread", down: true });
+  assert.deepEqual(page.reordered({ column: "spread", down: true }, "spread"), { column: "spread", down: false });
+});
+
+test("pages hold a hundred rows, and none is beyond the ends", () => {
+  const rows = Array.from({ length: 201 }, (_, i) => 2 * i);
+  assert.deepEqual(page.pageOf(rows, 2), { number: 2, last: 2, begin: 200, rows: [400] });
+  assert.deepEqual(page.pageOf(rows, 3), page.pageOf(rows, 2));
+  assert.deepEqual(page.pageOf(rows, -1), page.pageOf(rows, 0));
+  assert.deepEqual(page.pageOf(rows, 1).rows, rows.slice(100, 200));
+  assert.equal(page.pageOf(rows.slice(0, 200), 0).last, 1);
+  assert.deepEqual(page.pageOf([], 0), { number: 0, last: 0, begin: 0, rows: [] });
+});
+
+test("neighbours are those of the order that is shown", () => {
+  assert.deepEqual(page.neighbours([7, 3, 5], 3), [7, 5]);
+  assert.deepEqual(page.neighbours([7, 3, 5], 7), [undefined, 3]);
+  assert.deepEqual(page.neighbours([7, 3, 5], 5), [3, undefined]);
+  assert.deepEqual(page.neighbours([7, 3, 5], 4), []);
+});
+
+test("squares fit the page", () => {
+  assert.deepEqual(page.fitted({ width: 400, height: 400 }, 1000), { width: 400, height: 400 });
+  assert.deepEqual(page.fitted({ width: 400, height: 400 }, 380), { width: 300, height: 300 });
+  assert.deepEqual(page.fitted({ width: 400, height: 400 }, 100), { width: 160, height: 160 });
+});
+
+test("legends are broken into columns where they do not fit; Chinese letters are wider", () => {
+  const spec = (domain) => ({ width: "container", layer: [{ encoding: { color: { scale: { domain } } } }] });
+  const columns = (domain, width) => page.fitted(spec(domain), width).layer[0].encoding.color.legend?.columns;
+  // 34 + 3 × 7 = 55 pixels each, or 34 + 3 × 13 = 73; the page has 110 pixels less than its width.
+  assert.equal(columns(["abc", "abc", "abc"], 275), undefined);
+  assert.equal(columns(["abc", "abc", "abc"], 274), 2);
+  assert.equal(columns(["仓库秤", "abc", "abc"], 275), 2);
+  assert.equal(columns(["仓库秤", "abc", "abc"], 255), 1);
+  assert.equal(columns(["abc", "abc"], 20), 1);
+});
+
+test("charts without a legend stay as they are", () => {
+  for (const spec of [{}, { layer: [{ encoding: {} }, { encoding: { color: { value: "red" } } }] }]) {
+    assert.deepEqual(page.fitted(structuredClone(spec), 100), spec);
+  }
+});

@@ -1,0 +1,56 @@
+"""The script of the page: its unit tests in node, its linter, and how its modules become one script."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ESLINT = ROOT / "node_modules" / ".bin" / "eslint"
+MODULES = ROOT / "src" / "steelyard" / "report" / "page"
+
+
+def _node() -> str | None:
+    """The node on the PATH, if it is as new as its test runner and the linter need it."""
+    node = shutil.which("node")
+    if node is None:
+        return None
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    return node if tuple(map(int, re.findall(r"\d+", version)[:2])) >= (18, 18) else None
+
+
+NODE = _node()
+
+
+def _check(*command: str | Path) -> None:
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no node 18.18 or newer on the PATH")
+def test_what_the_page_computes() -> None:
+    assert NODE is not None
+    _check(NODE, "--test", "tests/report/computing.test.js")
+
+
+@pytest.mark.skipif(NODE is None or not ESLINT.exists(), reason="eslint is not installed; `npm ci` installs it")
+def test_the_linter_is_content() -> None:
+    _check(ESLINT, "--max-warnings", "0", "src", "tests")
+
+
+def test_modules_become_one_script() -> None:
+    pytest.importorskip("jinja2", reason="pages need the extra report")
+    from steelyard.report.page.page import _script
+
+    script = _script()
+    assert script.startswith('(() => {\n"use strict";\n')
+    assert script.endswith("})();\n")
+    assert not re.search(r"^\s*(import|export)\b", script, re.M)
+    # Of two functions with one name, one would hide the other.
+    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", script, re.M)
+    assert len(names) == len(set(names)) > 40
+    assert {path.name for path in MODULES.glob("*.js")} == {"computing.js", "report.js"}
