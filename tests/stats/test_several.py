@@ -145,9 +145,17 @@ def test_clusters_are_shuffled_whole() -> None:
             == test(scores, seed=0, n_resamples=999).p.tolist()
         )
     assert t_pairs(copies, clusters=clusters).p == pytest.approx(t_pairs(scores).p, rel=1e-9)
-    assert (
-        tukey(scores, seed=0, clusters=["a"] * 12).reason == "all queries are in one cluster: a test needs at least two"
-    )
+
+
+def test_one_cluster_is_no_test() -> None:
+    scores, clusters = draws(3, 12), ["a"] * 12
+    for comparisons in (
+        tukey(scores, seed=0, clusters=clusters),
+        sign_flip_pairs(scores, seed=0, clusters=clusters),
+        t_pairs(scores, clusters=clusters),
+    ):
+        assert comparisons.reason == "all queries are in one cluster: a test needs at least two"
+        assert np.isnan(comparisons.p).all()
 
 
 def test_chosen_pairs_and_the_family_in_words() -> None:
