@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,9 @@ from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import Inputs, System
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Alignment, Measure, make, parse_all
+from steelyard.measures.alignment import stacked
+
+_STACKED_HITS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +213,11 @@ class Weighing:
             raise InputError(f"seed must be a whole number from 0, not {seed!r}")
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
         self._check_inputs(specs)
-        values = np.array([[spec(a) for spec in specs] for a in self.alignments], dtype=float)
+        shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
+        columns = self._measured([*specs, *(spec.undefined for spec in specs), *shares])
+        values, irrelevant = columns[:, : len(specs)], columns[:, len(specs) : 2 * len(specs)] > 0
+        judged = columns[:, [2 * len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
         absent = np.array([a.missing for a in self.alignments])
-        irrelevant = np.array([[spec.undefined(a) for spec in specs] for a in self.alignments])
         if missing == "skip":
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
@@ -228,17 +233,33 @@ class Weighing:
             unwinnable=np.array(
                 [self._mask(system.mapping.unwinnable if system.mapping else ()) for system in self.weighed]
             ),
-            judged=self._judged([spec.depth for spec in specs]),
+            judged=judged,
             unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
             gold=[system.mapping for system in self.weighed],
             seed=seed,
             recipe_parts=self._recipe_parts(missing, no_relevant, seed),
         )
 
-    def _judged(self, depths: Sequence[int | None]) -> Floats:
-        """(s, m, q) shares of labelled documents down to each depth."""
-        judged = {k: [make("judged", k)(a) for a in self.alignments] for k in set(depths)}
-        return np.array([[judged[k][i] for k in depths] for i in range(len(self.weighed))])
+    def _measured(self, functions: Sequence[Callable[[Alignment], Floats | Bools]]) -> Floats:
+        """(s, f, q) values of f functions of an alignment, each called once for many small systems."""
+        parts = []
+        for alignments in self._stacks():
+            a = stacked(alignments)
+            values = [np.reshape(function(a), (len(alignments), -1)) for function in functions]
+            parts.append(np.stack(values, axis=1).astype(float, copy=False))
+        return np.concatenate(parts)
+
+    def _stacks(self) -> Iterator[list[Alignment]]:
+        """Systems that follow one another, few enough for arrays that stay in a processor's cache."""
+        stack: list[Alignment] = []
+        n_hits = 0
+        for a in self.alignments:
+            if stack and n_hits + len(a.hit_rank) > _STACKED_HITS:
+                yield stack
+                stack, n_hits = [], 0
+            stack.append(a)
+            n_hits += len(a.hit_rank)
+        yield stack
 
     def _recipe_parts(self, missing: Policy, no_relevant: Policy, seed: int) -> dict[str, object]:
         """What the values depend on; the digests are computed when they are asked for."""
@@ -262,6 +283,8 @@ class Weighing:
 
     def _mask(self, selected: Collection[str]) -> Bools:
         """(q,) which queries are among the selected ids."""
+        if not selected:
+            return np.zeros(len(self.query_ids), bool)
         return np.array([query_id in selected for query_id in self.query_ids], bool)
 
     @cached_property

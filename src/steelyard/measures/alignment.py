@@ -93,9 +93,9 @@ class Alignment:
             raise InputError("there are no alignments to put together; pass one or several")
         if len({part.evidence is None for part in parts}) > 1:
             raise InputError("some alignments have gold evidence and others have none; align all of them the same way")
-        stacked = _stacked(parts)
-        order = sorted(range(stacked.n_queries), key=stacked.query_id.__getitem__)
-        together = stacked.take(np.array(order, np.int64))
+        one_after_another = stacked(parts)
+        order = sorted(range(one_after_another.n_queries), key=one_after_another.query_id.__getitem__)
+        together = one_after_another.take(np.array(order, np.int64))
         twice = next((a for a, b in pairwise(together.query_id) if a == b), None)
         if twice is not None:
             raise InputError(f"query {twice!r} is in two alignments; put together parts that share no query")
@@ -259,12 +259,14 @@ def by_query(mask: Bools, yes: Alignment, no: Alignment) -> Alignment:
     """Query by query, one alignment where the mask holds and the other elsewhere; ties are left out."""
     if yes.evidence is None or no.evidence is None:
         yes, no = replace(yes, evidence=None), replace(no, evidence=None)
-    both = _stacked([replace(yes, ties=None), replace(no, ties=None)])
+    both = stacked([replace(yes, ties=None), replace(no, ties=None)])
     return both.take(np.arange(yes.n_queries) + np.where(mask, 0, yes.n_queries))
 
 
-def _stacked(parts: Sequence[Alignment]) -> Alignment:
+def stacked(parts: Sequence[Alignment]) -> Alignment:
     """The queries of several alignments one after another, whatever their ids are."""
+    if len(parts) == 1:
+        return parts[0]
     evidence = [part.evidence for part in parts if part.evidence is not None]
     n_before = np.cumsum([0, *(part.n_queries for part in parts)])
     tied = [(part.ties, n) for part, n in zip(parts, n_before[:-1], strict=True) if part.ties is not None]
@@ -287,7 +289,7 @@ def _stacked(parts: Sequence[Alignment]) -> Alignment:
 
 def _stacked_evidence(parts: Sequence[Evidence]) -> Evidence:
     pieces, counted, gold, shown = (
-        _stacked([getattr(part, name) for part in parts]) for name in ("pieces", "counted", "gold", "shown")
+        stacked([getattr(part, name) for part in parts]) for name in ("pieces", "counted", "gold", "shown")
     )
     return Evidence(pieces, counted, gold, shown, np.concatenate([part.placed for part in parts]))
 

@@ -178,10 +178,9 @@ def g(a: Alignment, *, gain: str | GainMap = "linear") -> Floats:
     """Normalised gain: each gain is divided by log2(2 + what an ideal list would have gained more by then)."""
     starts, gains = ideal_gains(a, gain)
     # A place costs its ideal gain, or 1 where the ideal gain is smaller or used up.
-    cost = np.concatenate(([0.0], np.cumsum(np.maximum(gains, 1.0))))
+    cost = _running(np.maximum(gains, 1.0), starts)
     n_good = np.diff(starts)[a.hit_query]
-    first = starts[:-1][a.hit_query]
-    paid = cost[first + np.minimum(a.hit_rank, n_good)] - cost[first] + np.maximum(a.hit_rank - n_good, 0)
+    paid = _at_depth(cost, starts, a.hit_query, a.hit_rank) + np.maximum(a.hit_rank - n_good, 0)
     got = gains_of(a.hit_gain, gain)
     spread = 2.0 + paid - _running(got, a.starts)
     useful = np.where(got != 0, got / np.log2(np.where(got != 0, spread, 2.0)), 0.0)
