@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.stats.samples import (
     ROUNDING,
@@ -27,6 +30,7 @@ MANY_QUERIES = 10_000
 METHODS = ("bca", "percentile", "t", "normal")
 
 _NUMBERS_AT_ONCE = 1 << 22
+_COLUMNS_AT_ONCE = 1 << 9
 _NORMAL = NormalDist()
 
 
@@ -83,9 +87,26 @@ def mean_intervals(
         half = _NORMAL.inv_cdf((1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
         return Intervals(values.mean(axis=0) - half, values.mean(axis=0) + half, method)
     sums, sizes = _by_cluster(values, clusters)
-    resampled = _resampled_means(sums, sizes, seed, n_resamples)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    low, high = _ends(values, sums, sizes, resampled, tails, bca=method == "bca")
+    tails = ((1 - level) / 2, (1 + level) / 2)
+    low, high = values.mean(axis=0), values.mean(axis=0)
+    largest = np.abs(values).max(axis=0)
+    spread = np.flatnonzero(np.ptp(values, axis=0) > ROUNDING * largest)
+
+    def fill(c: Ints) -> None:
+        rows, mean = np.ascontiguousarray(sums[:, c].T), low[c]
+        resampled = _resampled_means(rows, sizes, seed, n_resamples)
+        shares: Sequence[Sequence[float]] = [tails] * len(c)
+        if method == "bca":
+            shares = _corrected(_biases(resampled, mean, largest[c]), _accelerations(rows, sizes, mean), tails)
+        resampled.sort(axis=1)
+        low[c], high[c] = _quantiles(resampled, np.array(shares)).T
+
+    parts = [spread[start : start + _COLUMNS_AT_ONCE] for start in range(0, len(spread), _COLUMNS_AT_ONCE)]
+    if len(parts) == 1:
+        fill(parts[0])
+    elif parts:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(fill, parts))
     return Intervals(low, high, method)
 
 
@@ -98,56 +119,60 @@ def _by_cluster(values: Floats, clusters: Clusters | None) -> tuple[Floats, Floa
 
 
 def _resampled_means(sums: Floats, sizes: Floats | None, seed: int, n_resamples: int) -> Floats:
-    """(n_resamples, c) means over queries, or clusters, drawn with replacement; all columns see the same draws."""
-    n, rng = len(sums), np.random.default_rng(seed)
-    columns = np.ascontiguousarray(sums.T)
+    """(c, n_resamples) means over queries, or clusters, drawn with replacement; all (c, n) rows see the same draws."""
+    n, rng = sums.shape[1], np.random.default_rng(seed)
     step = max(1, _NUMBERS_AT_ONCE // n)
-    means = []
+    means = np.empty((len(sums), n_resamples))
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)
         drawn = rng.integers(0, n, (size, n), dtype=np.int32) + (np.arange(size) * n)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        # One einsum a column, not a matrix product: no sum may depend on a BLAS's threads, or on the other columns.
-        weights = counts.astype(float)
-        totals = np.stack([np.einsum("rn,n->r", weights, column) for column in columns], axis=1)
-        means.append(totals / (n if sizes is None else np.einsum("rn,n->r", weights, sizes)[:, None]))
-    return np.concatenate(means)
+        weights = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
+        # einsum, not a matrix product: no sum may depend on a BLAS's threads, or on the other rows.
+        totals = np.einsum("rn,cn->cr", weights, sums)
+        means[:, start : start + size] = totals / (n if sizes is None else np.einsum("rn,n->r", weights, sizes))
+    return means
 
 
-def _ends(
-    values: Floats, sums: Floats, sizes: Floats | None, resampled: Floats, tails: Floats, *, bca: bool
-) -> tuple[Floats, Floats]:
-    mean = values.mean(axis=0)
-    ends = np.tile(mean, (2, 1))
-    for c in np.flatnonzero(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0)):
-        if not bca:
-            ends[:, c] = np.quantile(resampled[:, c], tails)
-            continue
-        acceleration = _acceleration(sums[:, c], sizes, mean[c])
-        # Means of a few discrete values often coincide; rounding must not decide on which side they fall.
-        side = resampled[:, c] - mean[c]
-        equal = np.abs(side) <= ROUNDING * np.abs(values[:, c]).max()
-        below = (((side < 0) & ~equal).sum() + 0.5 * equal.sum()) / len(resampled)
-        bias = _NORMAL.inv_cdf(min(max(below, 1 / (len(resampled) + 1)), 1 - 1 / (len(resampled) + 1)))
-        shares = []
-        for tail in tails:
-            shifted = bias + _NORMAL.inv_cdf(tail)
-            shares.append(_NORMAL.cdf(bias + shifted / (1 - acceleration * shifted)))
-        ends[:, c] = np.quantile(resampled[:, c], shares)
-    return ends[0], ends[1]
+def _biases(resampled: Floats, mean: Floats, largest: Floats) -> list[float]:
+    """(c,) by how many standard deviations the median of the resampled means is off the mean.
+
+    Means of a few discrete values often coincide; rounding must not decide on which side they fall.
+    """
+    side = resampled - mean[:, None]
+    equal = np.abs(side) <= ROUNDING * largest[:, None]
+    below = (((side < 0) & ~equal).sum(axis=1) + 0.5 * equal.sum(axis=1)) / resampled.shape[1]
+    least = 1 / (resampled.shape[1] + 1)
+    return [_NORMAL.inv_cdf(share) for share in np.clip(below, least, 1 - least).tolist()]
 
 
-def _acceleration(sums: Floats, sizes: Floats | None, mean: float) -> float:
-    """Skewness of the mean's jackknife values, over six; of single queries, that of the queries themselves."""
+def _corrected(biases: Sequence[float], accelerations: Sequence[float], tails: Sequence[float]) -> list[list[float]]:
+    """(c, t) shares of the resampled means below each end, from those of a distribution without bias and skew."""
+    quantiles = [_NORMAL.inv_cdf(tail) for tail in tails]
+    return [
+        [_NORMAL.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in quantiles]
+        for bias, acceleration in zip(biases, accelerations, strict=True)
+    ]
+
+
+def _accelerations(sums: Floats, sizes: Floats | None, mean: Floats) -> list[float]:
+    """Skewness of each mean's jackknife values, over six; of single queries, that of the queries themselves."""
     if sizes is None:
-        away = sums - mean
+        away = sums - mean[:, None]
     else:
         # Without cluster g the mean is (total - sum) / (n - size); away is how much g lifts it.
-        left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
-        away = left_out.mean() - left_out
-    largest = float(np.abs(away).max(initial=0.0))
-    if not largest:
-        return 0.0
+        left_out = (sums.sum(axis=1)[:, None] - sums) / (sizes.sum() - sizes)
+        away = left_out.mean(axis=1)[:, None] - left_out
     # Powers of very small numbers would vanish.  Skewness has no unit, so any will do; a power of two rounds nothing.
-    away = np.ldexp(away, -int(np.frexp(largest)[1]))
-    return float((away**3).sum() / (6 * (away**2).sum() ** 1.5))
+    away = np.ldexp(away, -np.frexp(np.abs(away).max(axis=1))[1][:, None])
+    moments = zip((away**3).sum(axis=1), (away**2).sum(axis=1), strict=True)
+    return [float(third / (6 * second**1.5)) if second else 0.0 for third, second in moments]
+
+
+def _quantiles(ascending: Floats, shares: Floats) -> Floats:
+    """(c, t) values below which (c, t) shares of each row lie, between its numbers as `np.quantile` takes them."""
+    place = (ascending.shape[1] - 1) * shares
+    before = np.minimum(place.astype(np.int64), ascending.shape[1] - 1)
+    below = np.take_along_axis(ascending, before, axis=1)
+    above = np.take_along_axis(ascending, np.minimum(before + 1, ascending.shape[1] - 1), axis=1)
+    part, gap = place - before, above - below
+    return np.asarray(np.where(part >= 0.5, above - gap * (1 - part), below + gap * part))
