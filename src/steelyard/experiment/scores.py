@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment import defaults
 from steelyard.experiment.score_arrays import ScoreArrays
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
@@ -134,33 +134,36 @@ class Scores(ScoreArrays):
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
         measure.  Measures named gm_ have a geometric mean.
         """
-        rows = []
-        for i, system in enumerate(self.systems):
-            for j, measure in enumerate(self.measures):
-                there = ~np.isnan(self.values[i, j])
-                rows.append(
-                    {
-                        "system": system,
-                        "measure": str(measure),
-                        "mean": self.means[i, j],
-                        "low": self.intervals.low[i, j],
-                        "high": self.intervals.high[i, j],
-                        "n": int(there.sum()),
-                        "missing": int(self.missing[i].sum()),
-                        "failed": int(self.failed[i].sum()),
-                        "unwinnable": int(self.unwinnable[i].sum()),
-                        "no_relevant": int(self.no_relevant[i, j].sum()),
-                        "judged": _mean(self.judged[i, j][there]),
-                    }
-                )
-        return pl.DataFrame(rows, strict=False).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
+        s, m, _ = self.values.shape
+        there = ~np.isnan(self.values)
+
+        def of_system(mask: Bools) -> npt.NDArray[np.int64]:
+            return np.repeat(mask.sum(axis=1), m)
+
+        return pl.DataFrame(
+            {
+                "system": pl.Series(self.systems, dtype=pl.String).gather(np.repeat(np.arange(s), m)),
+                "measure": [str(measure) for measure in self.measures] * s,
+                "mean": self.means.ravel(),
+                "low": self.intervals.low.ravel(),
+                "high": self.intervals.high.ravel(),
+                "n": there.sum(axis=2).ravel(),
+                "missing": of_system(self.missing),
+                "failed": of_system(self.failed),
+                "unwinnable": of_system(self.unwinnable),
+                "no_relevant": self.no_relevant.sum(axis=2).ravel(),
+                "judged": _means(self.judged, there).ravel(),
+            }
+        ).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
 
     @cached_property
     def means(self) -> Floats:
         """(s, m) mean over the queries that are not skipped; NaN where there is none."""
-        scaled = [[_mean(_scale(measure, self.values[i, j][~np.isnan(self.values[i, j])]))
-                   for j, measure in enumerate(self.measures)] for i in range(len(self.systems))]  # fmt: skip
-        return _unscale(self.measures, np.array(scaled))
+        scaled = _means(self.values, ~np.isnan(self.values))
+        for j, measure in enumerate(self.measures):
+            if measure.definition.aggregate == "geometric":
+                scaled[:, j] = [_mean(_scale(measure, row[~np.isnan(row)])) for row in self.values[:, j]]
+        return _unscale(self.measures, scaled)
 
     @cached_property
     def intervals(self) -> Intervals:
@@ -208,6 +211,17 @@ class Scores(ScoreArrays):
 def _mean(values: Floats) -> float:
     """The mean over queries, always in the truth's order, so that no order of the input can move a bit."""
     return float(values.mean()) if len(values) else math.nan
+
+
+def _means(values: Floats, there: Bools) -> Floats:
+    """(s, m) means over the queries that are there, to the bit as `_mean` computes each."""
+    whole = there.all(axis=2)
+    means = np.full(whole.shape, np.nan)
+    if values.shape[2]:
+        means[whole] = np.ascontiguousarray(values)[whole].mean(axis=1)
+    for i, j in np.argwhere(~whole).tolist():
+        means[i, j] = _mean(values[i, j][there[i, j]])
+    return means
 
 
 def _scale(measure: Measure, values: Floats) -> Floats:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -49,24 +50,39 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
 
     per_query   changes nothing here: the values of the queries are always written, as gates and reports need them
     """
-    systems = {name: _system(scores, i) for i, name in enumerate(scores.systems)}
+    means = scores.mean().to_dicts()
+    m = len(scores.measures)
+    # Each system is put together when it is written: many thousands of them never lie in memory as dicts.
+    systems = {
+        name: partial(_system, scores, i, means[i * m : (i + 1) * m]) for i, name in enumerate(scores.systems)
+    }  # fmt: skip
     columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
     head = {"format": FORMAT, "signature": str(scores.signature)} | ({"columns": columns} if columns else {})
     return _text({**head, "systems": systems, "recipe": scores.recipe}, _LEVELS) + "\n"
 
 
+_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+class _Line(str):
+    """A value that is JSON already."""
+
+
 def _text(value: object, levels: int, indent: str = "") -> str:
+    if callable(value):
+        value = value()
+    if isinstance(value, _Line):
+        return value
     if not (isinstance(value, dict) and value and levels):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return _line(value)
     inner = indent + "  "
-    lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(item, levels - 1, inner)}"
-             for key, item in value.items()]  # fmt: skip
+    lines = [f"{inner}{_line(key)}: {_text(item, levels - 1, inner)}" for key, item in value.items()]
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
-def _system(scores: Scores, i: int) -> dict[str, Any]:
+def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One system;   rows   those of `Scores.mean`."""
     names = [str(measure) for measure in scores.measures]
-    rows = scores.mean().filter(system=scores.systems[i]).to_dicts()
     system: dict[str, Any] = {
         "metrics": {row["measure"]: row["mean"] for row in rows},
         "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
@@ -91,8 +107,12 @@ def _system(scores: Scores, i: int) -> dict[str, Any]:
             "lost": _lost(mapping),
             "unwinnable": list(mapping.unwinnable),
         }
-    columns = zip(scores.query_ids, scores.values[i].T.tolist(), strict=True)
-    system["per_query"] = {query: dict(zip(names, _nulls(row), strict=True)) for query, row in columns}
+    line = "{" + ", ".join(f"{_line(name)}: ".replace("%", "%%") + "%s" for name in names) + "}"
+    texts = _numbers_text(scores.values[i].T)
+    system["per_query"] = {
+        query_id: _Line(line % tuple(texts[q * len(names) : (q + 1) * len(names)]))
+        for q, query_id in enumerate(scores.query_ids)
+    }  # fmt: skip
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
     system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
     system["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
@@ -100,21 +120,30 @@ def _system(scores: Scores, i: int) -> dict[str, Any]:
     return system
 
 
-def _nulls(values: Sequence[float]) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in values]
+def _numbers_text(values: Floats) -> list[str]:
+    """Numbers in full precision, row after row, null for NaN."""
+    numbers = values.ravel().tolist()
+    if np.isfinite(values).all():
+        return list(map(float.__repr__, numbers))
+    return ["null" if math.isnan(number) else _line(number) for number in numbers]
 
 
 def _ids(scores: Scores, mask: Bools) -> list[str]:
+    if not mask.any():
+        return []
     return [scores.query_ids[q] for q in np.flatnonzero(mask).tolist()]
 
 
-def _judged(judged: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
+def _judged(judged: Floats, names: Sequence[str]) -> _Line:
     """(m, q) shares, written once for measures that look equally deep."""
     alike: dict[bytes, list[int]] = {}
     for j, row in enumerate(judged):
         alike.setdefault(row.tobytes(), []).append(j)
-    return [{"measures": [names[j] for j in rows], "values": _nulls(judged[rows[0]].tolist())}
-            for rows in alike.values()]  # fmt: skip
+    shares = [
+        f'{{"measures": {_line([names[j] for j in rows])}, "values": [{", ".join(_numbers_text(judged[rows[0]]))}]}}'
+        for rows in alike.values()
+    ]
+    return _Line(f"[{', '.join(shares)}]")
 
 
 def read_scores(path: str | Path) -> Scores:
