@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 from scipy.stats import bootstrap
 
 from steelyard.base.errors import InputError
+from steelyard.stats import intervals
 from steelyard.stats.intervals import MANY_QUERIES, Intervals, mean_intervals
 
 Floats = npt.NDArray[np.float64]
@@ -78,6 +79,16 @@ def test_a_column_does_not_depend_on_its_neighbours() -> None:
     for c in range(4):
         alone = mean_intervals(values[:, [c]], seed=0)
         assert (alone.low[0], alone.high[0]) == (together.low[c], together.high[c])
+
+
+@pytest.mark.parametrize("n", [2, 50, 2098, 9001])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_size_of_the_pieces_moves_no_bit(n: int, clustered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = draws("even", (n, 2))
+    clusters = np.arange(n) if clustered else None
+    in_pieces = mean_intervals(values, seed=3, clusters=clusters)
+    monkeypatch.setattr(intervals, "_NUMBERS_AT_ONCE", 1 << 22)
+    assert same(in_pieces, mean_intervals(values, seed=3, clusters=clusters))
 
 
 @pytest.mark.parametrize("n", [0, 1])
