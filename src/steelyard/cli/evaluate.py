@@ -11,7 +11,6 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
-from steelyard.gates.profiles import Profile
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.scores import check_format, scores_text
 from steelyard.report.formats.suffix import format_of
@@ -27,7 +26,11 @@ def run(
     refuse_overwriting(output or "-", [truth, *runs])
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
-    rated = None if profile is None else Profile.read(profile)
+    rated = None
+    if profile is not None:
+        from steelyard.gates.profiles import Profile
+
+        rated = Profile.read(profile)
     specs = measures or (rated.measures if rated else ()) or defaults.MEASURES
     scores = evaluate(
         truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import IO, Any, TypeVar, cast
 
 from steelyard.base.errors import InputError
@@ -187,10 +188,53 @@ class Source:
 
     def digest(self) -> str:
         """SHA-256 of the file as it lies there."""
-        import hashlib
-
+        ahead = None if self._once else _DIGESTS.get(_state(self.path))
+        if ahead is not None and ahead.exception() is None:
+            return ahead.result()
         with self._open_raw() as raw:
-            return "sha256:" + hashlib.file_digest(cast("io.BufferedReader", raw), "sha256").hexdigest()
+            return _digest(raw)
+
+
+_DIGESTS: dict[tuple[int, ...], Future[str]] = {}
+"""By the state of the file; those that `hash_ahead` takes."""
+
+
+def hash_ahead(paths: Iterable[str]) -> None:
+    """Begin to take the digests of files in a thread, one after the other, for the Sources that will be asked for them.
+
+    It pays where imports and readers leave a core some time, and somebody will ask: a command that prints a signature.
+    """
+    ahead: dict[Path, Future[str]] = {}
+    for path in map(Path, paths):
+        if path.is_file() and (state := _state(path)) not in _DIGESTS:
+            ahead[path] = _DIGESTS[state] = Future()
+
+    def work() -> None:
+        for path, future in ahead.items():
+            try:
+                with path.open("rb") as raw:
+                    future.set_result(_digest(raw))
+            except OSError as error:
+                future.set_exception(error)
+
+    # A daemon, so that nobody who leaves with an error waits for it.
+    Thread(target=work, daemon=True).start()
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What changes with a file's content."""
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _digest(raw: IO[bytes]) -> str:
+    import hashlib
+
+    # Large pieces, since after each of them the thread must wait for the interpreter.
+    sha256, buffer = hashlib.sha256(), memoryview(bytearray(BLOCK_BYTES))
+    while n := cast("io.RawIOBase", raw).readinto(buffer):
+        sha256.update(buffer[:n])
+    return f"sha256:{sha256.hexdigest()}"
 
 
 def source_of(path: str | Path | Source) -> Source:

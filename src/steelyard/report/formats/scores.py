@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
-from steelyard.gates.profiles import Profile
-from steelyard.gates.ratings import rate
 from steelyard.report.formats.sheets import SHEET_FORMATS, sheet_latex, sheet_markdown, sheet_terminal
-from steelyard.report.sheets.rating import rating_sheets
 from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
+
+if TYPE_CHECKING:
+    from steelyard.gates.profiles import Profile
 
 
 def table(
@@ -111,6 +112,10 @@ def scores_text(
     text = FORMATS[format](scores, per_query=per_query, words=words, **view)
     if profile is None:
         return text
+    from steelyard.gates.profiles import Profile
+    from steelyard.gates.ratings import rate
+    from steelyard.report.sheets.rating import rating_sheets
+
     profile = profile if isinstance(profile, Profile) else Profile.read(profile)
     sheets = rating_sheets(rate(scores, profile), profile, words)
     return "\n".join([text, *(SHEET_FORMATS[format](sheet, **view) for sheet in sheets)])
