@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
+import numpy as np
+import orjson
 import polars as pl
 
 from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.objects import finite, text_id
-from steelyard.io.source import Source
+from steelyard.io.source import Source, ahead
 
-_LINES_PER_BATCH = 5_000
+_PORTION_BYTES = 4 << 20
 _QUERY_KEYS = ("query_id", "qid")
 LABEL_KEYS = ("rel_map", "relevant", "grades")
 
@@ -28,6 +30,8 @@ def read_json(source: Source) -> dict[str, object]:
     Raises   InputError with line and column.
     """
     data = source.read()
+    if (quick := _quick_object(data)) is not None:
+        return quick
     try:
         value = json.loads(data, object_pairs_hook=_no_repeats)
     except UnicodeDecodeError as error:
@@ -41,6 +45,33 @@ def read_json(source: Source) -> dict[str, object]:
     if not isinstance(value, dict):
         raise InputError(f"{source.name}: holds a {type(value).__name__}, expected {{query_id: {{doc_id: number}}}}")
     return value
+
+
+def _quick_object(data: bytes) -> dict[str, object] | None:
+    """The object as orjson reads it; None where the slow way might read something else, or refuse it.
+
+    orjson keeps the last of repeated keys and rounds large whole numbers.  A key is repeated unless each colon stands
+    behind a key or in a text.
+    """
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or not all(map(_is_ranking, value.values())) or b"\\u003" in data:
+        return None
+    mappings = [value, *(ranking for ranking in value.values() if isinstance(ranking, dict))]
+    lists = [ranking for ranking in value.values() if isinstance(ranking, list)]
+    n_colons = data.count(b":") - sum(map(len, mappings))
+    if n_colons:
+        n_colons -= sum("".join(texts).count(":") for texts in (*mappings, *lists))
+    return None if n_colons else value
+
+
+def _is_ranking(value: object) -> bool:
+    """Whether this is {text: number} or a list of texts."""
+    if isinstance(value, dict):
+        return set(map(type, value.values())) <= {int, float}
+    return isinstance(value, list) and set(map(type, value)) <= {str}
 
 
 class _RepeatedKeyError(ValueError):
@@ -62,13 +93,18 @@ def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Raises   InputError naming the line.
     """
+    for number, raw in _numbered_lines(source):
+        yield number, object_of(raw, f"{source.name}, line {number}")
+
+
+def _numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not blank, numbered from 1."""
     number = 0
     for block in source.blocks():
         for raw in block.removesuffix(b"\n").split(b"\n"):
             number += 1
-            if not raw.strip():
-                continue
-            yield number, object_of(raw, f"{source.name}, line {number}")
+            if raw.strip():
+                yield number, raw
 
 
 def object_of(raw: bytes | str, where: str) -> dict[str, Any]:
@@ -151,6 +187,48 @@ def _item_id(item: dict[str, Any], where: str, place: int) -> str:
     return text_id(id, where, f"the id of item {place} of `retrieved`")
 
 
+def _portions(lines: Iterable[tuple[int, bytes]]) -> Generator[list[tuple[int, bytes]]]:
+    """Lines in lists of about so many bytes."""
+    portion: list[tuple[int, bytes]] = []
+    n_bytes = 0
+    for number, raw in lines:
+        portion.append((number, raw))
+        n_bytes += len(raw)
+        if n_bytes > _PORTION_BYTES:
+            yield portion
+            portion, n_bytes = [], 0
+    if portion:
+        yield portion
+
+
+def _scored_lists(lines: list[bytes]) -> pl.DataFrame | None:
+    """The rows of lines that are all `{"qid": text, "retrieved": [{"id": text, "score": number}]}`; None for others.
+
+    What is odd in any way is left to `retrieved_items`, which reads item by item and says what is wrong.
+    """
+    queries: list[str] = []
+    docs: list[str] = []
+    scores: list[float] = []
+    counts: list[int] = []
+    try:
+        for raw in lines:
+            line = orjson.loads(raw)
+            items = line["retrieved"]
+            docs += [item["id"] for item in items]
+            scores += [item["score"] for item in items]
+            queries.append(line["query_id"] if "query_id" in line else line["qid"])
+            counts.append(len(items))
+        if not all(counts) or set(map(type, scores)) - {float, int}:
+            return None
+        query_id, doc_id = pl.Series("query_id", queries, pl.String), pl.Series("doc_id", docs, pl.String)
+    except (ValueError, TypeError, LookupError):
+        return None
+    if query_id.null_count() or doc_id.null_count():
+        return None
+    query_id = query_id.gather(np.repeat(np.arange(len(counts)), counts))
+    return pl.DataFrame([query_id, doc_id, pl.Series("score", np.array(scores, float))])
+
+
 @dataclass
 class JsonLines:
     """JSONL: `{"qid", "retrieved": [ids | {"id", "score"}]}` for a run, gold_evidence and rel_map for a truth."""
@@ -167,17 +245,23 @@ class JsonLines:
 
         Raises   InputError naming the line.
         """
-        rows_of = self._run_rows if self.kind == "run" else self._truth_rows
-        schema = RUN if self.kind == "run" else TRUTH
-        lines = json_lines(self.source)
         self._n_unscored = {}
         read = False
-        while batch := list(islice(lines, _LINES_PER_BATCH)):
-            read = True
-            rows = [row for number, line in batch for row in rows_of(number, line)]
-            yield pl.DataFrame(rows, schema=schema, orient="row")
+        with closing(_portions(_numbered_lines(self.source))) as portions:
+            for frame in ahead(self._frame, portions, workers=1):
+                read = True
+                yield frame
         if not read:
             raise InputError(f"{self.source.name}: is empty; expected one JSON object a line")
+
+    def _frame(self, lines: list[tuple[int, bytes]]) -> pl.DataFrame:
+        if self.kind == "run" and (frame := _scored_lists([raw for _, raw in lines])) is not None:
+            return frame
+        rows_of = self._run_rows if self.kind == "run" else self._truth_rows
+        schema = RUN if self.kind == "run" else TRUTH
+        rows = [row for number, raw in lines
+                for row in rows_of(number, object_of(raw, f"{self.source.name}, line {number}"))]  # fmt: skip
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _run_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:
         where = f"{self.source.name}, line {number}"

@@ -1,0 +1,118 @@
+"""JSON read by orjson is what the standard library reads, or is left to it: repeated keys, large numbers and all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest.mock import patch
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.base.errors import InputError
+from steelyard.io import json_files
+from steelyard.io.json_files import JsonLines, read_json
+from steelyard.io.source import Source
+from tests.hypothesis_profiles import examples
+
+STRINGS = ['"d1"', '"a:b"', '"x\\":y"', '"\\u003a"', '"\\u4e00"', '"\\ud800"', '""', '"docA[0:950]"', '"文档"']
+NUMBERS = ["1", "-0", "2.50", "1e2", "0.1", "123456789012345678901234567890", "1e400", "NaN", "9007199254740993"]
+OTHERS = ["null", "true", "[]", "{}", "[1]", '{"score": 1}']
+
+strings, numbers = st.sampled_from(STRINGS), st.sampled_from(NUMBERS)
+blanks = st.sampled_from(["", " ", "\n "])
+
+
+def objects(keys: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """JSON text of objects, with blanks and with keys that may be repeated."""
+    pairs = st.tuples(keys, blanks, blanks, values).map(lambda p: f"{p[0]}{p[1]}:{p[2]}{p[3]}")
+    return st.lists(pairs, max_size=4).map(lambda parts: "{" + ",".join(parts) + "}")
+
+
+def arrays(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(values, max_size=4).map(lambda parts: "[" + ", ".join(parts) + "]")
+
+
+rankings = st.one_of(objects(strings, numbers), arrays(strings), numbers, st.sampled_from(OTHERS), arrays(numbers))
+
+
+def outcome(path: Path) -> str:
+    """What is read, or why nothing is."""
+    try:
+        return repr(read_json(Source(path)))
+    except InputError as error:
+        return str(error)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("json")
+
+
+@examples(300)
+@given(text=objects(strings, rankings))
+def test_a_file_is_read_as_the_standard_library_reads_it(text: str, folder: Path) -> None:
+    path = folder / "run.json"
+    path.write_text(text)
+    quick = outcome(path)
+    with patch.object(json_files, "_quick_object", lambda data: None):
+        assert quick == outcome(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_quick"),
+    [
+        ('{"q": {"a": 1, "b": 0.5}}', True),
+        ('{"q": {"a:1": 1}, "r:": {}}', True),
+        ('{"q": ["a", "b:1"]}', True),
+        ('{"q": {"a" : 1, "a": 2}}', False),
+        ('{"q": {}, "q": {}}', False),
+        ('{"q": {"a\\u003ab": 1}}', False),
+        ('{"q": [12345678901234567890123]}', False),
+    ],
+)
+def test_which_files_are_read_quickly(text: str, is_quick: bool) -> None:
+    assert (json_files._quick_object(text.encode()) is not None) == is_quick
+
+
+items = st.one_of(
+    st.tuples(strings, numbers).map(lambda pair: f'{{"id": {pair[0]}, "score": {pair[1]}}}'),
+    st.tuples(strings, numbers).map(lambda pair: f'{{"chunk_id": {pair[0]}, "id": null, "score": {pair[1]}}}'),
+    strings,
+    st.sampled_from([*OTHERS, '{"id": 5, "score": "1"}', '{"id": "d", "score": true}', '{"id": "e"}']),
+)
+plain_items = st.tuples(st.integers(0, 99), st.floats(-5, 5)).map(
+    lambda pair: f'{{"id": "{pair[0]}", "score": {pair[1]}, "text": "a:b"}}'
+)
+lines = st.tuples(
+    st.sampled_from(['"query_id": "q1"', '"qid": "查询"', '"qid": 7', '"qid": null', '"qid": "a", "query_id": "b"']),
+    st.one_of(arrays(plain_items), arrays(items), st.sampled_from(OTHERS)),
+).map(lambda pair: f'{{{pair[0]}, "retrieved": {pair[1]}}}')
+
+
+def rows_or_error(path: Path) -> object:
+    try:
+        frame = pl.concat(JsonLines(Source(path), "run").batches())
+    except InputError as error:
+        return str(error)
+    return frame.schema, frame.rows()
+
+
+@examples(300)
+@given(rows=st.lists(lines, min_size=1, max_size=5), portion=st.sampled_from([1, 100, 1 << 22]))
+def test_lines_are_read_as_item_by_item(rows: list[str], portion: int, folder: Path) -> None:
+    path = folder / "run.jsonl"
+    path.write_text("\n".join(rows) + "\n")
+    with patch.object(json_files, "_PORTION_BYTES", portion):
+        quick = rows_or_error(path)
+    with patch.object(json_files, "_scored_lists", lambda lines: None):
+        assert quick == rows_or_error(path)
+
+
+def test_plain_lines_are_read_quickly() -> None:
+    rows = [json.dumps({"qid": "q", "retrieved": [{"id": "d:1", "score": 2}, {"id": "文档", "score": 0.5}]}).encode()]
+    frame = json_files._scored_lists(rows)
+    assert frame is not None
+    assert frame.rows() == [("q", "d:1", 2.0), ("q", "文档", 0.5)]
