@@ -24,26 +24,33 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
 
     width   columns of the terminal, None for as many as it takes: a wide sheet is then cut into several tables
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    sheet = _printable(sheet)
+    # Not a table of rich: that takes a minute for some ten thousand systems.
+    bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
+    sizes = [max(map(_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
+    lines = []
+    for first, *others in _column_groups(sizes, width):
+        room = sum(sizes[c] + _GAP for c in others)
+        left = min(sizes[first], max(1, (width or sizes[first] + room) - room))
+        for r, row in enumerate([sheet.header, *sheet.rows], -1):
+            show = {c: bold if r < 0 or (r, c) in sheet.best else str for c in (first, *others)}
+            name, *rest = [row[first]] if _size(row[first]) <= left else wrapped(row[first], left)
+            cells = [" " * (sizes[c] + _GAP - _size(row[c])) + show[c](row[c]) for c in others]
+            lines.append(show[first](name) + " " * (left - _size(name)) + "".join(cells))
+            lines += map(show[first], rest)
+            if r < 0:
+                lines.append("─" * (left + room))
+    lines += [dim(line) for note in sheet.notes for part in note.split("\n") for line in wrapped(part, width)]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
-    sheet, out = _printable(sheet), StringIO()
-    console = Console(file=out, width=width or 10_000, force_terminal=colour, no_color=not colour, highlight=False)
-    for columns in _column_groups(sheet, width):
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for c in columns:
-            table.add_column(
-                Text(sheet.header[c]), justify="left" if c == 0 else "right", no_wrap=c > 0, overflow="fold"
-            )
-        for r, row in enumerate(sheet.rows):
-            table.add_row(*(Text(row[c], style="bold" if (r, c) in sheet.best else "") for c in columns))
-        console.print(table)
-    for note in sheet.notes:
-        for line in (row for part in note.split("\n") for row in wrapped(part, width)):
-            console.print(Text(line, style="dim"))
-    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+def _size(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _printable(sheet: Sheet) -> Sheet:
@@ -56,18 +63,15 @@ _GAP = 3
 """Blanks between columns."""
 
 
-def _column_groups(sheet: Sheet, width: int | None) -> Iterator[list[int]]:
+def _column_groups(sizes: list[int], width: int | None) -> Iterator[list[int]]:
     """Columns in groups that fit the width, each beginning with the first column."""
-    from rich.cells import cell_len
-
-    widths = [max(map(cell_len, [head, *(row[c] for row in sheet.rows)])) + _GAP for c, head in enumerate(sheet.header)]
-    group, used = [0], widths[0]
-    for c in range(1, len(widths)):
-        if width and used + widths[c] > width and len(group) > 1:
+    group, used = [0], sizes[0]
+    for c in range(1, len(sizes)):
+        if width and used + _GAP + sizes[c] > width and len(group) > 1:
             yield group
-            group, used = [0], widths[0]
+            group, used = [0], sizes[0]
         group.append(c)
-        used += widths[c]
+        used += _GAP + sizes[c]
     yield group
 
 

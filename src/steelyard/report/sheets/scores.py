@@ -83,8 +83,9 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
             f"{number(means[i, j])} {_interval(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))
         ]
         rows.append([scores.systems[i], *cells, str(int(scores.missing[i].sum())), _share(judged[i])])
+    place = {i: r for r, i in enumerate(order)}
     best = {
-        (order.index(i), j + 1)
+        (place[i], j + 1)
         for j in range(len(names))
         for i in np.flatnonzero(goodness[:, j] == np.nanmax(goodness[:, j], initial=-np.inf)).tolist()
     }
