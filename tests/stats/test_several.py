@@ -19,7 +19,7 @@ from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.paired import paired_t, sign_flip
 from steelyard.stats.pairs import Pairs, all_pairs, corrected, sign_flip_pairs, t_pairs
 from steelyard.stats.samples import differences
-from steelyard.stats.tukey import tukey
+from steelyard.stats.tukey import tukey, tukey_limit
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 
@@ -73,6 +73,17 @@ def test_tukey_against_the_studentised_range() -> None:
     error = math.sqrt((away**2).sum() / (4 * 199) / 200)
     want = scipy_stats.studentized_range.sf(np.abs(found.difference) / error, 5, 4 * 199)
     assert found.p == pytest.approx(want, abs=0.02)
+
+
+@pytest.mark.parametrize("n_resamples", [40, 99, 100, 1000])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_a_difference_beyond_the_critical_one_has_p_of_alpha_or_less(n_resamples: int, alpha: float) -> None:
+    scores = draws(30, 20)
+    for seed in range(5):
+        pairs = tukey(scores, seed=seed, n_resamples=n_resamples, alpha=alpha)
+        assert (pairs.p <= alpha).tolist() == (np.abs(pairs.difference) > pairs.critical).tolist()
+    limit = tukey_limit(scores, alpha=alpha)
+    assert (limit.p <= alpha).tolist() == (np.abs(limit.difference) > limit.critical).tolist()
 
 
 def test_tukey_of_two_systems_is_the_sign_flip_test() -> None:
