@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.align.rankings import align
-from steelyard.comparison.sensitivity import Sensitivity, moved_by_ties, overlapping, sensitivity
+from steelyard.comparison.sensitivity import (
+    Sensitivity,
+    count_overlapping,
+    highest_overlapping,
+    moved_by_ties,
+    overlapping,
+    sensitivity,
+)
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse, parse_all
@@ -174,6 +181,38 @@ def test_overlapping_pairs() -> None:
     nan, still = math.nan, [(0.0, 0.0)] * 6
     s = made([0.5, 0.6, 0.6, 0.9, 0.7, nan], [0.5, 0.6, 0.6, 0.9, 0.7, nan], [0.65, 0.6, 0.8, 0.9, 0.7, nan], still)
     assert overlapping(s, 0) == [("s0", "s1"), ("s0", "s2"), ("s2", "s4")]
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0.1, 0.2, 0.3, 0.5, math.nan])] * 3), max_size=12))
+def test_pairs_are_counted_and_the_highest_is_named_without_a_list_of_them(rows: list[tuple[float, ...]]) -> None:
+    mean, low, high = ([row[i] for row in rows] for i in range(3))
+    low, high = (
+        [min(a, b) for a, b in zip(mean, low, strict=True)],
+        [max(a, b) for a, b in zip(mean, high, strict=True)],
+    )
+    s = made(mean, low, high, [(0.0, 0.0)] * len(rows)) if rows else made([math.nan], [0], [0], [(0.0, 0.0)])
+    place = {system: i for i, system in enumerate(s.systems)}
+    pairs = [sorted(pair, key=lambda system: -s.mean[place[system], 0]) for pair in overlapping(s, 0)]
+    assert count_overlapping(s, 0) == len(pairs)
+    highest = max(pairs, key=lambda pair: [s.mean[place[system], 0] for system in pair], default=None)
+    assert highest_overlapping(s, 0) == (None if highest is None else tuple(highest))
+
+
+def test_systems_are_measured_together_as_one_by_one() -> None:
+    """Among them one whose labels a measure refuses."""
+    rng = np.random.default_rng(5)
+    truth = Truth({f"q{q}": {f"d{d}": float(d % 4) for d in range(0, 12, 2)} for q in range(4)})
+    runs = [
+        Run({f"q{q}": {f"d{d}": float(rng.integers(3)) for d in rng.permutation(14)[:9]} for q in range(4 - i % 2)})
+        for i in range(9)
+    ]
+    alignments = [align(truth, run).alignment for run in runs]
+    measures = parse_all("ndcg@10,map,gm_map,mrr(ties=average)@3,err(max_gain=1)@5,judged@5")
+    together = sensitivity([str(i) for i in range(9)], alignments, measures)
+    alone = [sensitivity([str(i)], [a], measures) for i, a in enumerate(alignments)]
+    for name in PER_VALUE:
+        each = np.concatenate([getattr(one, name) for one in alone])
+        assert np.array_equal(getattr(together, name), each, equal_nan=True)
 
 
 def test_moved_by_ties() -> None:

@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.measures import Alignment, Measure, make
-from steelyard.measures.alignment import ratio, segment_sums
+from steelyard.measures.alignment import ratio, segment_sums, stacked, stacks
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of, has_gains
 from steelyard.measures.registry import GEOMETRIC_FLOOR
@@ -93,12 +93,13 @@ def sensitivity(
     >>> [float(getattr(bounds, name)[0, 0]) for name in ("low", "high", "tie_mass", "tie_low", "tie_high")]
     [0.0, 0.5, 0.5, 0.0, 0.5]
     """
-    table = np.full((len(systems), len(measures), 6), np.nan)
-    for i, a in enumerate(alignments):
-        # Measures that look equally deep share the list with other labels.
-        relabelled = cache(partial(unjudged_relevant, a))
-        for j, spec in enumerate(measures):
-            table[i, j] = _six(spec, a, np.ones(a.n_queries, bool) if counted is None else counted[i, j], relabelled)
+    shape = (len(systems), len(measures), alignments[0].n_queries) if alignments else (0, 0, 0)
+    counted = np.broadcast_to(True, shape) if counted is None else counted
+    tables, done = [np.zeros((0, len(measures), 6))], 0
+    for group in stacks(alignments):
+        tables.append(_table(group, measures, counted[done : done + len(group)]))
+        done += len(group)
+    table = np.concatenate(tables)
     mean, relevant, judged, tie_mass, worst, best = np.moveaxis(table, 2, 0)
     return Sensitivity(
         systems,
@@ -114,6 +115,18 @@ def sensitivity(
     )
 
 
+def _table(group: Sequence[Alignment], measures: Sequence[Measure], counted: Bools) -> Floats:
+    """(s, m, 6) columns of `_six` of a stack of systems;   counted   (s, m, q)."""
+    a = stacked(group)
+    # Measures that look equally deep share the list with other labels.
+    relabelled = cache(partial(unjudged_relevant, a))
+    try:
+        return np.stack([_six(spec, a, counted[:, j], relabelled) for j, spec in enumerate(measures)], axis=1)
+    except MeasureError:
+        # A kernel refuses some list: only it knows which.
+        return np.concatenate([_table([one], measures, counted[i : i + 1]) for i, one in enumerate(group)])
+
+
 def overlapping(s: Sensitivity, j: int) -> list[tuple[str, str]]:
     """Pairs of systems whose means differ while their intervals [low, high] overlap, for measure j.
 
@@ -125,41 +138,98 @@ def overlapping(s: Sensitivity, j: int) -> list[tuple[str, str]]:
             if mean[x] != mean[y] and low[x] <= high[y] and low[y] <= high[x]]  # fmt: skip
 
 
+def count_overlapping(s: Sensitivity, j: int) -> int:
+    """How many pairs `overlapping` has, without making a list of them."""
+    low, high, mean = _known(s, j)[1:]
+    # Equal means overlap, as each lies in its own interval; of the others those overlap of which neither is below.
+    n_alike = np.unique(mean, return_counts=True)[1]
+    n_apart = int(np.searchsorted(np.sort(high), low, "left").sum())
+    return len(mean) * (len(mean) - 1) // 2 - n_apart - int((n_alike * (n_alike - 1) // 2).sum())
+
+
+def highest_overlapping(s: Sensitivity, j: int) -> tuple[str, str] | None:
+    """The pair of `overlapping` that is highest up the leaderboard, the system with the greater mean first."""
+    place, low, high, mean = _known(s, j)
+    for value in np.unique(mean)[::-1]:
+        better = np.flatnonzero(mean == value)
+        overlaps = (mean < value) & (high >= low[better, None])
+        if overlaps.any():
+            overlaps &= mean == mean[overlaps.any(axis=0)].max()
+            pairs = [(int(place[better[x]]), int(place[y])) for x, y in np.argwhere(overlaps).tolist()]
+            one, other = min(pairs, key=sorted)
+            return s.systems[one], s.systems[other]
+    return None
+
+
+def _known(s: Sensitivity, j: int) -> tuple[Ints, Floats, Floats, Floats]:
+    """Places of the systems whose mean and both ends are known, and these."""
+    columns = np.stack([s.low[:, j], s.high[:, j], s.mean[:, j]])
+    place = np.flatnonzero(~np.isnan(columns).any(axis=0))
+    low, high, mean = columns[:, place]
+    return place, low, high, mean
+
+
 def moved_by_ties(s: Sensitivity, j: int, *, least: float = _MOVED) -> list[str]:
     """Systems whose mean of measure j moves by more than `least` with the order of tied documents."""
     moved = s.tie_high[:, j] - s.tie_low[:, j] > least
     return [system for system, far in zip(s.systems, moved.tolist(), strict=True) if far]
 
 
-def _six(spec: Measure, a: Alignment, counted: Bools, relabelled: Callable[..., Alignment]) -> list[float]:
-    """Of one system: mean, mean with all relevant, judged, tie mass, mean with the worst and with the best first."""
+def _six(spec: Measure, a: Alignment, counted: Bools, relabelled: Callable[..., Alignment]) -> Floats:
+    """(s, 6) of stacked systems: mean, mean with all relevant, judged, tie mass, mean with the worst, the best first.
+
+    counted   (s, q)
+    """
     k = spec.depth
-    mean, relevant = _mean(spec, a, counted), _mean(spec, _all_relevant(spec, a, k, relabelled), counted)
     # Of lists that are there: an absent one has no document that could lack a label.
-    there = counted & (a.n_retrieved > 0)
-    judged = _mean(make("judged", k), a, there if there.any() else counted)
-    tie_mass = _plain_mean(_tie_mass(a, k)[counted])
-    worst, best = (math.nan if order is None else _mean(spec, order, counted) for order in _orders(spec, a))
-    return [mean, relevant, judged, tie_mass, worst, best]
+    there = counted & (a.n_retrieved > 0).reshape(counted.shape)
+    there = np.where(there.any(axis=1, keepdims=True), there, counted)
+    columns = [
+        _mean(spec, a, counted),
+        _mean(spec, _all_relevant(spec, a, k, relabelled), counted),
+        _mean(make("judged", k), a, there),
+        _plain_means(_tie_mass(a, k).reshape(counted.shape), counted),
+        *(
+            np.full(len(counted), np.nan) if order is None else _mean(spec, order, counted)
+            for order in _orders(spec, a)
+        ),
+    ]
+    return np.stack(columns, axis=1)
 
 
-def _mean(spec: Measure, a: Alignment, counted: Bools) -> float:
-    """The mean as Scores gives it, or NaN where the measure refuses the list."""
-    values = _values(spec, a)
+def _mean(spec: Measure, a: Alignment, counted: Bools) -> Floats:
+    """(s,) means as Scores gives them; NaN where the measure refuses the list of the only system.
+
+    Raises   MeasureError where it refuses those of several systems
+    """
+    values = _values(spec, a, several=len(counted) > 1)
     if values is None:
-        return math.nan
-    values = values[counted]
-    if spec.definition.aggregate == "geometric":
-        return math.exp(_plain_mean(np.log(np.maximum(values, GEOMETRIC_FLOOR))))
-    return _plain_mean(values)
+        return np.full(len(counted), np.nan)
+    values = values.reshape(counted.shape)
+    if spec.definition.aggregate != "geometric":
+        return _plain_means(values, counted)
+    rows = zip(values, counted, strict=True)
+    return np.array([math.exp(_plain_mean(np.log(np.maximum(row[mask], GEOMETRIC_FLOOR)))) for row, mask in rows])
 
 
-def _values(spec: Measure, a: Alignment) -> Floats | None:
+def _values(spec: Measure, a: Alignment, *, several: bool = False) -> Floats | None:
     """(q,) values, or None where the kernel refuses the list: only it knows for which labels and ties it does."""
     try:
         return spec(a)
     except MeasureError:
+        if several:
+            raise
         return None
+
+
+def _plain_means(values: Floats, counted: Bools) -> Floats:
+    """(s,) mean of the counted values of each of (s, q)."""
+    counted = counted & ~np.isnan(values)
+    whole = counted.all(axis=1)
+    means = np.full(len(values), np.nan)
+    means[whole] = values[whole].mean(axis=1)
+    means[~whole] = [_plain_mean(row[mask]) for row, mask in zip(values[~whole], counted[~whole], strict=True)]
+    return means
 
 
 def _plain_mean(values: Floats) -> float:

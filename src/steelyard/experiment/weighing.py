@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,9 +30,7 @@ from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import Inputs, System
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Alignment, Measure, make, parse_all
-from steelyard.measures.alignment import stacked
-
-_STACKED_HITS = 1 << 15
+from steelyard.measures.alignment import stacked, stacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,23 +241,11 @@ class Weighing:
     def _measured(self, functions: Sequence[Callable[[Alignment], Floats | Bools]]) -> Floats:
         """(s, f, q) values of f functions of an alignment, each called once for many small systems."""
         parts = []
-        for alignments in self._stacks():
+        for alignments in stacks(self.alignments):
             a = stacked(alignments)
             values = [np.reshape(function(a), (len(alignments), -1)) for function in functions]
             parts.append(np.stack(values, axis=1).astype(float, copy=False))
         return np.concatenate(parts)
-
-    def _stacks(self) -> Iterator[list[Alignment]]:
-        """Systems that follow one another, few enough for arrays that stay in a processor's cache."""
-        stack: list[Alignment] = []
-        n_hits = 0
-        for a in self.alignments:
-            if stack and n_hits + len(a.hit_rank) > _STACKED_HITS:
-                yield stack
-                stack, n_hits = [], 0
-            stack.append(a)
-            n_hits += len(a.hit_rank)
-        yield stack
 
     def _recipe_parts(self, missing: Policy, no_relevant: Policy, seed: int) -> dict[str, object]:
         """What the values depend on; the digests are computed when they are asked for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError, MeasureError
+
+_STACKED_HITS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +287,24 @@ def stacked(parts: Sequence[Alignment]) -> Alignment:
             np.concatenate([ties.size for ties, _ in tied]), int(n_before[-1]),
         ) if tied else None,
     )  # fmt: skip
+
+
+def stacks(alignments: Iterable[Alignment]) -> Iterator[list[Alignment]]:
+    """Alignments that follow one another and have one truth, few enough for arrays that stay in a processor's cache.
+
+    What a function finds for the queries of one of them it also finds where they are `stacked`, in one call for all.
+    """
+    stack: list[Alignment] = []
+    n_hits = 0
+    for a in alignments:
+        alike = bool(stack) and a.ideal_gain is stack[0].ideal_gain and a.evidence is stack[0].evidence
+        if stack and not (alike and n_hits + len(a.hit_rank) <= _STACKED_HITS):
+            yield stack
+            stack, n_hits = [], 0
+        stack.append(a)
+        n_hits += len(a.hit_rank)
+    if stack:
+        yield stack
 
 
 def _stacked_evidence(parts: Sequence[Evidence]) -> Evidence:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.stats.quadrature import nodes
-from steelyard.stats.samples import Clusters, finite, mean_error, share, t_quantile, whole
+from steelyard.stats.samples import Clusters, finite, fsum, mean_error, share, t_quantile, whole
 
 _MOST_QUERIES = 10**9
+_MOST_TRIED = 2**29
 _PRECISION = 1e-12
+_ROUGH = 1e-9
+"""More than a quick sum can be off."""
 
 _REACH = 9.0
 """Standard deviations beyond which a normal variable has a chance below 1e-18."""
 
 _MANY_DF = 100
+_NORMAL = NormalDist()
 
 
 def power(effect: float, n: int, *, alpha: float = 0.05, n_sides: int = 2, n_comparisons: int = 1) -> float:
@@ -99,14 +105,21 @@ def fewest_questions(
     _check_power(power, alpha_per_test)
 
     def enough(n: int) -> bool:
-        return _rejected(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides) >= power
+        return _rejects(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides, power=power)
 
-    upper = 2
-    while not enough(upper):
-        upper *= 2
-        if upper > _MOST_QUERIES:
+    # The normal limit with Guenther's correction is hardly off; from there a step, then two, four, ... find both sides.
+    strict = _NORMAL.inv_cdf(1 - alpha_per_test / n_sides)
+    ratio = min((strict + _NORMAL.inv_cdf(power)) / abs(effect), float(_MOST_TRIED)) if effect else math.inf
+    low, high = 1, int(min(max(ratio * ratio + strict * strict / 2 + 0.5, 2), _MOST_TRIED))
+    step = 1
+    while not enough(high):
+        if high == _MOST_TRIED:
             return None
-    return _first(enough, max(2, upper // 2), upper)
+        low, high, step = high, min(high + step, _MOST_TRIED), 2 * step
+    step = 1
+    while high - low > 1 and step < high - low and enough(high - step):
+        high, step = high - step, 2 * step
+    return _first(enough, max(low, high - step) + 1, high)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -123,7 +136,16 @@ def _rejected(noncentrality: float, df: int, alpha: float, n_sides: int) -> floa
     return min(1.0, shown + _above(critical, df, -noncentrality) if n_sides == 2 else shown)
 
 
-def _above(bound: float, df: int, noncentrality: float) -> float:
+def _rejects(noncentrality: float, df: int, alpha: float, n_sides: int, *, power: float) -> bool:
+    """Whether `_rejected` reaches the power: by quick sums, and by exact ones and both sides where these decide."""
+    critical = t_quantile(1 - alpha / n_sides, df)
+    shown = _above(critical, df, noncentrality, total=np.sum)
+    if shown > power + _ROUGH or shown + alpha < power - _ROUGH:
+        return shown > power
+    return _rejected(noncentrality, df, alpha, n_sides) >= power
+
+
+def _above(bound: float, df: int, noncentrality: float, *, total: Callable[[Floats], float] = fsum) -> float:
     """P(T > bound) of noncentral t, T = (Z + noncentrality) / S, by quadrature over Z or over S.
 
     SciPy's own function fails in the far tails that strict alphas and few questions lead to.  The variable is chosen
@@ -132,20 +154,20 @@ def _above(bound: float, df: int, noncentrality: float) -> float:
     """
     special = require("scipy.special", extra="stats", what="power")
     if bound < 0:
-        return 1 - _above(-bound, df, -noncentrality)
+        return 1 - _above(-bound, df, -noncentrality, total=total)
     spread = 1 / math.sqrt(2 * df)
     if df >= _MANY_DF and bound * spread <= 1:
         away, weights = nodes(max(-1.0, -_REACH * spread), _REACH * spread)
         # The density of S at 1 + away, but for a factor that the weights' sum takes out.
         weights *= np.exp(df * (np.log1p(away) - away - away**2 / 2) - np.log1p(away))
         shares = special.ndtr(noncentrality - bound * (1 + away))
-        return math.fsum(weights * shares) / math.fsum(weights)
+        return float(total(weights * shares) / total(weights))
     if bound == 0:
         return float(special.ndtr(noncentrality))
     least = max(-noncentrality, -_REACH)
     z, weights = nodes(least, max(least, 0.0) + _REACH)
     shares = special.gammainc(df / 2, df * ((z + noncentrality) / bound) ** 2 / 2)
-    return math.fsum(weights * np.exp(-(z**2) / 2) * shares) / math.sqrt(2 * math.pi)
+    return float(total(weights * np.exp(-(z**2) / 2) * shares) / math.sqrt(2 * math.pi))
 
 
 @cache

@@ -90,6 +90,11 @@ def cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
     return np.stack([np.bincount(codes, weights=row) for row in values]) if len(values) else values
 
 
+def fsum(values: Floats) -> float:
+    """The exact sum of (n,) values, rounded once; several times as fast of plain floats as of an array's."""
+    return math.fsum(values.tolist())
+
+
 @dataclass(frozen=True)
 class MeanError:
     """A mean, its standard error and degrees of freedom; the error is NaN for fewer than two queries or clusters."""
@@ -133,14 +138,14 @@ def mean_error(values: Floats, *, clusters: Clusters | None = None) -> MeanError
     n = len(values)
     if n == 0:
         return MeanError(math.nan, math.nan, -1, 0)
-    mean = math.fsum(values) / n
+    mean = fsum(values) / n
     residuals = cluster_sums((values - mean)[None, :], clusters)[0]
     df = len(residuals) - 1
     if df < 1:
         return MeanError(mean, math.nan, df, n)
     if np.abs(residuals).max() <= ROUNDING * n / (df + 1) * np.abs(values).max():
         return MeanError(mean, 0.0, df, n)
-    variance = math.fsum(residuals**2) * (df + 1) / df / n**2
+    variance = fsum(residuals**2) * (df + 1) / df / n**2
     return MeanError(mean, math.sqrt(variance), df, n)
 
 

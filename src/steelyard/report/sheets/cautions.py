@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.comparison.sensitivity import Sensitivity, moved_by_ties, overlapping
+from steelyard.comparison.sensitivity import Sensitivity, count_overlapping, highest_overlapping, moved_by_ties
 from steelyard.measures import Measure, make
 from steelyard.report.words import Words
 
 
 def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     """A warning where labels of unjudged documents could change the order of systems."""
-    pairs = overlapping(bounds, j) if bounds.labelled else []
-    if not pairs:
+    highest = highest_overlapping(bounds, j) if bounds.labelled else None
+    if highest is None:
         return []
+    better, worse = highest
+    n_pairs = count_overlapping(bounds, j)
     place = {system: i for i, system in enumerate(bounds.systems)}
-    mean, low, high = (column[:, j].tolist() for column in (bounds.mean, bounds.low, bounds.high))
-    # The pair highest up the leaderboard, the better system first.
-    better, worse = max(
-        ((a, b) if mean[place[a]] > mean[place[b]] else (b, a) for a, b in pairs),
-        key=lambda pair: (mean[place[pair[0]]], mean[place[pair[1]]]),
-    )
+    low, high = (column[:, j].tolist() for column in (bounds.low, bounds.high))
     named = {"one": better, "one_bounds": f"{low[place[better]]:.3f}–{high[place[better]]:.3f}",
              "other": worse, "other_bounds": f"{low[place[worse]]:.3f}–{high[place[worse]]:.3f}"}  # fmt: skip
     judged = _judged(bounds, j, words)
-    if len(pairs) == 1:
+    if n_pairs == 1:
         return [words("compare.bounds.one_pair", judged=judged, **named)]
     s = len(bounds.systems)
-    return [words("compare.bounds.pairs", judged=judged, pairs=len(pairs), all=s * (s - 1) // 2, **named)]
+    return [words("compare.bounds.pairs", judged=judged, pairs=n_pairs, all=s * (s - 1) // 2, **named)]
 
 
 def _judged(bounds: Sensitivity, j: int, words: Words) -> str:
@@ -49,7 +46,8 @@ def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     takes_ties = "ties" in spec.definition.parameters
     if not moved or (takes_ties and spec.param("ties") == "average"):
         return []
-    rows = [list(bounds.systems).index(system) for system in moved]
+    place = {system: i for i, system in enumerate(bounds.systems)}
+    rows = [place[system] for system in moved]
     i = max(rows, key=lambda row: float(bounds.tie_high[row, j] - bounds.tie_low[row, j]))
     low, high = float(bounds.tie_low[i, j]), float(bounds.tie_high[i, j])
     note = words(
