@@ -53,6 +53,12 @@ def test_a_chunk_that_comes_again_is_written_as_it_is_then() -> None:
         assert encoder.line("q", Response("x", (passage,))) == ResponseEncoder().line("q", Response("x", (passage,)))
 
 
+@pytest.mark.parametrize("candidates", [(), ("a",), ("a", "茶#1"), ('a"b', "c"), ("a\\", "b\n"), ('", "',), ("", "")])
+def test_candidates_are_quoted_whatever_their_names(candidates: tuple[str, ...]) -> None:
+    written = ResponseEncoder().line("q", Response("x", candidates=candidates)).decode()
+    assert f'"candidates": {json.dumps(candidates, ensure_ascii=False)},' in written
+
+
 names = st.text(max_size=6)
 passages = st.builds(
     Passage,

@@ -413,3 +413,16 @@ def test_settings_that_a_stage_does_not_take_are_told_with_their_line(text: str,
     with pytest.raises(InputError) as caught:
         Pipeline.read(tmp_path / "c.toml")
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_an_index_whose_score_is_not_finite_is_refused(score: float, position: int) -> None:
+    class Odd(Common):
+        def search(self, query: str, vector: np.ndarray | None, k: int) -> tuple[np.ndarray, np.ndarray]:
+            scores = np.array([3.0, 2.0, 1.0])
+            scores[position] = score
+            return np.arange(3), scores
+
+    with pytest.raises(StageError, match="score is not a finite number"):
+        made(index=Odd(), k=2).search("What slides?")

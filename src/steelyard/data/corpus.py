@@ -103,8 +103,8 @@ class Chunks:
 
     def passages(self, positions: Iterable[int], scores: Iterable[float]) -> tuple[Passage, ...]:
         """Chunks as they are retrieved, one score each."""
-        rows = self._rows
-        return tuple([Passage(*rows[i], score) for i, score in zip(positions, scores, strict=True)])
+        rows, make = self._rows, Passage._make
+        return tuple([make(rows[i] + (score,)) for i, score in zip(positions, scores, strict=True)])
 
     def ids_at(self, positions: Ints) -> tuple[str, ...]:
         """Ids of some chunks: long lists of candidates are looked up for every question."""

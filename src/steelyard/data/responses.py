@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring as _quoted
 
@@ -11,6 +11,7 @@ from steelyard.base.errors import exception_line
 from steelyard.data.corpus import Passage
 
 _REMEMBERED = 200_000
+_Chunk = tuple[str, str | None, int | None, int | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,7 @@ class ResponseEncoder:
     """
 
     def __init__(self) -> None:
-        self._names = _Quoted()
-        self._chunks: dict[str, tuple[_Place, bytes, bytes]] = {}
+        self._chunks: dict[_Chunk, tuple[bytes, bytes]] = {}
 
     def line(self, query_id: str, response: Response) -> bytes:
         r"""One line in UTF-8, its end included; what is None is left out, and milliseconds have four decimals.
@@ -51,55 +51,45 @@ class ResponseEncoder:
         >>> ResponseEncoder().line("q1", Response("why?", (Passage("d#2", score=0.5),), latency_ms={"total": 1.25}))
         b'{"qid": "q1", "query": "why?", "retrieved": [{"id": "d#2", "score": 0.5}], "latency_ms": {"total": 1.2500}}\n'
         """
-        names = self._names
-        head = f'{{"qid": {_quoted(query_id)}, "query": {_quoted(response.query)}, "retrieved": ['
-        rest = ["]"]
-        if response.candidates is not None:
-            rest.append(f', "candidates": [{", ".join(map(names.__getitem__, response.candidates))}]')
-        if response.answer is not None:
-            rest.append(f', "answer": {_quoted(response.answer)}')
-        if response.error is not None:
-            rest.append(f', "error": {_quoted(response.error)}')
-        else:
-            times = ", ".join([f"{names[stage]}: {ms:.4f}" for stage, ms in response.latency_ms.items()])
-            rest.append(f', "latency_ms": {{{times}}}')
-        rest.append("}\n")
-        return b"".join([head.encode(), *self._passages(response.passages), "".join(rest).encode()])
-
-    def _passages(self, passages: Iterable[Passage]) -> Iterator[bytes]:
-        """Pieces of passages in JSON, with commas between; what surrounds a passage's score is remembered."""
+        pieces = [f'{{"qid": {_quoted(query_id)}, "query": {_quoted(response.query)}, "retrieved": ['.encode()]
         between = b""
-        for passage in passages:
-            place, score = passage[1:5], passage[5]
-            before, head, tail = self._chunks.get(passage[0], _NOTHING)
-            if before != place:
-                head, tail = f'{{"id": {_quoted(passage[0])}'.encode(), _tail(place)
-                if len(self._chunks) < _REMEMBERED:
-                    self._chunks[passage[0]] = place, head, tail
-            yield between
-            yield head
-            if score is not None:
-                yield f', "score": {score!r}'.encode()
-            yield tail
+        for passage in response.passages:
+            before, after = self._chunks.get(passage[:5]) or self._remember(passage[:5])
+            score = passage[5]
+            pieces += (between, before, b"" if score is None else b', "score": %r' % score, after)
             between = b", "
+        rest = "]"
+        if response.candidates is not None:
+            rest += f', "candidates": {_quoted_list(response.candidates)}'
+        if response.answer is not None:
+            rest += f', "answer": {_quoted(response.answer)}'
+        if response.error is not None:
+            rest += f', "error": {_quoted(response.error)}'
+        else:
+            times = ", ".join([f"{_quoted(stage)}: {ms:.4f}" for stage, ms in response.latency_ms.items()])
+            rest += f', "latency_ms": {{{times}}}'
+        pieces.append(f"{rest}}}\n".encode())
+        return b"".join(pieces)
+
+    def _remember(self, chunk: _Chunk) -> tuple[bytes, bytes]:
+        around = _around_score(chunk)
+        if len(self._chunks) < _REMEMBERED:
+            self._chunks[chunk] = around
+        return around
 
 
-class _Quoted(dict[str, str]):
-    """Names of chunks and stages in JSON, each quoted when it is first met."""
-
-    def __missing__(self, name: str) -> str:
-        quoted = _quoted(name)
-        if len(self) < _REMEMBERED:
-            self[name] = quoted
-        return quoted
-
-
-_Place = tuple[str | None, int | None, int | None, str | None]
-_NOTHING: tuple[_Place | None, bytes, bytes] = (None, b"", b"")
+def _quoted_list(names: Sequence[str]) -> str:
+    """A list of names in JSON; lists of candidates are long, and hardly a name needs an escape."""
+    joined = '", "'.join(names)
+    # Every escape makes it longer: by so much where only the quotation marks around the names were escaped.
+    if len(_quoted(joined)) == len(joined) + 2 * len(names):
+        return f'["{joined}"]'
+    return f"[{', '.join(map(_quoted, names))}]"
 
 
-def _tail(place: _Place) -> bytes:
-    doc, start, end, text = place
+def _around_score(chunk: _Chunk) -> tuple[bytes, bytes]:
+    """What is before and after the score of a passage: its id; its text and where that is from."""
+    chunk_id, doc, start, end, text = chunk
     parts = [
         *([] if text is None else [f', "text": {_quoted(text)}']),
         *([] if doc is None else [f', "doc": {_quoted(doc)}']),
@@ -107,7 +97,7 @@ def _tail(place: _Place) -> bytes:
         *([] if end is None else [f', "end": {end}']),
         "}",
     ]
-    return "".join(parts).encode()
+    return f'{{"id": {_quoted(chunk_id)}'.encode(), "".join(parts).encode()
 
 
 def decode_response(line: bytes | str) -> tuple[str, Response]:

