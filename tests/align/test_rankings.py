@@ -143,7 +143,7 @@ def test_scattered_queries_are_gathered_in_any_portions(
 ) -> None:
     run = joined(truth, run)
     rows = order.sample(as_rows(run), sum(map(len, run.values())))
-    with patch("steelyard.align.rows._GATHERED_ROWS", n_rows):
+    with patch("steelyard.align.rows._GATHERED_ROWS", n_rows), patch("steelyard.align.rows._EDGE_ROWS", n_rows):
         aligned = align_rows(Truth(truth), FakeReader(rows, cuts))
     assert_equal(aligned, naive(truth, run), len(run.keys() - truth.keys()))
 

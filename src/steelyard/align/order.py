@@ -91,7 +91,7 @@ class Ordered:
         """The places of rows that lie in these streaks, where the members of a streak descend by id."""
         places, group = self.streaks.members(streaks)
         members = places if self.rows is None else self.rows[places]
-        by_id = pl.DataFrame({"group": group, "doc_id": doc_ids.gather(members), "row": members})
+        by_id = pl.DataFrame({"group": group, "doc_id": doc_ids[members], "row": members})
         by_id = by_id.sort("group", "doc_id", descending=[False, True])
         place_of = np.empty(len(doc_ids), np.int64)
         place_of[by_id["row"].to_numpy()] = places

@@ -21,6 +21,7 @@ from steelyard.base.schema import FrameReader
 from steelyard.data.truth import Truth
 from steelyard.io.tables import checked
 
+_EDGE_ROWS = 1 << 14
 _GATHERED_ROWS = 1 << 18
 
 Places = npt.NDArray[np.int32]
@@ -57,7 +58,7 @@ def align_frames(truth: Truth, frame: pl.DataFrame, heights: Ints) -> list[Align
     Returns   one a run; None where a run has anything to be settled or refused, which `align_rows` does
     """
     firsts = np.union1d(block_starts(frame["query_id"]), np.cumsum(heights)[:-1])
-    blocks = _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
+    blocks = _Blocks(frame, frame["query_id"][firsts], np.append(firsts, frame.height))
     hits = _Hits(truth, checked(frame, "runs", "run"), "error", len(heights))
     try:
         hits.add(blocks, np.searchsorted(np.cumsum(heights), firsts, "right"))
@@ -69,8 +70,12 @@ def align_frames(truth: Truth, frame: pl.DataFrame, heights: Ints) -> list[Align
 
 
 def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:
-    """The same rows in frames that end where a query's block ends; only the block at a batch's edge is copied."""
+    """The same rows in frames that end where a query's block ends; only blocks at the edges of batches are copied.
+
+    The latter come in frames of their own, several together, as each frame costs time however small it is.
+    """
     edge: list[pl.DataFrame] = []
+    edges: list[pl.DataFrame] = []
     for batch in batches:
         if batch.is_empty():
             continue
@@ -79,14 +84,17 @@ def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:
             edge.append(batch[: blocks.starts[1]] if len(blocks.ids) > 1 else batch)
             blocks = blocks.slice(1, len(blocks.ids))
         if edge and len(blocks.ids):
-            yield _blocks(pl.concat(edge, rechunk=True))
+            edges += edge
             edge = []
         if len(blocks.ids):
             edge.append(blocks.frame[blocks.starts[-2] :])
             if len(blocks.ids) > 1:
                 yield blocks.slice(0, len(blocks.ids) - 1)
-    if edge:
-        yield _blocks(pl.concat(edge, rechunk=True))
+        if sum(frame.height for frame in edges) > _EDGE_ROWS:
+            yield _blocks(pl.concat(edges, rechunk=True))
+            edges = []
+    if edges + edge:
+        yield _blocks(pl.concat(edges + edge, rechunk=True))
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ def _spans(counts: Ints, n_rows: int) -> Iterator[tuple[int, int]]:
 
 def _blocks(frame: pl.DataFrame) -> _Blocks:
     firsts = block_starts(frame["query_id"])
-    return _Blocks(frame, frame["query_id"].gather(firsts), np.append(firsts, frame.height))
+    return _Blocks(frame, frame["query_id"][firsts], np.append(firsts, frame.height))
 
 
 _FIRST = np.zeros(1, np.int64)
@@ -157,7 +165,7 @@ class _Hits:
         query = self.truth.places(blocks.ids)
         unjudged = np.flatnonzero(query < 0)
         run = np.broadcast_to(run, query.shape)
-        for of, query_id in zip(run[unjudged].tolist(), blocks.ids.gather(unjudged).to_list(), strict=True):
+        for of, query_id in zip(run[unjudged].tolist(), blocks.ids[unjudged].to_list(), strict=True):
             self.unjudged[of].add(query_id)
         query = np.where(query < 0, query, query + run * len(self.truth))
         first_of_its_kind = np.zeros(len(query), bool)
@@ -196,7 +204,7 @@ class _Hits:
         """Rows of some of the truth's queries in the truth's order: (n,) place of the query, and the other columns."""
         blocks = _blocks(batch)
         query = self.truth.places(blocks.ids)
-        self.unjudged[0].update(blocks.ids.gather(np.flatnonzero(query < 0)).to_list())
+        self.unjudged[0].update(blocks.ids[np.flatnonzero(query < 0)].to_list())
         query = np.repeat(query, np.diff(blocks.starts))
         rows = np.flatnonzero((query >= 0) & queries[query])
         rows = rows[_stable_order(query[rows])]

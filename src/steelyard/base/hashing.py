@@ -51,7 +51,7 @@ def find_duplicate(doc_ids: pl.Series, hashes: Hashes, counts: Ints) -> int | No
         rows, winner, cell = rows[lost], winner[lost], cell[lost]
         alike = hashes[rows] == hashes[winner]
         if alike.any():
-            same = (doc_ids.gather(rows[alike]) == doc_ids.gather(winner[alike])).to_numpy()
+            same = (doc_ids[rows[alike]] == doc_ids[winner[alike]]).to_numpy()
             if same.any():
                 return int(rows[alike][same][0])
     return None
@@ -103,7 +103,7 @@ class IdIndex:
         entry = entry[rows]
         place = np.abs(entry) - 1
         alike = np.flatnonzero(self.hashes[place] == hashes[rows])
-        same = alike[(ids.gather(rows[alike]) == self.ids.gather(place[alike])).to_numpy()]
+        same = alike[(ids[rows[alike]] == self.ids[place[alike]]).to_numpy()]
         unsettled = entry < 0
         unsettled[same] = False
         if not unsettled.any():
@@ -126,7 +126,7 @@ class IdIndex:
             alike[alike] = self.other_keys[at[alike]] == keys[alike]
             rows, keys, at = rows[alike], keys[alike], at[alike]
             place = self.others[at]
-            same = (ids.gather(rows) == self.ids.gather(place)).to_numpy()
+            same = (ids[rows] == self.ids[place]).to_numpy()
             matches.append(rows[same])
             places.append(place[same])
             rows, keys, at = rows[~same], keys[~same], at[~same] + 1

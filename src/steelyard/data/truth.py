@@ -39,7 +39,7 @@ class Truth:
         if frame.is_empty():
             raise InputError(f"{self.name}: holds no query; expected at least one judged query")
         ids, firsts = frame["query_id"], block_starts(frame["query_id"])
-        blocks = ids.gather(firsts)
+        blocks = ids[firsts]
         self._queries = blocks.unique().sort()
         self.query_ids: Sequence[str] = self._queries.to_list()
         query = np.repeat(self.places(blocks), np.diff(firsts, append=len(ids)))
@@ -47,7 +47,7 @@ class Truth:
         labels, query = frame.filter(judged), query[judged]
         rows = self._rows(labels, query, file.locate, on_duplicate)
         self.starts: Ints = offsets(query[rows], len(self))
-        self.doc_ids = labels["doc_id"].gather(rows)
+        self.doc_ids = labels["doc_id"][rows]
         self.gain: Floats = labels["gain"].to_numpy()[rows]
 
     @classmethod
@@ -75,7 +75,7 @@ class Truth:
         """
         gain = labels["gain"].to_numpy()
         rows = best_first(gain, query)
-        doc_ids = labels["doc_id"].gather(rows)
+        doc_ids = labels["doc_id"][rows]
         twice = find_duplicate(doc_ids, hash_ids(doc_ids), np.bincount(query, minlength=len(self)))
         if twice is None:
             return rows
@@ -101,9 +101,9 @@ class Truth:
     def frame(self) -> pl.DataFrame:
         """All labels: query_id, doc_id, gain; a query without any has one row that is null but for its id."""
         ids = pl.Series(self.query_ids, dtype=pl.String)
-        query_id = ids.gather(owners(self.starts))
+        query_id = ids[owners(self.starts)]
         labels = pl.DataFrame({"query_id": query_id, "doc_id": self.doc_ids, "gain": self.gain}, schema=TRUTH)
-        unlabelled = ids.gather(np.flatnonzero(np.diff(self.starts) == 0))
+        unlabelled = ids[np.flatnonzero(np.diff(self.starts) == 0)]
         nothing = {"doc_id": [None] * len(unlabelled), "gain": [None] * len(unlabelled)}
         return pl.concat([labels, pl.DataFrame({"query_id": unlabelled, **nothing}, schema=TRUTH)])
 

@@ -9,14 +9,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import orjson
 import polars as pl
 
 from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN, TRUTH
-from steelyard.io.objects import finite, text_id
+from steelyard.io.objects import finite, plain_frame, text_id
 from steelyard.io.source import Source, ahead
 
 _PORTION_BYTES = 4 << 20
@@ -218,15 +217,9 @@ def _scored_lists(lines: list[bytes]) -> pl.DataFrame | None:
             scores += [item["score"] for item in items]
             queries.append(line["query_id"] if "query_id" in line else line["qid"])
             counts.append(len(items))
-        if not all(counts) or set(map(type, scores)) - {float, int}:
-            return None
-        query_id, doc_id = pl.Series("query_id", queries, pl.String), pl.Series("doc_id", docs, pl.String)
     except (ValueError, TypeError, LookupError):
         return None
-    if query_id.null_count() or doc_id.null_count():
-        return None
-    query_id = query_id.gather(np.repeat(np.arange(len(counts)), counts))
-    return pl.DataFrame([query_id, doc_id, pl.Series("score", np.array(scores, float))])
+    return plain_frame(queries, counts, docs, scores, RUN) if all(counts) else None
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeGuard
 
+import numpy as np
 import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError
@@ -84,6 +85,8 @@ def truth_frame(data: object, name: str) -> pl.DataFrame:
 
 def truth_from_dict(data: ByQuery, name: str) -> pl.DataFrame:
     """{query_id: {doc_id: gain}} or {query_id: [relevant doc_ids]}."""
+    if (frame := _plain_truth(data)) is not None:
+        return frame
     queries: list[str] = []
     docs: list[str | None] = []
     gains: list[float | None] = []
@@ -101,6 +104,37 @@ def truth_from_dict(data: ByQuery, name: str) -> pl.DataFrame:
             gains.append(None)
         queries += [query_id] * (len(docs) - len(queries))
     return pl.DataFrame({"query_id": queries, "doc_id": docs, "gain": gains}, schema=TRUTH)
+
+
+def _plain_truth(data: ByQuery) -> pl.DataFrame | None:
+    """The frame of dicts of dicts with text ids; None of others, which are read label by label."""
+    if any(type(labels) is not dict or not labels for labels in data.values()):
+        return None
+    docs: list[str] = []
+    gains: list[float] = []
+    for labels in data.values():
+        docs += labels
+        gains += labels.values()
+    return plain_frame(list(data), list(map(len, data.values())), docs, gains, TRUTH)
+
+
+def plain_frame(
+    queries: list[str], counts: list[int], docs: list[str], numbers: list[float], schema: pl.Schema
+) -> pl.DataFrame | None:  # fmt: skip
+    """Columns of texts and finite numbers as a frame; None where any value is something else.
+
+    queries, counts   (q,) ids and how many documents each has;   docs, numbers   (n,) of all documents
+    """
+    if set(map(type, numbers)) - {float, int}:
+        return None
+    try:
+        number = np.array(numbers, float)
+        query_id, doc_id = pl.Series(queries, dtype=pl.String), pl.Series(docs, dtype=pl.String)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if query_id.null_count() or doc_id.null_count() or not np.isfinite(number).all():
+        return None
+    return pl.DataFrame([query_id[np.repeat(np.arange(len(counts)), counts)], doc_id, pl.Series(number)], schema=schema)
 
 
 def text_id(value: object, name: str, what: str) -> str:
@@ -143,6 +177,15 @@ def finite_or_none(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _are_texts(values: Iterable[Any]) -> bool:
+    """Whether all are texts; to join them is the quickest way to see it."""
+    try:
+        "".join(values)
+    except TypeError:
+        return False
+    return True
+
+
 @dataclass
 class RunDict:
     """A run held as {query_id: {doc_id: score}} with text ids, or {query_id: [doc_ids]} in order."""
@@ -162,7 +205,7 @@ class RunDict:
             if query_id in rankings:
                 raise DuplicateError(f"{name}: query {query_id!r} is there twice, as text and as a number")
             if isinstance(ranking, Mapping):
-                if set(map(type, ranking)) - {str}:
+                if not _are_texts(ranking):
                     named = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
                     if len(named) < len(ranking):
                         raise DuplicateError(f"{name}, query {query_id!r}: an id is there as text and as a number")
