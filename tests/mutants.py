@@ -2,6 +2,7 @@
 
     python -m tests.mutants --seed 1              30 mutants, run one after the other; some minutes
     python -m tests.mutants --seed 1 --only 4,17  two of them again
+    python -m tests.mutants --seed 1 --near       with the tests of their own folders alone: a quick look
     python -m tests.mutants --seed 1 --list       what they change, without a test
 
 A mutant lives in a copy of the tree. The tests are those of `make test`, the mutant's own folder first; the first that
@@ -22,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -33,8 +34,10 @@ TIMEOUT, BREAKDOWN = "the time limit", "pytest itself"
 LIKELIEST = ("golden", "align", "measures", "stats", "experiment", "comparison", "gates", "diagnosis")
 """Where a mutant that its own folder lets live is most likely to be killed."""
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
-"""File, code and mutant; why they are the same."""
+EQUIVALENT = {
+    ("align/resolution.py", "return np.zeros((0, 2), np.int64), np.zeros(0, bool)", "(np.ones)"): "they are empty",
+}
+"""File, line and replacement; why the code means the same with it."""
 
 _COMPARISONS = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -54,12 +57,13 @@ _NAMES = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the code between two offsets of a file, and what takes its place."""
+    """One change: the code between two offsets of a file, the line it begins in, and what takes its place."""
 
     file: str
     line: int
     start: int
     end: int
+    statement: str
     code: str
     replacement: str
 
@@ -70,7 +74,7 @@ class Mutant:
     @property
     def equivalent(self) -> str | None:
         """Why the code means the same with the change, or none."""
-        return EQUIVALENT.get((self.file.removeprefix(f"{PACKAGE}/"), self.code, self.replacement))
+        return EQUIVALENT.get((self.file.removeprefix(f"{PACKAGE}/"), self.statement, self.replacement))
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {_one_line(self.code)}  →  {_one_line(self.replacement)}"
@@ -83,21 +87,24 @@ def _one_line(code: str) -> str:
 def mutants(file: str, source: str) -> list[list[Mutant]]:
     """The mutants of a file, by the place that they change."""
     text = source.encode()
-    lines = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    lines = text.splitlines(keepends=True)
+    begins = [0, *accumulate(map(len, lines))]
     places: dict[tuple[int, int], dict[str, Mutant]] = {}
     for node, change in chain.from_iterable(map(_changes, _mutable(ast.parse(source)))):
-        start, end = lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset
+        start, end = begins[node.lineno - 1] + node.col_offset, begins[node.end_lineno - 1] + node.end_col_offset
         replacement = _text(change)
-        mutant = Mutant(file, node.lineno, start, end, text[start:end].decode(), replacement)
+        statement = lines[node.lineno - 1].decode().strip()
+        mutant = Mutant(file, node.lineno, start, end, statement, text[start:end].decode(), replacement)
         places.setdefault((start, end), {})[replacement] = mutant
     return [list(mutants.values()) for mutants in places.values()]
 
 
 def _mutable(node: ast.AST) -> Iterator[ast.AST]:
-    """Expressions and statements that compute; no types, no messages, no docstrings."""
+    """Expressions and statements that compute; no types, messages or docstrings, and no decorators of classes."""
     yield node
+    passed_over = {"annotation", "returns", "exc"} | ({"decorator_list"} if isinstance(node, ast.ClassDef) else set())
     for field, value in ast.iter_fields(node):
-        if field not in ("annotation", "returns", "exc"):
+        if field not in passed_over:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
                     yield from _mutable(child)
@@ -125,7 +132,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
             yield test, ast.UnaryOp(ast.Not(), test)
         case ast.Constant(value=value):
             yield from ((node, ast.Constant(wrong)) for wrong in _wrong_values(value))
-        case ast.Name(ctx=ast.Load()) if node.id in _NAMES:
+        case ast.Name(id="min" | "max" | "any" | "all", ctx=ast.Load()):
             yield node, ast.Name(_NAMES[node.id])
         case ast.Attribute(ctx=ast.Load()) if node.attr in _NAMES:
             yield node, _with(node, attr=_NAMES[node.attr])
@@ -178,11 +185,11 @@ class Tree:
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.root / name)
 
-    def killer(self, mutant: Mutant) -> str | None:
-        """The first test that fails because of the mutant, or none."""
+    def killer(self, mutant: Mutant, *, near: bool = False) -> str | None:
+        """The first test that fails because of the mutant, of its own folder or of all; or none."""
         file = self.root / mutant.file
         source = file.read_bytes()
-        for paths in self._rounds(mutant):
+        for paths in islice(self._rounds(mutant), 1 if near else None):
             file.write_bytes(mutant.applied(source))
             failure = self._failure(paths)
             file.write_bytes(source)
@@ -196,12 +203,16 @@ class Tree:
     def _rounds(self, mutant: Mutant) -> Iterator[list[str]]:
         """The tests of the mutant's own folder, the module's own first; then all others, the likeliest first."""
         package, module = Path(mutant.file).parent.name, Path(mutant.file).stem
-        own = sorted(self.root.glob(f"tests/{package}/test_*.py"), key=lambda path: path.stem != f"test_{module}")
-        yield [mutant.file, *(str(path) for path in own)]
+        own = sorted(self._tests(package), key=lambda path: not path.endswith(f"/test_{module}.py"))
+        yield [mutant.file, *own]
         folders = sorted(path.parent.name for path in self.root.glob("tests/*/__init__.py"))
         order = sorted(folders, key=lambda name: LIKELIEST.index(name) if name in LIKELIEST else len(LIKELIEST))
         others = [f"tests/{name}" for name in order if name != package]
-        yield [*others, *map(str, self.root.glob("tests/test_*.py")), "src"]
+        yield [*others, *self._tests("."), "src"]
+
+    def _tests(self, folder: str) -> list[str]:
+        """The files of tests in a folder."""
+        return sorted(str(path.relative_to(self.root)) for path in self.root.glob(f"tests/{folder}/test_*.py"))
 
     def _failure(self, paths: list[str]) -> str | None:
         """The first failure of these tests, or none."""
@@ -224,6 +235,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--n", type=int, default=30, help="how many mutants (default: 30)")
     parser.add_argument("--only", help="numbers of mutants, with commas between them")
+    parser.add_argument("--near", action="store_true", help="run the tests of the mutant's own folder alone")
     parser.add_argument("--list", action="store_true", help="show the mutants, and test nothing")
     options = parser.parse_args()
     numbers = [int(number) for number in options.only.split(",")] if options.only else range(1, options.n + 1)
@@ -239,7 +251,7 @@ def main() -> int:
             begin = time.monotonic()
             verdict = f"equivalent: {mutant.equivalent}" if mutant.equivalent else None
             if verdict is None:
-                killer = tree.killer(mutant)
+                killer = tree.killer(mutant, near=options.near)
                 n_survivors += killer is None
                 verdict = "SURVIVED" if killer is None else f"killed by {killer}"
             print(f"    {verdict} ({time.monotonic() - begin:.0f} s)", flush=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import ROOT, mutants, sample
+from tests.mutants import EQUIVALENT, PACKAGE, ROOT, mutants, sample
 
 
 def _changes(source: str) -> list[tuple[str, str]]:
@@ -23,6 +23,7 @@ def _changes(source: str) -> list[tuple[str, str]]:
         ("np.zeros(n)", [("np.zeros(n)", "pass"), ("np.zeros", "(np.ones)")]),
         ("if np.isnan(x): pass", [("np.isnan(x)", "(not np.isnan(x))")]),
         ("if 秤(x): pass", [("秤(x)", "(not 秤(x))")]),
+        ("@dataclass(frozen=True)\nclass A: pass", []),
         ('x: Literal[1] = y\n"""Words: 1."""', []),
     ],
 )
@@ -37,3 +38,10 @@ def test_a_sample_holds_programs_that_differ() -> None:
     for mutant in drawn:
         source = (ROOT / mutant.file).read_bytes()
         assert ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source)), str(mutant)
+
+
+@pytest.mark.parametrize("key", EQUIVALENT, ids=str)
+def test_what_is_equivalent_is_a_mutant(key: tuple[str, str, str]) -> None:
+    file = f"{PACKAGE}/{key[0]}"
+    places = mutants(file, (ROOT / file).read_text("utf-8"))
+    assert [mutant for place in places for mutant in place if (key[0], mutant.statement, mutant.replacement) == key]
