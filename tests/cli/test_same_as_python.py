@@ -24,7 +24,7 @@ from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.formats.scores import FORMATS, scores_text
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.formats.sweep import sweep_text
-from steelyard.report.formats.trec_eval import trec_eval_lines
+from steelyard.report.formats.trec_eval import trec_eval_texts
 from steelyard.report.sheets.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
@@ -111,10 +111,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "measures": [("", lambda: measures_text(width=80)), ("P_5", lambda: measures_text("P_5", width=80))],
     "trec-eval": [
-        ("-m map -q a.qrels a.run", lambda: _lines(trec_eval_lines("a.qrels", "a.run", ["map"], per_query=True))),
+        ("-m map -q a.qrels a.run", lambda: "".join(trec_eval_texts("a.qrels", "a.run", ["map"], per_query=True))),
         (
             "-c -J -M 5 -l 2 a.qrels a.run",
-            lambda: _lines(trec_eval_lines("a.qrels", "a.run", complete=True, judged_only=True, depth=5, min_gain=2)),
+            lambda: "".join(trec_eval_texts("a.qrels", "a.run", complete=True, judged_only=True, depth=5, min_gain=2)),
         ),
     ],
     "convert": [
@@ -142,10 +142,6 @@ CASES: dict[str, list[tuple[str, Call]]] = {
 }  # fmt: skip
 ON_RUNS = ("evaluate", "compare", "diagnose", "report")
 ON_CONFIGURATIONS = ("run", "sweep")
-
-
-def _lines(lines: object) -> str:
-    return "".join(f"{line}\n" for line in lines)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")

@@ -1,3 +1,4 @@
+import random
 import re
 from pathlib import Path
 
@@ -90,6 +91,27 @@ def test_arguments(arguments: str, want: dict[str, str], tiny: list[Path]) -> No
 def test_relstring_shows_one_character_a_document(tiny: list[Path]) -> None:
     text = printed("trec-eval", "-q", "-n", "-c", "-m", "relstring", *tiny)
     assert [line.split("\t")[2] for line in text.splitlines()] == ["'3-.1'", "'>'", "''"]
+
+
+@pytest.mark.parametrize("length", [1, 3, 40])
+def test_many_queries_by_their_definition(length: int, tmp_path: Path) -> None:
+    """More queries than are written at once, with ids that would confuse a template."""
+    generator, queries = random.Random(length), [f"%s{{{i}}}" for i in range(2100)]
+    labels = {query: {f"d{j}": generator.randint(-2, 12) for j in range(generator.randint(1, 9))} for query in queries}
+    retrieved = {query: generator.sample(range(12), generator.randint(1, 12)) for query in queries}
+    qrels, run = tmp_path / "t.qrels", tmp_path / "t.run"
+    qrels.write_text("".join(f"{q} 0 {d} {gain}\n" for q, gains in labels.items() for d, gain in gains.items()))
+    run.write_text("".join(f"{q} Q0 d{j} 0 {-rank} t\n" for q in queries for rank, j in enumerate(retrieved[q])))
+    want = ""
+    for query in sorted(queries):
+        gains = [labels[query].get(f"d{j}") for j in retrieved[query][:length]]
+        shown = "".join("-" if g is None else "." if g < 0 else ">" if g > 9 else str(g) for g in gains)
+        relevant = sum(labels[query].get(f"d{j}", 0) >= 1 for j in retrieved[query])
+        want += f"num_rel_ret           \t{query}\t{relevant}\n"
+        want += f"P_1                   \t{query}\t{float((gains[0] or 0) >= 1):.4f}\n"
+        want += f"{f'relstring_{length}':<22}\t{query}\t'{shown}'\n"
+    measures = ("-m", f"relstring.{length}", "-m", "P.1", "-m", "num_rel_ret", "-m", "num_q", "-m", "gm_map")
+    assert printed("trec-eval", "-q", "-n", *measures, qrels, run) == want
 
 
 def test_long_options_and_order_of_arguments(tiny: list[Path]) -> None:

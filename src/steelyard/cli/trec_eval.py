@@ -39,9 +39,9 @@ def run(arguments: list[str]) -> None:
         return
     if len(files) != 2:
         raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
-    from steelyard.report.formats.trec_eval import trec_eval_lines
+    from steelyard.report.formats.trec_eval import trec_eval_texts
 
-    lines = trec_eval_lines(
+    texts = trec_eval_texts(
         files[0],
         files[1],
         [value for name, value in options if name == "-m"],
@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> None:
         summary="-n" not in values,
         complete="-c" in values,
     )
-    sys.stdout.writelines(line + "\n" for line in lines)
+    sys.stdout.writelines(texts)
 
 
 def _whole(values: dict[str, str], option: str, default: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.align.rankings import align
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.data.run import StreamedRun
 from steelyard.data.truth import Truth
@@ -23,6 +23,8 @@ _LEVELS = tuple(i / 10 for i in range(11))
 _RELSTRING = 10
 _MOST = 10**15
 _LABEL_WIDTH = 22
+_QUERY = "\0"
+_QUERIES_AT_ONCE = 1000
 
 Params = Mapping[str, ParameterValue]
 
@@ -190,7 +192,7 @@ def _columns_of(name: str, text: str | None) -> Iterator[Column]:
         yield Column(label, measure.spec(**measure.read(text)))
 
 
-def trec_eval_lines(
+def trec_eval_texts(
     truth: str | Path,
     run: str | Path,
     measures: Sequence[str] = (),
@@ -203,10 +205,10 @@ def trec_eval_lines(
     summary: bool = True,
     complete: bool = False,
 ) -> Iterator[str]:
-    """The lines that trec_eval prints for two files.
+    """What trec_eval prints for two files, in pieces: the lines of one query after those of another, then the summary.
 
     measures   -m, those of trec_eval by default;   min_gain   -l;   n_docs   -N;   depth   -M;   judged_only   -J
-    per_query, summary, complete   as of `lines`
+    per_query, summary, complete   as of `texts`
     Raises     InputError, MeasureError.
     """
     selected = columns(list(measures), min_gain=min_gain, n_docs=n_docs)
@@ -216,34 +218,42 @@ def trec_eval_lines(
         alignment = alignment.top(min(max(depth, 0), _MOST))
     if judged_only:
         alignment = alignment.condensed()
-    yield from lines(alignment, selected, runid=streamed.tag, per_query=per_query, summary=summary, complete=complete)
+    yield from texts(alignment, selected, runid=streamed.tag, per_query=per_query, summary=summary, complete=complete)
 
 
-def lines(
+def texts(
     alignment: Alignment, wanted: Sequence[Column], *, runid: str, per_query: bool, summary: bool, complete: bool
 ) -> Iterator[str]:
-    """The lines that trec_eval prints.
+    """What trec_eval prints, in pieces.
 
     per_query   -q;   summary   not -n;   complete   -c: queries that are missing from the run count
     """
     counted: Bools = np.ones(alignment.n_queries, bool) if complete else ~alignment.missing
     values = [None if column.spec is None else column.spec(alignment) for column in wanted]
     if per_query:
-        for i in np.flatnonzero(counted).tolist():
-            yield from _query_lines(alignment, i, wanted, values)
+        yield from _query_texts(alignment, np.flatnonzero(counted), wanted, values)
     if summary:
         yield from _summary_lines(runid, counted, wanted, values)
 
 
-def _query_lines(
-    alignment: Alignment, i: int, wanted: Sequence[Column], values: Sequence[Floats | None]
+def _query_texts(
+    alignment: Alignment, queries: Ints, wanted: Sequence[Column], values: Sequence[Floats | None]
 ) -> Iterator[str]:  # fmt: skip
-    query = alignment.query_id[i]
+    """All lines of each query: one template, filled in with its values and its id."""
+    template, fields = "", []
     for column, value in zip(wanted, values, strict=True):
         if column.label.startswith("relstring"):
-            yield _line(column.label, query, f"'{_relstring(alignment, i, column.length)}'")
+            fields.append(np.array(_relstrings(alignment, column.length), object))
         elif value is not None and column.spec is not None and column.spec.definition.aggregate != "geometric":
-            yield _line(column.label, query, _text(column.spec, float(value[i])))
+            fields.append(value)
+        else:
+            continue
+        template += _line(column.label, _QUERY, _form(column))
+    for start in range(0, len(queries) if fields else 0, _QUERIES_AT_ONCE):
+        part = queries[start : start + _QUERIES_AT_ONCE]
+        rows = zip(*(field[part].tolist() for field in fields), strict=True)
+        for i, row in zip(part.tolist(), rows, strict=True):
+            yield (template % row).replace(_QUERY, alignment.query_id[i])
 
 
 def _summary_lines(
@@ -255,36 +265,40 @@ def _summary_lines(
         elif column.label == "num_q":
             yield _line(column.label, "all", str(int(counted.sum())))
         elif value is not None and column.spec is not None:
-            yield _line(column.label, "all", _text(column.spec, _summary(column.spec, value[counted].tolist())))
+            yield _line(column.label, "all", _form(column) % _summary(column.spec, value[counted]))
 
 
-def _summary(spec: Measure, values: list[float]) -> float:
+def _summary(spec: Measure, values: Floats) -> float:
     """Total or mean, added one by one from the first query to the last, as trec_eval adds."""
     aggregate = spec.definition.aggregate
     if aggregate == "geometric":
-        values = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values]
-    total = 0.0
-    for value in values:
-        total += value
+        values = np.array([math.log(max(value, GEOMETRIC_FLOOR)) for value in values.tolist()])
+    total = float(np.add.accumulate(np.append(0.0, values))[-1])
     if aggregate == "total":
         return total
     mean = total / len(values)
     return math.exp(mean) if aggregate == "geometric" else mean
 
 
-def _text(spec: Measure, value: float) -> str:
-    return f"{value:.0f}" if spec.definition.aggregate == "total" else f"{value:6.4f}"
+def _form(column: Column) -> str:
+    """How a value of a column is written."""
+    if column.spec is None:
+        return "'%s'"
+    return "%.0f" if column.spec.definition.aggregate == "total" else "%6.4f"
 
 
 def _line(label: str, query: str, text: str) -> str:
-    return f"{label:<{_LABEL_WIDTH}}\t{query}\t{text}"
+    return f"{label:<{_LABEL_WIDTH}}\t{query}\t{text}\n"
 
 
-def _relstring(alignment: Alignment, query: int, length: int) -> str:
-    """One character for each of the first documents: its label, > above 9, - without one, . below 0."""
-    characters = ["-"] * min(length, int(alignment.n_retrieved[query]))
-    for hit in range(alignment.starts[query], alignment.starts[query + 1]):
-        rank, gain = int(alignment.hit_rank[hit]), float(alignment.hit_gain[hit])
-        if rank <= len(characters):
-            characters[rank - 1] = "." if gain < 0 else ">" if gain > 9 else str(int(gain))
-    return "".join(characters)
+def _relstrings(alignment: Alignment, length: int) -> list[str]:
+    """For each query a character for each of the first documents: its label, > above 9, - without one, . below 0."""
+    counts = np.minimum(alignment.n_retrieved, max(length, 0))
+    ends = np.cumsum(counts)
+    query, rank, gain = alignment.hit_query, alignment.hit_rank, alignment.hit_gain
+    shown = rank <= counts[query]
+    codes = np.where(gain < 0, ord("."), np.where(gain > 9, ord(">"), ord("0") + np.clip(gain, 0, 9).astype(np.uint8)))
+    characters = np.full(int(counts.sum()), ord("-"), np.uint8)
+    characters[(ends - counts)[query[shown]] + rank[shown] - 1] = codes[shown]
+    text = characters.tobytes().decode()
+    return [text[end - count : end] for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
