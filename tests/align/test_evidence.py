@@ -113,6 +113,7 @@ def span(start: int, end: int, **more: Any) -> dict[str, Any]:
         ([span(2, 6), span(20, 22)], [(0, 10)], [1 / 2, 4 / 6, 4 / 10, 4 / 12], "the second is not shown"),
         ([span(0, 2, group="g"), span(8, 12, group="g")], [(8, 10)], [1, 2 / 4, 1, 2 / 4], "the one shown most"),
         ([span(0, 2, group="g"), span(8, 12, group="g")], [(20, 22)], [0, 0, 0, 0], "none: the first, ab"),
+        ([span(0, 2, group="g"), span(8, 12, group="g")], [(2, 5), (8, 12)], [1, 1, 4 / 7, 4 / 7], "cde touches ab"),
         ([span(0, 2, group="g"), span(8, 12, group="g")], [(0, 2), (8, 12)], [1, 1, 2 / 6, 2 / 6], "a tie: the first"),
         ([span(0, 4, gain=0), span(8, 12)], [(0, 4)], [0, 0, 0, 0], "gain 0 is no gold"),
         ([{"text": "elsewhere", "gain": 0}, span(8, 12)], [(8, 12)], [1, 1, 1, 1], "nor where no document has it"),
