@@ -212,9 +212,9 @@ class Weighing:
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
         self._check_inputs(specs)
         shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
-        columns = self._measured([*specs, *(spec.undefined for spec in specs), *shares])
-        values, irrelevant = columns[:, : len(specs)], columns[:, len(specs) : 2 * len(specs)] > 0
-        judged = columns[:, [2 * len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
+        columns = self._measured([*specs, *shares])
+        values, irrelevant = columns[:, : len(specs)], self._irrelevant(specs)
+        judged = columns[:, [len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
         absent = np.array([a.missing for a in self.alignments])
         if missing == "skip":
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
@@ -238,13 +238,21 @@ class Weighing:
             recipe_parts=self._recipe_parts(missing, no_relevant, seed),
         )
 
-    def _measured(self, functions: Sequence[Callable[[Alignment], Floats | Bools]]) -> Floats:
-        """(s, f, q) values of f functions of an alignment, each called once for many small systems."""
+    def _measured(self, specs: Sequence[Measure]) -> Floats:
+        """(s, m, q) values, computed in one pass for many small systems."""
         parts = []
         for alignments in stacks(self.alignments):
             a = stacked(alignments)
-            values = [np.reshape(function(a), (len(alignments), -1)) for function in functions]
+            values = [np.reshape(spec(a), (len(alignments), -1)) for spec in specs]
             parts.append(np.stack(values, axis=1).astype(float, copy=False))
+        return np.concatenate(parts)
+
+    def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
+        """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
+        parts = [
+            np.repeat(np.array([spec.undefined(group[0]) for spec in specs])[None], len(group), axis=0)
+            for group in stacks(self.alignments)
+        ]
         return np.concatenate(parts)
 
     def _recipe_parts(self, missing: Policy, no_relevant: Policy, seed: int) -> dict[str, object]:

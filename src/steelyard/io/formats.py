@@ -22,6 +22,7 @@ BY_SUFFIX = {
     ".pq": "parquet", ".arrow": "arrow", ".ipc": "arrow", ".feather": "arrow",
 }  # fmt: skip
 _JSONL_KEY = rb'\{(\s*"\w+"\s*:\s*"[^"]*"\s*,)*\s*"(qid|query_id)"\s*:\s*("[^"]*"|\d+)\s*[,}]'
+_FAMILIAR = frozenset(name for spellings in COLUMN_NAMES.values() for name in spellings)
 _BEIR_SPLITS = ("test", "dev", "train")
 
 
@@ -59,10 +60,9 @@ def sniff(source: Source) -> str:
     text = head.lstrip()
     if text.startswith(b"{"):
         return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or re.match(_JSONL_KEY, text) else "json"
-    first_line = text.split(b"\n")[0].decode(errors="replace").strip().lower()
-    names = {name for spellings in COLUMN_NAMES.values() for name in spellings}
+    first_line = text.partition(b"\n")[0].decode(errors="replace").strip().lower()
     for separator, name in (("\t", "tsv"), (",", "csv")):
-        if sum(word.strip('" ') in names for word in first_line.split(separator)) >= 2:
+        if sum(word.strip('" ') in _FAMILIAR for word in first_line.split(separator)) >= 2:
             return name
     return "trec"
 
