@@ -203,10 +203,11 @@ def hash_ahead(paths: Iterable[str]) -> None:
     """Begin to take the digests of files in a thread, one after the other, for the Sources that will be asked for them.
 
     It pays where imports and readers leave a core some time, and somebody will ask: a command that prints a signature.
+    Small files, of which there may be thousands, are left to whoever asks.
     """
     ahead: dict[Path, Future[str]] = {}
     for path in map(Path, paths):
-        if path.is_file() and (state := _state(path)) not in _DIGESTS:
+        if path.is_file() and (state := _state(path)) not in _DIGESTS and path.stat().st_size >= BLOCK_BYTES:
             ahead[path] = _DIGESTS[state] = Future()
 
     def work() -> None:
