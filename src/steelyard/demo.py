@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.base.errors import MissingExtraError, OutputError
+from steelyard.base.progress import Progress
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.system import Progress
 from steelyard.report.formats.scores import table
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.report import Report

@@ -22,7 +22,7 @@ def run(config: Path, *, k: int | None, lang: str | None = None) -> None:
     words, settings = read_words(lang), Config.read(config)
     if k is not None:
         settings = settings.with_k(k)
-    with progress_bars() as bars:
+    with progress_bars(words) as bars:
         assistant = Assistant(settings, progress=bars)
     print(greeting_text(assistant.pipeline, words))
     while (query := _typed(words("chat.you"))) is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import InputError
+from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.comparison import compare
 from steelyard.experiment.defaults import Policy
@@ -32,10 +33,8 @@ def run(
     if movers and format in ("csv", "latex"):
         raise InputError(f"--movers: rankings are not written as {format}; choose table, markdown or json")
     refuse_overwriting(output or "-", inputs)
-    weighing = weigh(
-        truth, runs, rule=rule, steps=steps,
-        corpus=corpus, queries=queries,
-    )  # fmt: skip
+    with progress_bars(words, after=SOON) as bars:
+        weighing = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, progress=bars)
     comparison = compare(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,

@@ -17,7 +17,7 @@ def run(folder: Path, lang: str | None) -> None:
     words = read_words(lang)
     copy_data(folder)
     print(words("demo.intro") + "\n")
-    with progress_bars() as bars:
+    with progress_bars(words) as bars:
         demo = run_demo(folder, progress=bars)
     print(demo_text(demo, words, width=terminal_width(), colour=sys.stdout.isatty()))
     print(write_pages(demo, words) + "\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
@@ -34,10 +35,8 @@ def run(
     format = format_of(output, format)
     if format not in ("table", "markdown", "json"):
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
-    weighing = weigh(
-        truth, runs, rule=rule, steps=steps,
-        corpus=corpus, queries=queries,
-    )  # fmt: skip
+    with progress_bars(words, after=SOON) as bars:
+        weighing = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, progress=bars)
     diagnosis = diagnose(
         weighing, k=k, baseline=baseline, min_gain=min_gain,
         seed=seed,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.choices import OnDuplicate
+from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -32,11 +33,11 @@ def run(
 
         rated = Profile.read(profile)
     specs = measures or (rated.measures if rated else ()) or defaults.MEASURES
-    scores = evaluate(
-        truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
-        on_duplicate=on_duplicate, seed=seed, rule=rule, steps=steps,
-        corpus=corpus,
-    )  # fmt: skip
+    with progress_bars(words, after=SOON) as bars:
+        scores = evaluate(
+            truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
+            on_duplicate=on_duplicate, seed=seed, rule=rule, steps=steps, corpus=corpus, progress=bars,
+        )  # fmt: skip
     width, colour = (terminal_width(), sys.stdout.isatty()) if output is None else (None, False)
     text = scores_text(scores, format, words, per_query=per_query, profile=rated, width=width, colour=colour)
     write_text(output or "-", text)

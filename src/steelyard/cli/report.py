@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.errors import InputError
+from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
 from steelyard.io.write import refuse_overwriting
@@ -28,10 +29,8 @@ def run(
         refuse_overwriting(path, [truth, *runs])
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
-    weighing = weigh(
-        truth, runs, rule=rule, steps=steps, queries=queries,
-        corpus=corpus,
-    )  # fmt: skip
+    with progress_bars(words, after=SOON) as bars:
+        weighing = weigh(truth, runs, rule=rule, steps=steps, queries=queries, corpus=corpus, progress=bars)
     report = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         profile=profile, k=k, min_gain=min_gain, seed=seed,

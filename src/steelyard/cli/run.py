@@ -26,7 +26,7 @@ def run(
         config, documents=documents, questions=questions, target=target, k=k, folder=output, cache=cache
     )  # fmt: skip
     try:
-        with progress_bars() as bars:
+        with progress_bars(words) as bars:
             weighed = run_and_weigh(settings, measures=measures, overwrite=overwrite, progress=bars)
     except KeyboardInterrupt:
         n = n_answered(settings.folder)

@@ -27,7 +27,7 @@ def run(
     if format not in SHEET_FORMATS:
         raise InputError(f"a sweep cannot be written as {format}; choose one of {', '.join(SHEET_FORMATS)}")
     try:
-        with progress_bars() as bars:
+        with progress_bars(words) as bars:
             swept = sweep(
                 Config.read(config), measures=measures or None, holdout=holdout, seed=seed, overwrite=overwrite,
                 progress=bars,

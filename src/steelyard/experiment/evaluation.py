@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from steelyard.base.choices import OnDuplicate
+from steelyard.base.progress import Progress, no_progress
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import open_inputs
@@ -27,6 +28,7 @@ def evaluate(
     steps: Sequence[str] | None = None,
     corpus: object = None,
     seed: int = defaults.SEED,
+    progress: Progress = no_progress,
 ) -> Scores:
     """Weigh one or several runs against a truth.
 
@@ -44,13 +46,14 @@ def evaluate(
     corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, or the path of a run
                   folder, of a JSONL file of chunks with `start`, or of documents; by default what a run has itself
     seed          of the bootstrap behind the intervals
+    progress      called as progress("runs", done, total) after every run
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
 
     >>> scores = evaluate({"q": {"a": 1, "c": 2}}, {"q": {"a": 0.9, "b": 0.5, "c": 0.1}}, ["mrr", "recall@2"])
     >>> scores.mean()["mean"].to_list()
     [1.0, 0.5]
     """
-    weighing = weigh(truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus)
+    weighing = weigh(truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, progress=progress)
     return weighing.scores(measures, min_gain=min_gain, missing=missing, no_relevant=no_relevant, seed=seed)
 
 
@@ -63,6 +66,7 @@ def weigh(
     steps: Sequence[str] | None = None,
     corpus: object = None,
     queries: object = None,
+    progress: Progress = no_progress,
 ) -> Weighing:
     """Align one or several runs with a truth, for whatever is to be computed from that.
 
@@ -76,5 +80,6 @@ def weigh(
     """
     inputs = open_inputs(truth, runs, on_duplicate=on_duplicate, corpus=corpus, queries=queries)
     return Weighing.of(
-        inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps)
-    )
+        inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
+        progress=progress,
+    )  # fmt: skip

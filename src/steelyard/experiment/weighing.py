@@ -18,6 +18,7 @@ from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.progress import Progress, no_progress
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
@@ -123,7 +124,10 @@ class Weighing:
     corpus: Corpus | None = field(repr=False, default=None)
 
     @classmethod
-    def of(cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str]) -> Weighing:
+    def of(
+        cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str],
+        progress: Progress = no_progress,
+    ) -> Weighing:  # fmt: skip
         """Align every system with the gold; options as of `weigh`.
 
         Gold evidence is looked up in chunks that have more than ids, and the labels of ids are taken for the others.
@@ -132,23 +136,25 @@ class Weighing:
         gold = inputs.gold
         if isinstance(gold, Questions):
             resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
-            return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate)
+            return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate, progress=progress)
+        weighed = list[Weighed]()
+        progress("runs", 0, len(inputs.systems))
         runs = [system.run for system in inputs.systems]
-        weighed = [
-            Weighed.of_ids(system, gold, on_duplicate, aligned)
-            for system, aligned in zip(
-                inputs.systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True
-            )
-        ]  # fmt: skip
+        for system, aligned in zip(inputs.systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True):
+            weighed.append(Weighed.of_ids(system, gold, on_duplicate, aligned))
+            progress("runs", len(weighed), len(runs))
         return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate})
 
     @classmethod
-    def of_evidence(cls, inputs: Inputs, resolver: Resolver, *, on_duplicate: OnDuplicate) -> Weighing:
+    def of_evidence(
+        cls, inputs: Inputs, resolver: Resolver, *, on_duplicate: OnDuplicate, progress: Progress = no_progress
+    ) -> Weighing:  # fmt: skip
         """Align every system with the gold of a resolver, which keeps what it resolves for the systems of later calls.
 
         Raises   InputError and its children.
         """
-        gold, weighed = resolver.questions, []
+        gold, weighed = resolver.questions, list[Weighed]()
+        progress("runs", 0, len(inputs.systems))
         for system in inputs.systems:
             outputs = system.outputs
             if outputs is None or (inputs.corpus is None and len(outputs.table) and not outputs.table.says_where):
@@ -156,6 +162,7 @@ class Weighing:
                 weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate, aligned))
             else:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
+            progress("runs", len(weighed), len(inputs.systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
         return cls(gold, weighed, inputs.questions, recipe, inputs.corpus)
 

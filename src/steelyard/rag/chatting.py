@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.base.progress import Progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -18,7 +19,6 @@ from steelyard.rag.config_values import Stage
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.registry import make as make_stage
 from steelyard.rag.stages import Embedder
-from steelyard.rag.system import Progress
 from steelyard.text.folding import fold
 
 MEASURES = {"Hit": "hit_rate", "Precision": "precision", "Recall": "recall", "F1": "f1"}

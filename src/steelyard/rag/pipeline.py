@@ -12,6 +12,7 @@ from typing import Any, Self
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError, StageError, SteelyardError
 from steelyard.base.notes import Note
+from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, validate
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.responses import Response
@@ -28,7 +29,6 @@ from steelyard.rag.registry import Role
 from steelyard.rag.running import run
 from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import Embedder
-from steelyard.rag.system import Progress, no_progress
 from steelyard.services.cache import Cache, NoCache, Store
 from steelyard.services.secrecy import without_secrets
 

@@ -15,13 +15,13 @@ from steelyard._version import __version__
 from steelyard.base.arrays import Ints, Vectors
 from steelyard.base.errors import InputError, StageError, SteelyardError, describe_exception
 from steelyard.base.notes import Note
+from steelyard.base.progress import Progress
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.loading import load
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
 from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import Embedder, FittedEmbedder
-from steelyard.rag.system import Progress
 from steelyard.services.cache import text_key
 
 Documents = str | Path | Sequence[Document] | Mapping[str, str]

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
 from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder, without_results
-from steelyard.rag.system import Progress, System, no_progress
+from steelyard.rag.system import System
 
 GIVE_UP_AFTER = 5
 """Where the first so many questions all fail with the same error, the run stops: the system is at fault, not they."""

@@ -13,6 +13,7 @@ from steelyard.align.resolver import Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
+from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
@@ -21,7 +22,6 @@ from steelyard.rag.config import Config
 from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
-from steelyard.rag.system import Progress, no_progress
 from steelyard.rag.weighed_run import weigh_folder
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")

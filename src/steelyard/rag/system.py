@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
+from steelyard.base.progress import Progress
 from steelyard.base.settings import Origin, SettingError, check_settings
 from steelyard.data.corpus import Chunks
 from steelyard.data.responses import Response
@@ -17,13 +18,6 @@ from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest, module_source
 from steelyard.rag.registry import import_object
 from steelyard.rag.targets import Target, callable_target, http_target
-
-Progress = Callable[[str, int, int], None]
-"""progress(stage, done, total): called now and then, first with what was done before."""
-
-
-def no_progress(stage: str, done: int, total: int) -> None:
-    """Show nothing."""
 
 
 class System(Protocol):

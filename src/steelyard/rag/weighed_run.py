@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
+from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment import defaults
@@ -17,7 +18,7 @@ from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
-from steelyard.rag.system import Progress, System, TargetSystem, no_progress
+from steelyard.rag.system import System, TargetSystem
 
 
 @dataclass(frozen=True, eq=False)
