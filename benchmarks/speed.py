@@ -1,10 +1,11 @@
 """Steelyard's speed and memory beside those of other tools, as ratios measured in one run.
 
-    python benchmarks/speed.py [--rounds 5] [--no-large] [--markdown FILE]
+    python benchmarks/speed.py [--rounds 5] [--trec-eval FOLDER] [--no-ranx] [--no-large] [--markdown FILE]
 
-Every row first checks that both sides find the same values; then both sides take turns, so that noise of the machine
-hits both, and the ratio of the medians is printed.  "Whole process" is the time from starting Python to its end,
-imports included.  Needs benchmarks/requirements.txt; inputs are made on the first run (about 3 GB with the large one).
+Every group of rows first checks that all sides compute the same values; then the sides take turns, so that noise of the
+machine hits all, and ratios of medians are printed.  "Whole process" is the time from starting a process to its end,
+imports included.  trec_eval is built with -O3 from the sources that --trec-eval names, e.g. a clone of
+usnistgov/trec_eval.  Needs benchmarks/requirements.txt; inputs are made on the first run (5 GB with the large one).
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from inputs import DEEP, HUGE, WIDE, make, write_as
+from inputs import DATA, DEEP, HALF, HUGE, MIXED, SCATTERED, SHAPES, TIES, WIDE, Shape, make, write_as
+from work import MEASURES, PYTREC, Values
 
 HERE = Path(__file__).parent
-NAMES = ("pytrec_eval-terrier", "ranx", "polars", "numpy", "numba")
+NAMES = ("pytrec_eval-terrier", "ranx", "polars", "numpy", "numba", "orjson")
+STEELYARD = (sys.executable, "-m", "steelyard")
+HEAD = ["| work | against | target | ours | theirs | measured | |", "|---|---|---|---:|---:|---:|---|"]
 
 
 @dataclass
@@ -41,66 +45,248 @@ class Row:
     ours: str
     theirs: str
     ratio: str
-    holds: bool
+    holds: bool | None
+
+    def __str__(self) -> str:
+        verdict = {True: "holds", False: "**missed**", None: "skipped"}[self.holds]
+        return (
+            f"| {self.work} | {self.against} | {self.target} | {self.ours} | {self.theirs} | {self.ratio} | {verdict} |"
+        )
 
 
-def run(name: str, shape: str, *more: str) -> tuple[float, dict]:
-    """Seconds of a whole process, and what it printed."""
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, str(HERE / "work.py"), name, shape, *more], capture_output=True, text=True, check=True
-    )
-    return time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
+@dataclass(frozen=True)
+class Side:
+    """A piece of work in a process of its own.
+
+    command   what is timed;   values   computes those of every query, in another process;   digits   that values have
+    inside    whether the seconds that the process prints count instead of all
+    """
+
+    command: tuple[str, ...]
+    values: Callable[[], Values] | None = None
+    digits: int = 9
+    inside: bool = False
 
 
-def check(ours: str, theirs: str, shape: str, tolerance: float = 1e-9) -> None:
-    """Both sides must find the same value for every query."""
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder) / name for name in ("ours.json", "theirs.json")]
-        for name, file in zip((ours, theirs), files, strict=True):
-            run(name, shape, "--dump", str(file))
-        mine, other = (json.loads(file.read_text()) for file in files)
-    for measure, values in other.items():
-        for query, value in values.items():
-            if not math.isclose(mine[measure][query], value, abs_tol=tolerance):
-                raise SystemExit(
-                    f"{ours} and {theirs} differ: {measure}, query {query}: {mine[measure][query]} and {value}"
-                )
+@dataclass(frozen=True)
+class Taken:
+    """What a side took: median seconds, and the highest peak of memory."""
+
+    seconds: float
+    peak_mib: float
 
 
-def compare(ours: str, theirs: str, shape: str, rounds: int, *, inside: bool = False) -> tuple[float, float]:
-    """Median seconds of both sides, taking turns; `inside` takes the seconds that the work itself timed."""
-    seconds: dict[str, list[float]] = {ours: [], theirs: []}
-    for name in (ours, theirs):
-        run(name, shape)  # warms the page cache, and compiled code where there is any
-    for _ in range(rounds):
-        for name in (ours, theirs):
-            whole, timings = run(name, shape)
-            seconds[name].append(timings["seconds"] if inside else whole)
-    return statistics.median(seconds[ours]), statistics.median(seconds[theirs])
+def work(name: str, *files: Path, inside: bool = False) -> Side:
+    """A function of work.py."""
+    command = (sys.executable, str(HERE / "work.py"), name, *(file.name for file in files))
+
+    def values() -> Values:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "values.json"
+            subprocess.run([*command, "--dump", str(file)], stdout=subprocess.DEVNULL, check=True)
+            return dict(json.loads(file.read_text()))
+
+    return Side(command, values if len(files) == 2 else None, inside=inside)
 
 
-def faster(
-    work: str, against: str, least: float, sides: tuple[str, str], shape: str, rounds: int, *, inside: bool = False
-) -> Row:
-    """A row whose ratio must reach a limit; the values are compared first."""
-    check(*sides, shape)
-    mine, other = compare(*sides, shape, rounds, inside=inside)
-    ratio = other / mine
-    measured = f"{ratio:.1f}× faster"
-    return Row(work, against, f"≥ {least:g}× faster", f"{mine:.3f} s", f"{other:.3f} s", measured, ratio >= least)
+def commanded(shape: Shape) -> Side:
+    """`steelyard evaluate`, which prints means and intervals."""
+    measures = [word for measure in MEASURES for word in ("-m", measure)]
+    command = (*STEELYARD, "evaluate", str(shape.qrels), str(shape.run), *measures)
+
+    def values() -> Values:
+        printed = subprocess.run([*command, "-q", "-f", "json"], capture_output=True, check=True).stdout
+        (system,) = json.loads(printed)["systems"].values()
+        return {m: {q: own[m] for q, own in system["per_query"].items()} for m in MEASURES}
+
+    return Side(command, values)
 
 
-def within(work: str, against: str, most: float, mine: float, other: float, unit: str = "s") -> Row:
+def trec_eval(program: Path, shape: Shape) -> Side:
+    """The same five measures by trec_eval, whose values have four digits."""
+    measures = [
+        word for name in PYTREC for word in ("-m", name.replace("cut_", "cut.").replace("l_", "l.").replace("P_", "P."))
+    ]
+    files = [str(shape.qrels), str(shape.run)]
+
+    def values() -> Values:
+        printed = subprocess.run([program, "-q", *measures, *files], capture_output=True, text=True, check=True).stdout
+        values: Values = {measure: {} for measure in MEASURES}
+        for name, query, value in map(str.split, printed.splitlines()):
+            if query != "all":
+                values[PYTREC[name]][query] = float(value)
+        return values
+
+    return Side((str(program), *measures, *files), values, digits=4)
+
+
+def check(sides: Mapping[str, Side]) -> None:
+    """All sides must compute the same value for every query, in the digits that they have."""
+    (name, reference), *others = ((name, side) for name, side in sides.items() if side.values)
+    expected = reference.values()
+    for other, side in others:
+        for measure, values in side.values().items():
+            for query, value in values.items():
+                if not math.isclose(expected[measure][query], value, rel_tol=0, abs_tol=0.50001 * 10**-side.digits):
+                    raise SystemExit(
+                        f"{name} and {other} differ: {measure}, query {query}: {expected[measure][query]} and {value}"
+                    )
+
+
+def once(side: Side) -> Taken:
+    """One process from start to end."""
+    with tempfile.TemporaryFile() as printed:
+        start = time.perf_counter()
+        process = subprocess.Popen(side.command, stdout=printed)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        if status:
+            raise SystemExit(f"{' '.join(side.command)} ended with status {os.waitstatus_to_exitcode(status)}")
+        if side.inside:
+            printed.seek(0)
+            seconds = json.loads(printed.read())["seconds"]
+    return Taken(seconds, usage.ru_maxrss / 1024)
+
+
+def take_turns(sides: Mapping[str, Side], rounds: int) -> dict[str, Taken]:
+    """Medians of all sides over rounds in which each has one turn, after one round to warm caches."""
+    taken: dict[str, list[Taken]] = {name: [] for name in sides}
+    for number in range(rounds + 1):
+        for name, side in sides.items():
+            turn = once(side)
+            if number:
+                taken[name].append(turn)
+    return {
+        name: Taken(statistics.median(t.seconds for t in turns), max(t.peak_mib for t in turns))
+        for name, turns in taken.items()
+    }
+
+
+def measured(sides: Mapping[str, Side], rounds: int) -> dict[str, Taken]:
+    """The sides take turns, once their values are known to agree."""
+    check(sides)
+    return take_turns(sides, rounds)
+
+
+def faster(work: str, against: str, least: float, ours: Taken, theirs: Taken) -> Row:
+    """A row whose ratio must reach a limit."""
+    ratio = theirs.seconds / ours.seconds
+    mine, other = f"{ours.seconds:.3f} s", f"{theirs.seconds:.3f} s"
+    return Row(work, against, f"≥ {least:g}× faster", mine, other, f"{ratio:.1f}× faster", ratio >= least)
+
+
+def within(work: str, against: str, most: float, ours: float, theirs: float, unit: str = "s") -> Row:
     """A row whose ratio must not exceed a limit."""
-    ratio, show = mine / other, (lambda x: f"{x:.3f} s") if unit == "s" else (lambda x: f"{x:.0f} {unit}")
-    measured = f"{ratio:.2f}×"
-    return Row(work, against, f"≤ {most:g}×", show(mine), show(other), measured, ratio <= most)
+    ratio = ours / theirs
+    mine, other = (f"{x:.3f} s" if unit == "s" else f"{x:.0f} {unit}" for x in (ours, theirs))
+    return Row(work, against, f"≤ {most:g}×", mine, other, f"{ratio:.2f}×", ratio <= most)
 
 
-def below(work: str, most: str, shown: str, holds: bool) -> Row:
-    """A row that is held against the clock alone."""
-    return Row(work, "the clock", f"< {most}", shown, "–", shown, holds)
+def below(work: str, most: float, value: float, unit: str, detail: str = "") -> Row:
+    """A row that is held against a number alone."""
+    shown = (f"{value:.3f} s" if unit == "s" else f"{value:.0f} {unit}") + detail
+    return Row(work, "", f"≤ {most:g} {unit}", shown, "", shown, value <= most)
+
+
+def skipped(work: str, against: str, why: str) -> Row:
+    """A row that was not measured."""
+    return Row(work, against, "", "", "", why, None)
+
+
+def ties(rounds: int, program: Path | None) -> Iterator[Row]:
+    """The run that people have: 7 M lines of TREC text, one or two tied pairs a query; also packed and as JSON."""
+    files = {suffix: write_as(TIES, suffix) for suffix in ("gz", "zst", "json", "jsonl")}
+    library = work("steelyard", TIES.qrels, TIES.run)
+    sides = {"library": library, "command": commanded(TIES), "columns": work("polars_stream", TIES.run)}
+    sides |= {suffix: work("steelyard", TIES.qrels, file) for suffix, file in files.items()}
+    bare = {"gz": "gunzip", "zst": "unzstd", "json": "orjson_file", "jsonl": "orjson_lines"}
+    sides |= {name: work(name, files[suffix]) for suffix, name in bare.items()}
+    if program:
+        sides["trec_eval"] = trec_eval(program, TIES)
+    taken = measured(sides, rounds)
+    text, against = "TREC text with ties", "trec_eval -O3"
+    if program:
+        yield faster(f"{text}, library", against, 4.5, taken["library"], taken["trec_eval"])
+        yield faster(f"{text}, `steelyard evaluate`", against, 4, taken["command"], taken["trec_eval"])
+    streaming = "Polars streaming the three columns, nothing else"
+    yield within(f"{text}, library", streaming, 2, taken["library"].seconds, taken["columns"].seconds)
+    for suffix, name in bare.items():
+        limit = taken[name].seconds + taken["library"].seconds
+        against = f"{name.replace('_', ' ')} alone, and then the text"
+        yield within(f"the same as .{suffix}", against, 1.3, taken[suffix].seconds, limit)
+
+
+def orders(rounds: int, program: Path | None) -> Iterator[Row]:
+    """Half of all scores tied, and lines out of order."""
+    against = "trec_eval -O3"
+    for shape, work_name, least in (
+        (HALF, "half of all scores tied", 4),
+        (MIXED, "lines shuffled within queries", 3),
+        (SCATTERED, "lines shuffled wholly", 1),
+    ):
+        sides = {"ours": work("steelyard", shape.qrels, shape.run)}
+        if program:
+            sides["trec_eval"] = trec_eval(program, shape)
+            taken = measured(sides, rounds)
+            yield faster(f"TREC text, {work_name}", against, least, taken["ours"], taken["trec_eval"])
+        else:
+            taken = take_turns(sides, rounds)
+        if shape is SCATTERED:
+            yield below(f"TREC text, {work_name}: peak memory", 600, taken["ours"].peak_mib, "MiB")
+
+
+def all_measures(rounds: int, program: Path) -> Row:
+    """Every measure of every query, printed as trec_eval prints them."""
+    words = ("-q", "-m", "all_trec", str(TIES.qrels), str(TIES.run))
+    sides = {"ours": Side((*STEELYARD, "trec-eval", *words)), "theirs": Side((str(program), *words))}
+    printed = [
+        subprocess.run(side.command, capture_output=True, text=True, check=True).stdout for side in sides.values()
+    ]
+    # Optimised by gcc, trec_eval's rbp is wrong; and a last digit may be rounded otherwise.
+    lines = [[line for line in text.splitlines() if not line.startswith("rbp")] for text in printed]
+    n_different = sum(a != b for a, b in zip(*lines, strict=True))
+    if n_different > len(lines[0]) / 10_000:
+        raise SystemExit(
+            f"trec-eval -q -m all_trec prints {n_different} of {len(lines[0])} lines otherwise than trec_eval"
+        )
+    taken = take_turns(sides, rounds)
+    return faster("`steelyard trec-eval -q -m all_trec`", "trec_eval -O3", 3, taken["ours"], taken["theirs"])
+
+
+def in_memory(rounds: int) -> Iterator[Row]:
+    """Beside pytrec_eval, from text and from what is in memory already, without ties."""
+    files, pytrec = (DEEP.qrels, DEEP.run), "pytrec_eval"
+    parquet = (DEEP.qrels, write_as(DEEP, "parquet"))
+    whole = measured(
+        {
+            "text": work("steelyard", *files),
+            "parquet": work("steelyard", *parquet),
+            pytrec: work("pytrec_text", *files),
+        },
+        rounds,
+    )
+    yield faster("TREC text without ties", pytrec, 6, whole["text"], whole[pytrec])
+    yield faster("Parquet", "pytrec_eval on the text", 8, whole["parquet"], whole[pytrec])
+    least = {"steelyard_dicts": 4.0, "steelyard_prepared_first": 8.0, "steelyard_prepared": 10.0}
+    words = ("dict of dicts in memory", "prepared Run and Truth, first time", "the same, evaluated again")
+    sides = {name: work(name, *files, inside=True) for name in (*least, "pytrec_text")}
+    taken = measured(sides, rounds)
+    for word, (name, ratio) in zip(words, least.items(), strict=True):
+        yield faster(word, "pytrec_eval's evaluate", ratio, taken[name], taken["pytrec_text"])
+
+
+def wide(rounds: int) -> Row:
+    """Many short lists."""
+    files = WIDE.qrels, WIDE.run
+    taken = measured({"ours": work("steelyard", *files), "theirs": work("pytrec_text", *files)}, max(rounds, 9))
+    return faster("100,000 queries × 10, TREC text", "pytrec_eval", 3, taken["ours"], taken["theirs"])
+
+
+def ranx(rounds: int) -> Row:
+    """ranx with its compiled code in the cache."""
+    files = DEEP.qrels, DEEP.run
+    taken = measured({"ours": work("steelyard", *files), "theirs": work("ranx_text", *files)}, min(rounds, 3))
+    return faster("TREC text without ties", "ranx, warm cache", 25, taken["ours"], taken["theirs"])
 
 
 def plain_functions() -> Row:
@@ -115,60 +301,55 @@ def plain_functions() -> Row:
         timer = timeit.Timer(lambda call=call: call(retrieved, relevant, k=10))
         micros[call.__name__] = statistics.median(timer.repeat(7, 2_000)) / 2_000 * 1e6
     slowest = max(micros, key=micros.__getitem__)
-    shown = f"{micros[slowest]:.0f} µs ({slowest}, the slowest of {len(micros)})"
-    return below("one query of 100 documents, plain functions", "50 µs a call", shown, micros[slowest] < 50)
-
-
-def command(arguments: list[str], rounds: int) -> float:
-    """Median seconds of a whole process, after one to warm up."""
-    times = []
-    for _ in range(rounds + 1):
-        start = time.perf_counter()
-        subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
+    detail = f" ({slowest}, the slowest of {len(micros)})"
+    return below("one query of 100 documents, plain functions", 50, micros[slowest], "µs", detail)
 
 
 def start_up(rounds: int) -> Iterator[Row]:
     """What it costs to begin."""
-    seconds = command([sys.executable, "-m", "steelyard", "--help"], rounds)
-    yield below("`steelyard --help`", "0.4 s", f"{seconds:.2f} s", seconds < 0.4)
-    ours = command([sys.executable, "-c", "import steelyard"], rounds)
-    theirs = command([sys.executable, "-c", "import polars"], rounds)
+    sides = {"help": Side((*STEELYARD, "--help")), "version": Side((*STEELYARD, "--version"))}
+    sides |= {name: Side((sys.executable, "-c", f"import {name}")) for name in ("steelyard", "polars")}
+    taken = take_turns(sides, max(rounds, 9))
+    for name in ("help", "version"):
+        yield below(f"`steelyard --{name}`", 0.15, taken[name].seconds, "s")
+    ours, theirs = (taken[name].seconds for name in ("steelyard", "polars"))
     yield within("`import steelyard`", "`import polars`", 1.3, ours, theirs)
 
 
 def memory() -> Row:
     """Peak memory of a run ten times as long."""
     make(HUGE)
-    small, large = (run("steelyard_text", shape.name)[1]["peak_kib"] / 1024 for shape in (DEEP, HUGE))
+    small, large = (once(work("steelyard", shape.qrels, shape.run)).peak_mib for shape in (DEEP, HUGE))
     return within("peak memory, 70 M lines", "peak memory, 7 M lines", 1.3, large, small, "MiB")
 
 
-def rows(rounds: int, large: bool) -> Iterator[Row]:
+def build(sources: Path) -> Path:
+    """trec_eval compiled with -O3."""
+    program = DATA / "trec_eval"
+    files = [file.name for file in sorted(sources.glob("*.c"))]
+    command = ["gcc", "-O3", "-w", '-DVERSIONID="benchmark"', "-I.", "-o", str(program.resolve()), *files, "-lm"]
+    subprocess.run(command, cwd=sources, check=True)
+    return program
+
+
+def rows(options: argparse.Namespace) -> Iterator[Row]:
     """Every row of the table, in its order."""
-    deep, wide, text, evaluate = DEEP.name, WIDE.name, "TREC text, end to end", "pytrec_eval's evaluate"
-    for shape in (DEEP, WIDE):
+    for shape in SHAPES["small"]:
         make(shape)
-    write_as(DEEP, "parquet")
-    yield faster(text, "pytrec_eval", 6, ("steelyard_text", "pytrec_text"), deep, rounds)
-    yield faster(text, "ranx, warm cache", 25, ("steelyard_text", "ranx_text"), deep, rounds)
-    mine, other = compare("steelyard_text", "polars_stream", deep, rounds)
-    yield within(text, "Polars streaming the three columns, nothing else", 2, mine, other)
-    yield faster(
-        "Parquet, end to end", "pytrec_eval on the text", 8, ("steelyard_parquet", "pytrec_text"), deep, rounds
-    )
-    for work, ours, least in (
-        ("dict of dicts in memory", "steelyard_dicts", 3),
-        ("prepared Run and Truth, evaluated again", "steelyard_prepared", 10),
-        ("the same, for the first time", "steelyard_prepared_first", 1),
-    ):
-        yield faster(work, evaluate, least, (ours, "pytrec_text"), deep, rounds, inside=True)
-    yield faster(f"100,000 queries × 10, {text}", "pytrec_eval", 3, ("steelyard_text", "pytrec_text"), wide, rounds)
+    rounds = options.rounds
+    program = build(options.trec_eval) if options.trec_eval else None
+    if not program:
+        yield skipped("TREC text with ties, and other rows", "trec_eval -O3", "name its sources with --trec-eval")
+    yield from ties(rounds, program)
+    yield from orders(rounds, program)
+    if program:
+        yield all_measures(rounds, program)
+    yield from in_memory(rounds)
+    yield wide(rounds)
     yield plain_functions()
-    if large:
-        yield memory()
-    yield from start_up(max(rounds, 9))
+    yield from start_up(rounds)
+    yield memory() if options.large else skipped("peak memory, 70 M lines", "", "--no-large")
+    yield ranx(rounds) if options.ranx else skipped("TREC text without ties", "ranx", "--no-ranx")
 
 
 def machine() -> str:
@@ -190,16 +371,15 @@ def machine() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-large", action="store_true", help="leave out the 70 M line run")
+    parser.add_argument("--trec-eval", type=Path, metavar="FOLDER", help="sources of trec_eval, to be built with -O3")
+    parser.add_argument("--no-ranx", dest="ranx", action="store_false", help="leave out the row of ranx")
+    parser.add_argument("--no-large", dest="large", action="store_false", help="leave out the 70 M line run")
     parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     options = parser.parse_args()
-    lines = ["| work | against | target | ours | theirs | measured | |", "|---|---|---|---:|---:|---:|---|"]
+    lines = list(HEAD)
     print(*lines, sep="\n", flush=True)
-    for row in rows(options.rounds, not options.no_large):
-        verdict = "holds" if row.holds else "**missed**"
-        lines.append(
-            f"| {row.work} | {row.against} | {row.target} | {row.ours} | {row.theirs} | {row.ratio} | {verdict} |"
-        )
+    for row in rows(options):
+        lines.append(str(row))
         print(lines[-1], flush=True)
     lines.append(f"\nMedians of {options.rounds} rounds on {machine()}.")
     print(lines[-1])

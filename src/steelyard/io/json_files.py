@@ -240,8 +240,8 @@ class JsonLines:
         """
         self._n_unscored = {}
         read = False
-        with closing(_portions(_numbered_lines(self.source))) as portions:
-            for frame in ahead(self._frame, portions, workers=1):
+        with closing(ahead(self._frame, _portions(_numbered_lines(self.source)), workers=1)) as frames:
+            for frame in frames:
                 read = True
                 yield frame
         if not read:

@@ -7,8 +7,9 @@ import io
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
@@ -24,6 +25,8 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_END = object()
 
 
 NOT_UTF8 = "convert the file to UTF-8, e.g. with `iconv -f latin1 -t utf8`, or -f gbk: whichever it is in"
@@ -259,12 +262,12 @@ def _zstd_open(file: Any) -> object:
     return zstd.open(file)
 
 
-def ahead(function: Callable[[T], R], items: Iterable[T], *, workers: int = 3) -> Iterator[R]:
-    """function(item) for each item, in order, computed a few items ahead in threads."""
-    with ThreadPoolExecutor(workers) as pool:
+def ahead(function: Callable[[T], R], items: Iterable[T], *, workers: int = 3) -> Generator[R]:
+    """function(item) for each item, in order, computed a few items ahead in threads; so are the items themselves."""
+    with ThreadPoolExecutor(workers) as pool, closing(_prefetched(items)) as fetched:
         pending: deque[Future[R]] = deque()
         try:
-            for item in items:
+            for item in fetched:
                 pending.append(pool.submit(function, item))
                 if len(pending) > workers:
                     yield pending.popleft().result()
@@ -273,3 +276,13 @@ def ahead(function: Callable[[T], R], items: Iterable[T], *, workers: int = 3) -
         finally:
             for future in pending:
                 future.cancel()
+
+
+def _prefetched(items: Iterable[T]) -> Generator[T]:
+    """The same items; while one is used, a thread gets the next."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(next, iterator, _END)
+        while (item := future.result()) is not _END:
+            future = pool.submit(next, iterator, _END)
+            yield cast("T", item)

@@ -52,8 +52,8 @@ class TrecFile:
         Raises   InputError naming file, line, what was found and what to try.
         """
         empty = True
-        with closing(self.source.blocks()) as blocks:
-            for frame in ahead(self._parse, enumerate(blocks)):
+        with closing(self.source.blocks()) as blocks, closing(ahead(self._parse, enumerate(blocks))) as frames:
+            for frame in frames:
                 empty = empty and frame.is_empty()
                 yield frame
         if empty:
