@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from weakref import WeakKeyDictionary
-
-import polars as pl
 
 from steelyard.align.aligned import Aligned
 from steelyard.align.dicts import align_rankings
 from steelyard.align.rows import align_frames, align_rows
-from steelyard.base.arrays import Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.schema import FrameReader
 from steelyard.data.run import Run, StreamedRun
@@ -45,8 +43,7 @@ def align_all(
 
     Raises   as `align`
     """
-    for group, frames in ahead(_read, _groups(runs), workers=1):
-        aligned = None if frames is None else align_frames(truth, *frames)
+    for group, aligned in ahead(partial(_align_group, truth), _groups(runs), workers=2):
         yield from aligned or (align(truth, run, on_duplicate=on_duplicate) for run in group)
 
 
@@ -76,9 +73,13 @@ def _small_size(run: Run | StreamedRun) -> int | None:
     return size if size is not None and size <= _SMALL_BYTES else None
 
 
-def _read(group: list[Run | StreamedRun]) -> tuple[list[Run | StreamedRun], tuple[pl.DataFrame, Ints] | None]:
+def _align_group(
+    truth: Truth, group: list[Run | StreamedRun]
+) -> tuple[list[Run | StreamedRun], list[Aligned] | None]:  # fmt: skip
+    """The runs, and how they align where they can be aligned together."""
     files = [run.content for run in group if isinstance(run.content, TrecFile)]
-    return group, read_together(files) if len(group) > 1 else None
+    frames = read_together(files) if len(group) > 1 else None
+    return group, None if frames is None else align_frames(truth, *frames)
 
 
 def _align_content(truth: Truth, content: FrameReader | RunDict, on_duplicate: OnDuplicate) -> Aligned:

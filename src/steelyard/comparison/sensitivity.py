@@ -13,6 +13,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
+from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make
 from steelyard.measures.alignment import ratio, segment_sums, stacked, stacks
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
@@ -95,11 +96,11 @@ def sensitivity(
     """
     shape = (len(systems), len(measures), alignments[0].n_queries) if alignments else (0, 0, 0)
     counted = np.broadcast_to(True, shape) if counted is None else counted
-    tables, done = [np.zeros((0, len(measures), 6))], 0
-    for group in stacks(alignments):
-        tables.append(_table(group, measures, counted[done : done + len(group)]))
-        done += len(group)
-    table = np.concatenate(tables)
+    groups = list(stacks(alignments))
+    firsts = np.cumsum([0, *map(len, groups)])
+    parts = [(group, counted[first : first + len(group)]) for group, first in zip(groups, firsts[:-1], strict=True)]
+    tables = ahead(lambda part: _table(part[0], measures, part[1]), parts, workers=2)
+    table = np.concatenate([np.zeros((0, len(measures), 6)), *tables])
     mean, relevant, judged, tie_mass, worst, best = np.moveaxis(table, 2, 0)
     return Sensitivity(
         systems,

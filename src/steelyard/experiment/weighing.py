@@ -30,6 +30,7 @@ from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import Inputs, System
 from steelyard.experiment.scores import Scores
+from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.alignment import stacked, stacks
 
@@ -247,12 +248,13 @@ class Weighing:
 
     def _measured(self, specs: Sequence[Measure]) -> Floats:
         """(s, m, q) values, computed in one pass for many small systems."""
-        parts = []
-        for alignments in stacks(self.alignments):
-            a = stacked(alignments)
-            values = [np.reshape(spec(a), (len(alignments), -1)) for spec in specs]
-            parts.append(np.stack(values, axis=1).astype(float, copy=False))
-        return np.concatenate(parts)
+
+        def measured(group: Sequence[Alignment]) -> Floats:
+            a = stacked(group)
+            values = [np.reshape(spec(a), (len(group), -1)) for spec in specs]
+            return np.stack(values, axis=1).astype(float, copy=False)
+
+        return np.concatenate(list(ahead(measured, stacks(self.alignments), workers=2)))
 
     def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
         """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
@@ -295,7 +297,11 @@ class Weighing:
         """
         truth = {"name": self.gold.name, "digest": self.gold.digest()}
         corpus = {} if self.corpus is None else {"corpus": {"digest": self.corpus.digest()}}
-        return {"truth": truth, "runs": {system.name: system.digest() for system in self.weighed}, **corpus}
+        return {
+            "truth": truth,
+            "runs": dict(zip(self.systems, ahead(lambda system: system.digest(), self.weighed), strict=True)),
+            **corpus,
+        }
 
     @cached_property
     def labels(self) -> list[pl.DataFrame]:

@@ -21,6 +21,7 @@ BLOCK_BYTES = 8 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _START_BYTES = 1 << 16
+_SMALL_FILE = 1 << 20
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 T = TypeVar("T")
@@ -234,8 +235,10 @@ def _state(path: Path) -> tuple[int, ...]:
 def _digest(raw: IO[bytes]) -> str:
     import hashlib
 
+    start = raw.read(_SMALL_FILE)
+    sha256 = hashlib.sha256(start)
     # Large pieces, since after each of them the thread must wait for the interpreter.
-    sha256, buffer = hashlib.sha256(), memoryview(bytearray(BLOCK_BYTES))
+    buffer = memoryview(bytearray(BLOCK_BYTES if len(start) == _SMALL_FILE else 0))
     while n := cast("io.RawIOBase", raw).readinto(buffer):
         sha256.update(buffer[:n])
     return f"sha256:{sha256.hexdigest()}"
