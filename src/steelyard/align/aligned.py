@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.data.truth import Truth
-from steelyard.measures.alignment import Alignment, Ties, offsets
+from steelyard.measures.alignment import Alignment, Ties, offsets, rank_order
 
 TieBlocks = tuple[Ints, Ints, Ints]
 """(b,) query, (b,) first rank and (b,) size of blocks of ties."""
@@ -31,7 +31,7 @@ def alignments_of(
     tied                blocks of ties, in any order
     n_retrieved, seen   (r * q,) documents that each run has for each query, and whether it has the query
     """
-    order = _by_query(query, rank)
+    order = rank_order(query, rank)
     starts = offsets(query, len(seen))
     rank, gain, ties = rank[order], gain[order], _ties(tied, len(seen))
     return [
@@ -50,15 +50,10 @@ def alignments_of(
     ]
 
 
-def _by_query(query: Ints, rank: Ints) -> Ints:
-    """(n,) the order of rows by query, then rank; one stable sort of both as a number, as most are in order already."""
-    return np.argsort(query * (rank.max(initial=0) + 1) + rank, kind="stable")
-
-
 def _ties(tied: list[TieBlocks], n_queries: int) -> Ties | None:
     """Blocks of ties in the truth's order, run by run."""
     if not tied:
         return None
     query, first, size = map(np.concatenate, zip(*tied, strict=True))
-    order = _by_query(query, first)
+    order = rank_order(query, first)
     return Ties.of(query[order], first[order], size[order], n_queries)

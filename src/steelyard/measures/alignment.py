@@ -325,6 +325,11 @@ def _elements(starts: Ints, segments: Ints) -> tuple[Ints, Ints]:
     return np.concatenate(([0], ends)), np.arange(counts.sum()) + np.repeat(starts[segments] - ends + counts, counts)
 
 
+def rank_order(query: Ints, rank: Ints) -> Ints:
+    """(n,) the order of rows by query, then rank; one stable sort of both as a number, as most are in order already."""
+    return np.argsort(query * (rank.max(initial=0) + 1) + rank, kind="stable")
+
+
 def best_first(gain: Floats, query: Ints) -> Ints:
     """(n,) the order of elements by query, then gain, best first; equal ones keep their order."""
     return np.lexsort((-gain, query))

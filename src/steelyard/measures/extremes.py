@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, owners
+from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, owners, rank_order
 
 
 def ties_best(a: Alignment, *, worth: Floats | None = None) -> Alignment:
@@ -38,7 +38,7 @@ def _moved(a: Alignment, worth: Floats, *, best: bool) -> Alignment:
     first, size = a.ties.first[block], a.ties.size[block]
     place = np.where(worth[tied] >= 0, before, size - n_hits[block] + before)
     rank[tied] = first + (place if best else size - 1 - place)
-    order = np.lexsort((rank, a.hit_query))
+    order = rank_order(a.hit_query, rank)
     return replace(a, hit_rank=rank[order], hit_gain=a.hit_gain[order], evidence=None, ties=None)
 
 
@@ -67,7 +67,7 @@ def unjudged_relevant(a: Alignment, *, gain: float | None = None, k: int | None 
     new = np.full(len(rank), gain)
     rank = np.concatenate((labelled.hit_rank, a.hit_rank[rest], rank))
     gains = np.concatenate((labelled.hit_gain, a.hit_gain[rest], new))
-    order = np.lexsort((rank, query))
+    order = rank_order(query, rank)
     ideal_query = np.concatenate((a.ideal_query, query[len(query) - len(new) :]))
     ideal_gain = np.concatenate((a.ideal_gain, new))
     return replace(
