@@ -103,8 +103,9 @@ class Chunks:
 
     def passages(self, positions: Iterable[int], scores: Iterable[float]) -> tuple[Passage, ...]:
         """Chunks as they are retrieved, one score each."""
-        rows, make = self._rows, Passage._make
-        return tuple([make(rows[i] + (score,)) for i, score in zip(positions, scores, strict=True)])
+        # As `Passage(*row, score)`, without a call of Python for each.
+        rows, new = self._rows, tuple.__new__
+        return tuple([new(Passage, (*rows[i], score)) for i, score in zip(positions, scores, strict=True)])
 
     def ids_at(self, positions: Ints) -> tuple[str, ...]:
         """Ids of some chunks: long lists of candidates are looked up for every question."""
