@@ -35,8 +35,10 @@ LIKELIEST = ("golden", "align", "measures", "stats", "experiment", "comparison",
 """Where a mutant that its own folder lets live is most likely to be killed."""
 
 EQUIVALENT = {
-    ("align/resolution.py", "return np.zeros((0, 2), np.int64), np.zeros(0, bool)", "(np.ones)"): "they are empty",
-}
+    ("align/resolution.py", "return np.zeros((0, 2), np.int64), np.zeros(0, bool)", "(np.ones)"): "both are empty",
+    ("measures/graded.py", 'return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT', "(1.0)"): "low too",
+    ("stats/pairs.py", 'return f"all {m} pairs of {s} systems" if m > 1 else "one pair"', "(2)"): "m is 1, 3, 6, …",
+}  # fmt: skip
 """File, line and replacement; why the code means the same with it."""
 
 _COMPARISONS = {

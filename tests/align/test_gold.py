@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -287,6 +288,18 @@ def test_json_tells_of_losses() -> None:
         ("gone", "the corpus has no chunk with this id", "not_in_corpus")
     }
     assert len(told["gold"]["lost"]) == 4
+
+
+def test_a_document_is_missing_where_all_chunks_or_all_documents_are_at_hand(tmp_path: Path) -> None:
+    gold = [{"doc": "novel", "start": 0, "end": 4}, {"doc": "no such", "start": 0, "end": 4}]
+    lost = (("q", "characters 0 to 4 of 'no such'", "there is no document 'no such'"),)
+    row = chunk("a", 0, 10)
+    chunks = tmp_path / "chunks.jsonl"
+    chunks.write_text(json.dumps(row) + "\n")
+    for corpus in (chunks, [NOVEL]):
+        scores = sy.evaluate([{"qid": "q", "evidence": gold}], outputs(row), "evidence_recall", corpus=corpus)  # type: ignore
+        assert report(scores).lost == lost
+        assert listed(scores) == [0.5]
 
 
 def test_of_an_unknown_corpus_nothing_is_said_to_be_lost() -> None:

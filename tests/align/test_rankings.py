@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.align import rankings
 from steelyard.align.aligned import Aligned
 from steelyard.align.dicts import align_rankings
 from steelyard.align.rankings import align, align_all
 from steelyard.align.rows import align_rows
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.schema import RUN
-from steelyard.data.run import StreamedRun
+from steelyard.data.run import Run, StreamedRun
 from steelyard.data.truth import Truth
 from steelyard.measures.alignment import Alignment, Ties
 from tests.hypothesis_profiles import examples
@@ -522,6 +523,22 @@ def test_small_files_are_aligned_together_as_one_by_one(tmp_path: Path, odd: str
     alone = [align(truth, StreamedRun(file)) for file in files]
     assert all(map(aligned_alike, together, alone))
     assert len(together) == len(files)
+
+
+def test_small_files_are_read_together_up_to_a_block_and_other_runs_alone(tmp_path: Path) -> None:
+    truth, line = Truth({"q": {"a": 1}}), "q Q0 a 1 1 tag\n"
+    files = [tmp_path / f"{number}.run" for number in range(6)]
+    for file in files:
+        file.write_text(line)
+    runs = [StreamedRun(file) for file in files]
+    runs.insert(2, Run({"q": {"b": 2.0, "a": 1.0}}))
+    with (
+        patch.object(rankings, "BLOCK_BYTES", 3 * len(line)),
+        patch.object(rankings, "read_together", wraps=rankings.read_together) as read_together,
+    ):
+        aligned = list(align_all(truth, runs))
+    assert [item.alignment.hit_rank.tolist() for item in aligned] == [[1], [1], [2], [1], [1], [1], [1]]
+    assert [len(call.args[0]) for call in read_together.call_args_list] == [2, 3]
 
 
 def test_a_small_file_among_many_is_refused_by_its_name(tmp_path: Path) -> None:
