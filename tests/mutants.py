@@ -36,7 +36,8 @@ LIKELIEST = ("golden", "align", "measures", "stats", "experiment", "comparison",
 
 EQUIVALENT = {
     ("align/resolution.py", "return np.zeros((0, 2), np.int64), np.zeros(0, bool)", "(np.ones)"): "both are empty",
-    ("measures/graded.py", 'return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT', "(1.0)"): "low too",
+    ("measures/graded.py", 'return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT', "(1.0)"): "low",
+    ("stats/intervals.py", "step = max(1, _NUMBERS_AT_ONCE // n // 2) * 2", "(_NUMBERS_AT_ONCE // n * 2)"): "means",
     ("stats/pairs.py", 'return f"all {m} pairs of {s} systems" if m > 1 else "one pair"', "(2)"): "m is 1, 3, 6, …",
 }  # fmt: skip
 """File, line and replacement; why the code means the same with it."""

@@ -35,8 +35,10 @@ def draws(n: int, seed: int, shift: float = 0.2) -> Floats:
 
 @pytest.mark.parametrize("n", [2, 3, 10, 43, 500])
 @pytest.mark.parametrize("seed", range(5))
-def test_t_against_scipy(n: int, seed: int) -> None:
+@pytest.mark.parametrize("n_alike", [0, 1])
+def test_t_against_scipy(n: int, seed: int, n_alike: int) -> None:
     a, b = draws(n, seed, 0), draws(n, seed + 100)
+    a[:n_alike] = b[:n_alike]
     want = scipy_stats.ttest_rel(b, a)
     found = paired_t(b - a)
     assert (found.statistic, found.p) == pytest.approx((want.statistic, want.pvalue), rel=1e-10)
