@@ -1,6 +1,6 @@
 """Many systems in one call: time, memory, and whether both grow with their number alone.
 
-    python benchmarks/systems.py [--systems 10000] [--runs 20] [--markdown FILE]
+    python benchmarks/systems.py [--systems 10000] [--runs 100] [--markdown FILE]
 
 Values are compared first: those of a sample of systems with pytrec_eval, and those of the call with all systems with a
 call for each alone, to the bit.  Then whole processes are timed, imports included, and their peak memory is taken.
@@ -179,7 +179,7 @@ def many_long_runs(n: int) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", type=int, default=10_000)
-    parser.add_argument("--runs", type=int, default=20, help="of 1 M lines")
+    parser.add_argument("--runs", type=int, default=100, help="of 1 M lines")
     parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     options = parser.parse_args()
     lines = ["| work | target | measured | peak memory | |", "|---|---|---:|---:|---|"]
