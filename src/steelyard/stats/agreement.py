@@ -14,6 +14,8 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.stats.samples import ROUNDING, finite
 
+_ROWS_AT_ONCE = 1 << 8
+
 
 def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Kendall's tau-b between two scorings of the same s systems; ties, also by rounding alone, are allowed for.
@@ -26,11 +28,14 @@ def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     >>> round(kendall_tau([0.4, 0.3, 0.2, 0.1], [0.4, 0.2, 0.3, 0.1]), 4)
     0.6667
     """
-    scores = _both(first, second)
-    orders = [_order(values) for values in scores]
-    squares = [int(np.count_nonzero(order)) for order in orders]
+    one, other = _both(first, second)
     # Counts of ordered pairs are whole numbers, so agreement is exactly 1 and reversal exactly -1.
-    both = int((orders[0] * orders[1]).sum(dtype=np.int64))
+    counts = np.zeros(3, np.int64)
+    for start in range(0, len(one), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        a, b = _order(one[rows], one), _order(other[rows], other)
+        counts += (a * b).sum(dtype=np.int64), np.count_nonzero(a), np.count_nonzero(b)
+    both, *squares = counts.tolist()
     return both / math.sqrt(squares[0] * squares[1]) if all(squares) else math.nan
 
 
@@ -56,14 +61,13 @@ def tau_ap(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
     s = len(first)
     if s < 2:
         return math.nan
-    # above[i, j]: chance that the truth puts j above i.
-    above = (1 - _order(first)) / 2
     order = np.argsort(-second, kind="stable")
     starts = [0, *(np.flatnonzero(_apart(second[order][:-1], second[order][1:])) + 1).tolist()]
     total = 0.0
     for start, stop in zip(starts, [*starts[1:], s], strict=True):
         tied = order[start:stop]
-        right_before = above[np.ix_(tied, order[:start])].sum(axis=1).mean()
+        # Chances that the truth puts those before above each of these.
+        right_before = ((1 - _order(first[tied], first[order[:start]])) / 2).sum(axis=1).mean()
         for place in range(max(start, 1), stop):
             # Of a pair within the tie, one is above the other: half of them are right, whatever the truth.
             total += (right_before + (place - start) / 2) / place
@@ -155,7 +159,7 @@ def _apart(first: Floats, second: Floats) -> npt.NDArray[np.bool_]:
     return np.abs(first - second) > ROUNDING * np.maximum(np.abs(first), np.abs(second))
 
 
-def _order(scores: Floats) -> npt.NDArray[np.int8]:
-    """(s, s) at [i, j]: 1 where i is better than j, -1 where worse, 0 where tied."""
-    rows, columns = scores[:, None], scores[None, :]
+def _order(scores: Floats, others: Floats) -> npt.NDArray[np.int8]:
+    """(r, s) at [i, j]: 1 where score i is better than other j, -1 where worse, 0 where tied."""
+    rows, columns = scores[:, None], others[None, :]
     return (np.sign(rows - columns) * _apart(rows, columns)).astype(np.int8)
