@@ -6,13 +6,15 @@
     python -m tests.mutants --seed 1 --list       what they change, without a test
 
 A mutant lives in a copy of the tree. The tests are those of `make test`, the mutant's own folder first; the first that
-fails kills it. One that survives needs a test, or a line in EQUIVALENT that says why no test can tell it.
+fails kills it. One that survives needs a test, or a line in
+tests/cases/equivalent_mutants.jsonl that says why no test can tell it.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
 import re
@@ -35,11 +37,9 @@ LIKELIEST = ("golden", "align", "measures", "stats", "experiment", "comparison",
 """Where a mutant that its own folder lets live is most likely to be killed."""
 
 EQUIVALENT = {
-    ("align/resolution.py", "return np.zeros((0, 2), np.int64), np.zeros(0, bool)", "(np.ones)"): "both are empty",
-    ("measures/graded.py", 'return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT', "(1.0)"): "low",
-    ("stats/intervals.py", "step = max(1, _NUMBERS_AT_ONCE // n // 2) * 2", "(_NUMBERS_AT_ONCE // n * 2)"): "means",
-    ("stats/pairs.py", 'return f"all {m} pairs of {s} systems" if m > 1 else "one pair"', "(2)"): "m is 1, 3, 6, …",
-}  # fmt: skip
+    (case["file"], case["line"], case["replacement"]): case["why"]
+    for case in map(json.loads, (ROOT / "tests/cases/equivalent_mutants.jsonl").read_text("utf-8").splitlines())
+}
 """File, line and replacement; why the code means the same with it."""
 
 _COMPARISONS = {

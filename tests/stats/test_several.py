@@ -166,6 +166,7 @@ def test_one_cluster_is_no_test() -> None:
         t_pairs(scores, clusters=clusters),
     ):
         assert comparisons.reason == "all queries are in one cluster: a test needs at least two"
+        assert not comparisons.exact
         assert np.isnan(comparisons.p).all()
 
 
