@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/steelyard"
 SOURCES = ("measures/*.py", "stats/*.py", "align/*.py")
-TIME_LIMIT_S = 1800
+TIME_LIMIT_S = 1200
 TIMEOUT, BREAKDOWN = "the time limit", "pytest itself"
 LIKELIEST = ("golden", "align", "measures", "stats", "experiment", "comparison", "gates", "diagnosis")
 """Where a mutant that its own folder lets live is most likely to be killed."""
