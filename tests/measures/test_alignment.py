@@ -16,6 +16,7 @@ from steelyard.measures import Alignment
 from steelyard.measures.alignment import best_first, by_query
 from tests.align.random_evidence import Case, cases
 from tests.align.test_resolver import assert_same
+from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import Collection, collections
 
 TRUTH = {"b": {"d1": 1, "d2": 0}, "a": {"d3": 2, "d4": 2}, "问": {"d5": 1}, "c": {}}
@@ -122,3 +123,17 @@ def test_what_cannot_be_put_together() -> None:
 def test_best_first_keeps_the_order_of_equal_gains() -> None:
     gain, query = np.array([1.0, 2.0, 1.0, 0.0, 3.0]), np.array([1, 1, 1, 0, 0])
     assert best_first(gain, query).tolist() == [4, 3, 1, 0, 2]
+
+
+@examples(100)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from([-1.0, -0.0, 0.0, 0.5, 1e300]), st.integers(0, 5)), max_size=20),
+    stretch=st.sampled_from([1, 2**40, 2**60]),
+)
+def test_best_first_is_a_stable_sort_by_query_and_falling_gain(rows: list[tuple[float, int]], stretch: int) -> None:
+    gain, query = (
+        np.array([gain for gain, _ in rows], float),
+        np.array([query * stretch for _, query in rows], np.int64),
+    )
+    order = sorted(range(len(rows)), key=lambda i: (query[i], -gain[i]))
+    assert best_first(gain, query).tolist() == order

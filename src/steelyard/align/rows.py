@@ -168,9 +168,10 @@ class _Hits:
         for of, query_id in zip(run[unjudged].tolist(), blocks.ids[unjudged].to_list(), strict=True):
             self.unjudged[of].add(query_id)
         query = np.where(query < 0, query, query + run * len(self.truth))
-        first_of_its_kind = np.zeros(len(query), bool)
-        first_of_its_kind[np.unique(query, return_index=True)[1]] = True
-        taken = (query >= 0) & first_of_its_kind & ~self.seen[query]
+        # The first block of each query; one more place is for the queries that are not judged.
+        first = np.empty(len(self.seen) + 1, np.int64)
+        first[query[::-1]] = np.arange(len(query))[::-1]
+        taken = (query >= 0) & (first[query] == np.arange(len(query))) & ~self.seen[query]
         self.scattered.update(query[(query >= 0) & ~taken].tolist())
         frame, counts = blocks.frame, np.diff(blocks.starts)
         if not taken.all():

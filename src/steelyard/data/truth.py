@@ -39,10 +39,14 @@ class Truth:
         if frame.is_empty():
             raise InputError(f"{self.name}: holds no query; expected at least one judged query")
         ids, firsts = frame["query_id"], block_starts(frame["query_id"])
-        blocks = ids[firsts]
-        self._queries = blocks.unique().sort()
+        order = ids[firsts].arg_sort().to_numpy()
+        ordered = ids[firsts[order]]
+        opens = block_starts(ordered)
+        self._queries = ordered[opens]
         self.query_ids: Sequence[str] = self._queries.to_list()
-        query = np.repeat(self.places(blocks), np.diff(firsts, append=len(ids)))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.repeat(np.arange(len(opens)), np.diff(opens, append=len(order)))
+        query = np.repeat(place, np.diff(firsts, append=len(ids)))
         judged = frame["doc_id"].is_not_null().to_numpy()
         labels, query = frame.filter(judged), query[judged]
         rows = self._rows(labels, query, file.locate, on_duplicate)

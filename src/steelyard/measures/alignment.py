@@ -332,7 +332,13 @@ def rank_order(query: Ints, rank: Ints) -> Ints:
 
 def best_first(gain: Floats, query: Ints) -> Ints:
     """(n,) the order of elements by query, then gain, best first; equal ones keep their order."""
-    return np.lexsort((-gain, query))
+    n, levels = len(gain), np.unique(gain)
+    if (int(query.max(initial=0)) + 1) * len(levels) * n > np.iinfo(np.int64).max:
+        return np.lexsort((-gain, query))
+    # All three as one number, and its own row the last: no two are equal, so the quickest sort is a stable one.
+    keys = (query * len(levels) + (len(levels) - 1 - np.searchsorted(levels, gain))) * n + np.arange(n)
+    keys.sort()
+    return keys % max(n, 1)
 
 
 def segment_sums(owner: Ints, weights: npt.ArrayLike, n: int) -> Floats:
