@@ -19,6 +19,7 @@ from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import FrameReader
 from steelyard.data.truth import Truth
+from steelyard.io.source import ahead
 from steelyard.io.tables import checked
 
 _EDGE_ROWS = 1 << 14
@@ -38,12 +39,9 @@ def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "e
     Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
     """
     hits = _Hits(truth, run, on_duplicate)
-    with closing(run.batches()) as batches:
-        for blocks in _whole_queries(batches):
-            hits.add(blocks)
-            if len(hits.scattered) > len(truth) // 2:
-                hits.scattered.update(range(len(truth)))
-                break
+    with closing(run.batches()) as batches, closing(ahead(hits.match, hits.selected(batches), workers=2)) as parts:
+        for part in parts:
+            hits.add(part)
     if hits.scattered:
         hits.add_scattered()
     if not hits.seen.any():
@@ -60,11 +58,14 @@ def align_frames(truth: Truth, frame: pl.DataFrame, heights: Ints) -> list[Align
     firsts = np.union1d(block_starts(frame["query_id"]), np.cumsum(heights)[:-1])
     blocks = _Blocks(frame, frame["query_id"][firsts], np.append(firsts, frame.height))
     hits = _Hits(truth, checked(frame, "runs", "run"), "error", len(heights))
+    lists = hits.select(blocks, np.searchsorted(np.cumsum(heights), firsts, "right"))
+    if hits.scattered or lists is None:
+        return None
     try:
-        hits.add(blocks, np.searchsorted(np.cumsum(heights), firsts, "right"))
+        hits.add(hits.match(lists))
     except DuplicateError:
         return None
-    if hits.scattered or not hits.seen.reshape(len(heights), -1).any(axis=1).all():
+    if not hits.seen.reshape(len(heights), -1).any(axis=1).all():
         return None
     return hits.aligned()
 
@@ -135,6 +136,31 @@ def _blocks(frame: pl.DataFrame) -> _Blocks:
 _FIRST = np.zeros(1, np.int64)
 
 
+@dataclass(frozen=True)
+class _Lists:
+    """Rows of whole queries, laid end to end: (b,) query of each list, and (b,) how many rows it has."""
+
+    frame: pl.DataFrame
+    query: Ints
+    counts: Ints
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What some lists hold.
+
+    listed, counts      (b,) their queries, and how many documents each has
+    query, rank, label  (h,) of each judged document;   tied   blocks of ties, if there are any
+    """
+
+    listed: Ints
+    counts: Ints
+    query: Ints
+    rank: Ints
+    label: Ints
+    tied: TieBlocks | None
+
+
 @dataclass
 class _Hits:
     """The hits of a run, collected while it is read; or of several runs, which are in one frame.
@@ -157,8 +183,17 @@ class _Hits:
         self.seen = np.zeros(self.n_runs * len(self.truth), bool)
         self.unjudged: list[set[str]] = [set() for _ in range(self.n_runs)]
 
-    def add(self, blocks: _Blocks, run: Ints = _FIRST) -> None:
-        """Take whole blocks; a query that comes a second time is put aside.
+    def selected(self, batches: Iterable[pl.DataFrame]) -> Iterator[_Lists]:
+        """The lists to be matched; where half of the queries are scattered, nothing more: all are then read anew."""
+        for blocks in _whole_queries(batches):
+            if (lists := self.select(blocks)) is not None:
+                yield lists
+            if len(self.scattered) > len(self.truth) // 2:
+                self.scattered.update(range(len(self.truth)))
+                return
+
+    def select(self, blocks: _Blocks, run: Ints = _FIRST) -> _Lists | None:
+        """Whole blocks of judged queries; a query that comes a second time is put aside.
 
         run   (b,) to which each block belongs
         """
@@ -177,8 +212,7 @@ class _Hits:
         if not taken.all():
             frame, query, counts = frame.filter(np.repeat(taken, counts)), query[taken], counts[taken]
         self.seen[query] = True
-        if len(query):
-            self._take(frame, query, counts)
+        return _Lists(frame, query, counts) if len(query) else None
 
     def add_scattered(self) -> None:
         """Read the run again for the queries whose rows came in several blocks, and replace their hits."""
@@ -199,7 +233,8 @@ class _Hits:
                       for a, b in [np.searchsorted(query, (start, end))]]  # fmt: skip
             order = _stable_order(np.concatenate([query for query, _ in pieces]) - start)
             queries = start + np.flatnonzero(counts[start:end])
-            self._take(pl.concat([frame for _, frame in pieces])[order], queries, counts[queries])
+            frame = pl.concat([frame for _, frame in pieces])[order]
+            self.add(self.match(_Lists(frame, queries, counts[queries])))
 
     def _rows_of(self, queries: Bools, batch: pl.DataFrame) -> tuple[Places, pl.DataFrame]:
         """Rows of some of the truth's queries in the truth's order: (n,) place of the query, and the other columns."""
@@ -211,7 +246,9 @@ class _Hits:
         rows = rows[_stable_order(query[rows])]
         return query[rows].astype(np.int32), batch.select("doc_id", "score")[rows]
 
-    def _take(self, frame: pl.DataFrame, query: Ints, counts: Ints) -> None:
+    def match(self, lists: _Lists) -> _Part:
+        """The ranks of the judged documents of some lists, of which each holds its query's rows."""
+        frame, query, counts = lists.frame, lists.query, lists.counts
         if frame["doc_id"].null_count():
             there = frame["doc_id"].is_not_null().to_numpy()
             counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[there], minlength=len(counts))
@@ -224,15 +261,22 @@ class _Hits:
         ordered = Ordered.of(frame["score"].to_numpy(), counts)
         place, streak = ordered.places(rows, frame["doc_id"])
         starts, block = np.cumsum(counts) - counts, np.repeat(np.arange(len(counts)), counts)[rows]
-        self.n_retrieved[query] = counts
-        self.query.append(query[block])
-        self.rank.append(place - starts[block] + 1)
-        self.label.append(label)
+        tied = None
         if len(streaks := ordered.streaks):
-            block = np.searchsorted(np.cumsum(counts), streaks.first, "right")
-            rank = streaks.first - starts[block] + 1
-            visible = streaks.visible(rank, streak[streak >= 0])
-            self.tied.append((query[block[visible]], rank[visible], streaks.size[visible]))
+            of = np.searchsorted(np.cumsum(counts), streaks.first, "right")
+            first = streaks.first - starts[of] + 1
+            visible = streaks.visible(first, streak[streak >= 0])
+            tied = query[of[visible]], first[visible], streaks.size[visible]
+        return _Part(query, counts, query[block], rank=place - starts[block] + 1, label=label, tied=tied)
+
+    def add(self, part: _Part) -> None:
+        """Keep what some lists hold."""
+        self.n_retrieved[part.listed] = part.counts
+        self.query.append(part.query)
+        self.rank.append(part.rank)
+        self.label.append(part.label)
+        if part.tied is not None:
+            self.tied.append(part.tied)
 
     def _settle_duplicates(
         self, frame: pl.DataFrame, query: Ints, counts: Ints, row: int

@@ -24,7 +24,8 @@ def hash_ids(ids: pl.Series) -> Hashes:
 
 def block_starts(ids: pl.Series) -> Ints:
     """(b,) where each run of equal ids begins."""
-    return np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
+    changes = np.flatnonzero((ids[1:] != ids[:-1]).to_numpy()) + 1
+    return np.concatenate((np.zeros(min(len(ids), 1), np.int64), changes))
 
 
 def table_sizes(counts: Ints, cells_per_row: int) -> Ints:

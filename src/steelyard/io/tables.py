@@ -14,7 +14,7 @@ from steelyard.base.errors import InputError, exception_line
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.source import NOT_UTF8, Source
 
-_SLICE_ROWS = 1 << 17
+_SLICE_ROWS = 1 << 18
 
 
 @dataclass
