@@ -1,6 +1,6 @@
 """Speed of evidence and pipelines: chunking, matching, span mapping, search beside the bare libraries, overhead.
 
-    python benchmarks/pipeline.py [--rounds 5] [--markdown FILE]
+    python benchmarks/pipeline.py [--rounds 3] [--markdown FILE]
 
 Every row first checks values against the other side, or against a naive loop on a sample; then both sides take turns
 and the ratio of the medians is printed.  Needs Steelyard's extras rag and faiss; inputs are made from a seed, texts
@@ -197,7 +197,7 @@ def overhead(chunks: list[str], n_chunks: int, stages: dict[str, object], what: 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     chunks = texts(N_CHUNKS, 200)

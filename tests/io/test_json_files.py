@@ -39,11 +39,17 @@ rankings = st.one_of(objects(strings, numbers), arrays(strings), numbers, st.sam
 
 
 def outcome(path: Path) -> str:
-    """What is read, or why nothing is."""
+    """What is read, whole numbers as floats, as which they are used; or why nothing is read."""
     try:
-        return repr(read_json(Source(path)))
+        return repr(as_floats(read_json(Source(path))))
     except InputError as error:
         return str(error)
+
+
+def as_floats(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: as_floats(inner) for key, inner in value.items()}
+    return float(value) if type(value) is int else value
 
 
 @pytest.fixture(scope="module")

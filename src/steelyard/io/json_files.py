@@ -7,6 +7,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -21,6 +22,7 @@ from steelyard.io.source import Source, ahead
 _PORTION_BYTES = 4 << 20
 _QUERY_KEYS = ("query_id", "qid")
 LABEL_KEYS = ("rel_map", "relevant", "grades")
+_ID, _SCORE = itemgetter("id"), itemgetter("score")
 
 
 def read_json(source: Source) -> dict[str, object]:
@@ -213,8 +215,8 @@ def _scored_lists(lines: list[bytes]) -> pl.DataFrame | None:
         for raw in lines:
             line = orjson.loads(raw)
             items = line["retrieved"]
-            docs += [item["id"] for item in items]
-            scores += [item["score"] for item in items]
+            docs.extend(map(_ID, items))
+            scores.extend(map(_SCORE, items))
             queries.append(line["query_id"] if "query_id" in line else line["qid"])
             counts.append(len(items))
     except (ValueError, TypeError, LookupError):

@@ -125,16 +125,16 @@ def plain_frame(
 
     queries, counts   (q,) ids and how many documents each has;   docs, numbers   (n,) of all documents
     """
-    if set(map(type, numbers)) - {float, int}:
-        return None
     try:
-        number = np.array(numbers, float)
+        number = np.array(numbers)
         query_id, doc_id = pl.Series(queries, dtype=pl.String), pl.Series(docs, dtype=pl.String)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         return None
-    if query_id.null_count() or doc_id.null_count() or not np.isfinite(number).all():
+    plain = number.ndim == 1 and number.dtype.kind in "fi"
+    if not plain or query_id.null_count() or doc_id.null_count() or not np.isfinite(number).all():
         return None
-    return pl.DataFrame([query_id[np.repeat(np.arange(len(counts)), counts)], doc_id, pl.Series(number)], schema=schema)
+    query_id = query_id[np.repeat(np.arange(len(counts)), counts)]
+    return pl.DataFrame([query_id, doc_id, pl.Series(number.astype(float))], schema=schema)
 
 
 def text_id(value: object, name: str, what: str) -> str:
