@@ -31,6 +31,7 @@ mutants: .venv/dev-installed
 # Under 15 minutes; make bench TREC_EVAL=folder names the sources of trec_eval, BENCH=--no-ranx leaves ranx out.
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/speed.py $(if $(TREC_EVAL),--trec-eval $(TREC_EVAL)) $(BENCH) --markdown benchmarks/RESULTS.md
+	.venv-bench/bin/python benchmarks/readme.py
 	.venv-bench/bin/python benchmarks/systems.py --markdown benchmarks/SYSTEMS.md
 	.venv-bench/bin/python benchmarks/pipeline.py --markdown benchmarks/PIPELINE.md
 
