@@ -58,3 +58,16 @@ def test_nothing_gives_nan_and_bad_input_is_refused() -> None:
 def test_a_hundred_thousand_values_are_no_trouble() -> None:
     found = percentile_interval(np.arange(100_000.0), 0.95)
     assert 94_800 < found.low < found.value < found.high < 95_200
+
+
+@pytest.mark.parametrize(
+    ("n_infinite", "value"), [(0, 95.05), (1, 95.05), (4, 95.05), (5, math.inf), (50, math.inf), (100, math.inf)]
+)
+def test_values_known_only_to_be_large_are_larger_than_all_others(n_infinite: int, value: float) -> None:
+    values = np.arange(1.0, 101.0)
+    values[100 - n_infinite :] = math.inf
+    interval = percentile_interval(values, 0.95)
+    assert interval.value == pytest.approx(value)
+    assert (interval.n, interval.n_censored) == (100, n_infinite)
+    assert (interval.high == math.inf) == (n_infinite > 0)
+    assert interval.low == (90.0 if n_infinite <= 10 else math.inf)
