@@ -140,7 +140,9 @@ def test_an_unknown_reason_of_lost_gold_is_refused(tmp_path: Path) -> None:
 def test_every_query_is_written_whether_asked_for_or_not() -> None:
     assert FORMATS["json"](small(), per_query=False) == FORMATS["json"](small(), per_query=True)
     made = json.loads(as_json(small()))
-    assert set(made["systems"]["one"]) == {"metrics", "intervals", "counts", "per_query", "queries", "judged"}
+    assert set(made["systems"]["one"]) == {
+        "metrics", "intervals", "reachable", "counts", "per_query", "queries", "judged"
+    }  # fmt: skip
     assert made["systems"]["one"]["per_query"]["q3"] == {"ndcg@10": None, "recall@5": None, "map": None}
     assert made["systems"]["one"]["queries"]["missing"] == ["q3", "问题四"]
     assert "问题四" in as_json(small())

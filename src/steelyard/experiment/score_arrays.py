@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ class ScoreArrays:
     gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
     seed            of the bootstrap behind the intervals
     recipe_parts    how the numbers came about; a function where that takes a while
+    perfect         measure -> (s, q) values of a perfect ranking, NaN where none is known; a function, likewise
     """
 
     systems: Sequence[str]
@@ -44,3 +45,9 @@ class ScoreArrays:
     gold: Sequence[GoldMapping | None]
     seed: int
     recipe_parts: Mapping[str, Any] = field(repr=False)
+    perfect: Mapping[str, Floats | Callable[[], Floats]] = field(repr=False, default_factory=dict)
+
+
+def computed(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parts, those computed that are functions."""
+    return {key: part() if callable(part) else part for key, part in parts.items()}

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.experiment import defaults
-from steelyard.experiment.score_arrays import ScoreArrays
+from steelyard.experiment.score_arrays import ScoreArrays, computed
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.intervals import Intervals, mean_intervals
+from steelyard.stats.samples import ROUNDING
 
 LEVEL = 0.95
 _OF_FRAME = 5
@@ -37,8 +38,7 @@ class Scores(ScoreArrays):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the recipe's digests as they are now, without the inputs that they come from."""
-        parts = {key: value() if callable(value) else value for key, value in self.recipe_parts.items()}
-        return {**self.__dict__, "recipe_parts": parts}
+        return {**self.__dict__, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
 
     def __repr__(self) -> str:
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
@@ -93,6 +93,10 @@ class Scores(ScoreArrays):
             unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
             gold=[self.gold[i] for i in rows],
             recipe_parts={**self.recipe_parts, **self._runs_of([self.systems[i] for i in rows])},
+            perfect={
+                name: partial(_cells, self.perfect[name], pairs)
+                for name in (str(self.measures[j]) for j in columns) if name in self.perfect
+            },
         )  # fmt: skip
 
     def _runs_of(self, systems: Sequence[str]) -> dict[str, Any]:
@@ -159,11 +163,27 @@ class Scores(ScoreArrays):
     @cached_property
     def means(self) -> Floats:
         """(s, m) mean over the queries that are not skipped; NaN where there is none."""
-        scaled = _means(self.values, ~np.isnan(self.values))
+        return _aggregate(self.measures, self.values)
+
+    @cached_property
+    def reachable(self) -> Floats:
+        """(s, m) mean of a perfect ranking over the same queries: what the truth allows at most.
+
+        NaN where that is not known: measures that the truth does not bound, such as columns of numbers; evidence of
+        which only the retrieved chunks are at hand; measures of which some value is larger, so that it is no maximum.
+
+        >>> from steelyard.experiment.evaluation import evaluate
+        >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["c", "a"]}, ["precision@5", "mrr"]).reachable
+        array([[0.4, 1. ]])
+        """
+        perfect = np.full(self.values.shape, np.nan)
         for j, measure in enumerate(self.measures):
-            if measure.definition.aggregate == "geometric":
-                scaled[:, j] = [_mean(_scale(measure, row[~np.isnan(row)])) for row in self.values[:, j]]
-        return _unscale(self.measures, scaled)
+            if (values := self.perfect.get(str(measure))) is not None:
+                perfect[:, j] = values() if callable(values) else values
+        counted = ~np.isnan(self.values)
+        unbounded = (counted & ~(self.values <= perfect + ROUNDING * np.abs(perfect))).any(axis=2)
+        means = _aggregate(self.measures, np.where(counted, perfect, np.nan))
+        return np.where(unbounded, np.nan, means)
 
     @cached_property
     def intervals(self) -> Intervals:
@@ -204,8 +224,11 @@ class Scores(ScoreArrays):
     @property
     def _recipe(self) -> dict[str, Any]:
         """The recipe without the intervals, which take a while."""
-        parts = {key: value() if callable(value) else value for key, value in self.recipe_parts.items()}
-        return {**parts, "measures": [str(measure) for measure in self.measures]}
+        return {**computed(self.recipe_parts), "measures": [str(measure) for measure in self.measures]}
+
+
+def _cells(values: Floats | Callable[[], Floats], cells: tuple[Ints, ...]) -> Floats:
+    return (values() if callable(values) else values)[cells]
 
 
 def _mean(values: Floats) -> float:
@@ -222,6 +245,15 @@ def _means(values: Floats, there: Bools) -> Floats:
     for i, j in np.argwhere(~whole).tolist():
         means[i, j] = _mean(values[i, j][there[i, j]])
     return means
+
+
+def _aggregate(measures: Sequence[Measure], values: Floats) -> Floats:
+    """(s, m) arithmetic or geometric means over the queries that are there."""
+    scaled = _means(values, ~np.isnan(values))
+    for j, measure in enumerate(measures):
+        if measure.definition.aggregate == "geometric":
+            scaled[:, j] = [_mean(_scale(measure, row[~np.isnan(row)])) for row in values[:, j]]
+    return _unscale(measures, scaled)
 
 
 def _scale(measure: Measure, values: Floats) -> Floats:

@@ -4,14 +4,17 @@
     signature                                  one quotable line, which follows from the rest
     columns                                    measures that are columns of numbers; only where there are any
     systems.NAME.metrics, intervals, counts    by measure, as `Scores.mean` has them
+    systems.NAME.reachable                     by measure, the mean of a perfect ranking; null where it is not known
     systems.NAME.gold                          how the gold was found; only where it is evidence
     systems.NAME.per_query                     query -> measure -> value, null where the query is skipped
     systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
                                                are in the order of the queries, null where there is none
+    perfect                                    values of a perfect ranking: a list of measures, systems, and their
+                                               values in the order of the queries; only of what is known
     recipe                                     how the numbers came about; its measures and seed belong to the result
 
-The ends of the intervals are not read back: they follow from values and seed.
+The ends of the intervals and what is reachable are not read back: they follow from values and seed, and from `perfect`.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.experiment.score_arrays import computed
 from steelyard.experiment.scores import Scores
 from steelyard.io.source import Source
 from steelyard.measures import parse
@@ -58,7 +62,8 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
     }  # fmt: skip
     columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
     head = {"format": FORMAT, "signature": str(scores.signature)} | ({"columns": columns} if columns else {})
-    return _text({**head, "systems": systems, "recipe": scores.recipe}, _LEVELS) + "\n"
+    perfect = _perfect(scores, computed(scores.perfect))
+    return _text({**head, "systems": systems, "perfect": perfect, "recipe": scores.recipe}, _LEVELS) + "\n"
 
 
 _line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -86,6 +91,10 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     system: dict[str, Any] = {
         "metrics": {row["measure"]: row["mean"] for row in rows},
         "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
+        "reachable": {
+            name: None if math.isnan(mean) else mean
+            for name, mean in zip(names, scores.reachable[i].tolist(), strict=True)
+        },
         "counts": {
             "queries": len(scores.query_ids),
             "missing": int(scores.missing[i].sum()),
@@ -144,6 +153,25 @@ def _judged(judged: Floats, names: Sequence[str]) -> _Line:
         for rows in alike.values()
     ]
     return _Line(f"[{', '.join(shares)}]")
+
+
+def _perfect(scores: Scores, perfect: Mapping[str, Floats]) -> _Line:
+    """(s, q) values by measure, written once for systems and measures that have the same."""
+    alike: dict[bytes, tuple[Floats, dict[str, list[str]]]] = {}
+    for name, values in perfect.items():
+        for system, row in zip(scores.systems, values, strict=True):
+            if not np.isnan(row).all():
+                alike.setdefault(row.tobytes(), (row, {}))[1].setdefault(name, []).append(system)
+    lines = list[str]()
+    for row, systems_of in alike.values():
+        together: dict[tuple[str, ...], list[str]] = {}
+        for name, systems in systems_of.items():
+            together.setdefault(tuple(systems), []).append(name)
+        lines += [
+            f'{{"measures": {_line(names)}, "systems": {_line(list(of))}, "values": [{", ".join(_numbers_text(row))}]}}'
+            for of, names in together.items()
+        ]
+    return _Line(f"[{', '.join(lines)}]")
 
 
 def read_scores(path: str | Path) -> Scores:
@@ -220,7 +248,21 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         gold=[_gold(system["gold"]) if "gold" in system else None for system in parts],
         seed=seed,
         recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
+        perfect=_perfect_of(content.get("perfect", ()), list(systems), len(query_ids)),
     )  # fmt: skip
+
+
+def _perfect_of(listed: Sequence[Mapping[str, Any]], systems: Sequence[str], n: int) -> dict[str, Floats]:
+    """measure -> (s, q) values of a perfect ranking; none in a file from before they were written."""
+    place, perfect = {system: i for i, system in enumerate(systems)}, dict[str, Floats]()
+    for entry in listed:
+        (values,) = _numbers([entry["values"]])
+        if len(values) != n:
+            raise ValueError(f"perfect has other than {n} values")
+        for name in entry["measures"]:
+            rows = perfect.setdefault(name, np.full((len(systems), n), np.nan))
+            rows[[place[system] for system in entry["systems"]]] = values
+    return perfect
 
 
 def _values(rows: Mapping[str, Mapping[str, Any]], query_ids: Sequence[str], names: Sequence[str]) -> Floats:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from steelyard.align.resolver import GoldMapping
-from steelyard.base.arrays import Bools
+from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.experiment.score_arrays import ScoreArrays
 
@@ -47,7 +48,20 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
         judged=judged, unjudged_queries=unjudged_queries, gold=gold, seed=parts[0].seed,
         recipe_parts=_recipe([part.recipe_parts for part in parts]),
+        perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},
     )  # fmt: skip
+
+
+def _perfect(
+    measure: str, parts: Sequence[ScoreArrays], systems: Sequence[str], query_ids: Sequence[str]
+) -> Floats:  # fmt: skip
+    """(s, q) values of a perfect ranking by one measure, from the parts that have any."""
+    together = np.full((len(systems), len(query_ids)), np.nan)
+    for part in parts:
+        if (perfect := part.perfect.get(measure)) is not None:
+            cells = np.ix_(_places(part.systems, systems), _places(part.query_ids, query_ids))
+            together[cells] = perfect() if callable(perfect) else perfect
+    return together
 
 
 def _distinct(items: Iterable[T]) -> list[T]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.alignment import stacked, stacks
+from steelyard.measures.perfect import perfect_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,19 @@ class Weighed:
     def alignment(self) -> Alignment:
         """Ranks and gains of what is judged."""
         return self.aligned.alignment
+
+    def perfect_values(self, spec: Measure) -> Floats:
+        """(q,) values of a perfect ranking; NaN where the truth does not bound the measure.
+
+        Gold evidence bounds nothing where only the retrieved chunks are at hand: others may hold it too.
+        """
+        gold, by_pieces = self.evidence, None
+        if gold is not None:
+            if not gold.table.complete:
+                return np.full(self.alignment.n_queries, np.nan)
+            pieces, by_pieces = gold.resolution.gold, np.zeros(self.alignment.n_queries, bool)
+            by_pieces[gold.labels.places(pl.Series(pieces.query_ids))] = pieces.has_texts
+        return perfect_values(spec, self.alignment, by_pieces=by_pieces)
 
     @property
     def mapping(self) -> GoldMapping | None:
@@ -244,7 +258,17 @@ class Weighing:
             gold=[system.mapping for system in self.weighed],
             seed=seed,
             recipe_parts=self._recipe_parts(missing, no_relevant, seed),
+            perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
         )
+
+    def perfect_values(self, spec: Measure) -> Floats:
+        """(s, q) values of a perfect ranking, which systems of one truth share; NaN where the truth bounds nothing."""
+        shared: dict[int, Floats] = {}
+        for weighed in self.weighed:
+            truth = id(weighed.alignment.ideal_gain)
+            if truth not in shared:
+                shared[truth] = weighed.perfect_values(spec)
+        return np.stack([shared[id(weighed.alignment.ideal_gain)] for weighed in self.weighed])
 
     def _measured(self, specs: Sequence[Measure]) -> Floats:
         """(s, m, q) values, computed in one pass for many small systems."""

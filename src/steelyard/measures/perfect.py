@@ -1,0 +1,70 @@
+"""The best list that a truth allows: what a measure can reach at most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats
+from steelyard.measures.alignment import Alignment, best_first, by_query, offsets, ordinals
+from steelyard.measures.graded import gains_of
+from steelyard.measures.spec import Measure
+
+_NOT_OF_DOCUMENTS = {"numbers", "pieces", "characters"}
+
+
+def has_maximum(spec: Measure) -> bool:
+    """Whether the truth bounds a measure: it looks for relevant documents, and more of them, sooner, are better.
+
+    >>> from steelyard.measures import parse
+    >>> [has_maximum(parse(name)) for name in ("recall@5", "n_retrieved", "rbp_residual", "span_recall@5")]
+    [True, False, False, False]
+    """
+    definition = spec.definition
+    of_truth = spec.options.get("scope", "truth") == "truth"
+    return definition.relevant and definition.higher_is_better and of_truth and not (
+        _NOT_OF_DOCUMENTS & set(definition.inputs)
+    )  # fmt: skip
+
+
+def perfect_values(spec: Measure, a: Alignment, *, by_pieces: Bools | None = None) -> Floats:
+    """(q,) values of a list that holds the relevant documents of the truth, best first, and nothing else.
+
+    by_pieces   (q,) queries whose recall counts gold pieces; a perfect list shows all of them at once, which chunks may
+                not allow: their value is an upper bound.  None where the truth names documents
+    Returns     NaN where `has_maximum` says no
+
+    >>> from steelyard import parse, weigh
+    >>> a = weigh({"q": {"a": 1, "b": 2, "c": 0}}, {"q": ["c"]}).alignments[0]
+    >>> [float(perfect_values(parse(name), a)[0]) for name in ("precision@5", "recall@1", "dcg@1", "ndcg@1")]
+    [0.4, 0.5, 2.0, 1.0]
+    """
+    if not has_maximum(spec):
+        return np.full(a.n_queries, np.nan)
+    return spec(_perfect_list(spec, a, by_pieces))
+
+
+def _perfect_list(spec: Measure, a: Alignment, by_pieces: Bools | None) -> Alignment:
+    options = spec.options
+    worth = gains_of(a.ideal_gain, options.get("gain", "linear"))
+    least = options.get("min_gain")
+    relevant = a.ideal_gain >= least if isinstance(least, float) and "gain" not in options else worth > 0
+    order = best_first(worth[relevant], a.ideal_query[relevant])
+    query, gain = a.ideal_query[relevant][order], a.ideal_gain[relevant][order]
+    starts = offsets(query, a.n_queries)
+    listed = replace(
+        a, n_retrieved=np.diff(starts), missing=np.zeros(a.n_queries, bool), starts=starts, hit_rank=ordinals(starts),
+        hit_gain=gain, ties=None, evidence=None,
+    )  # fmt: skip
+    if a.evidence is None or by_pieces is None:
+        return listed
+    pieces = _all_at_once(a.evidence.pieces)
+    return replace(listed, evidence=replace(a.evidence, pieces=pieces, counted=by_query(by_pieces, pieces, listed)))
+
+
+def _all_at_once(pieces: Alignment) -> Alignment:
+    return replace(
+        pieces, starts=pieces.ideal_starts, hit_rank=np.ones(len(pieces.ideal_gain), np.int64),
+        hit_gain=pieces.ideal_gain, ties=None,
+    )  # fmt: skip
