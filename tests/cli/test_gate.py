@@ -1,4 +1,5 @@
 import json
+import math
 import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -86,18 +87,26 @@ def test_files_are_written_beside_the_screen(scores: Path, tmp_path: Path, capsy
 
 
 def test_a_run_folder_is_weighed_by_the_profile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exits(folder, profile="faq") == 1
+    assert exits(folder, profile="faq") == 3  # one relevant document a question: precision@3 reaches no .8
     out = capsys.readouterr().out
+    assert "OUT OF REACH: precision@3 ≥ 0.8" in out
     assert all(name in out for name in ("mrr", "hit_rate@3", "precision@3"))
     assert exits(folder, profile="monitoring", max_failed=0.0) == 1
     assert exits(folder, profile="monitoring", max_failed=0.02, max_missing=0.02) == 0
 
 
 def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert open_scores(folder).latency_ms == {"mine": [100.0 + i for i in range(79)]}
+    # The failed question counts as slower than any limit: of 80, one leaves P95 without an upper end.
+    assert open_scores(folder).latency_ms == {"mine": [*(100.0 + i for i in range(79)), math.inf]}
     profile = tmp_path / "fast.toml"
     profile.write_text('levels = ["ok"]\nrecommend = ["mrr"]\n[measures.latency_ms_p95]\ngiven = true\n'
                        'better = "lower"\nlevels.ok = 200\n')  # fmt: skip
+    assert exits(folder, profile=str(profile)) == 3
+    out = capsys.readouterr().out
+    assert "175.05" in out
+    assert "latency_ms_p95: 1 of 80 questions failed; they count as slower than any limit." in out
+    outputs = (folder / "outputs.jsonl").read_text()
+    (folder / "outputs.jsonl").write_text(outputs.replace('"error": "timeout"', '"retrieved": []'))
     assert exits(folder, profile=str(profile)) == 0
     assert "174.1" in capsys.readouterr().out
     assert exits(folder, profile=str(profile), values=["latency_ms_p95=201"]) == 1

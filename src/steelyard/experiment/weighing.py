@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -201,8 +202,15 @@ class Weighing:
 
     @property
     def latency_ms(self) -> dict[str, list[float]]:
-        """System -> milliseconds of each question, of those that report any."""
-        return {system.name: list(system.latency_ms.values()) for system in self.weighed if system.latency_ms}
+        """System -> milliseconds of each question, of those that report any; infinite where the system failed.
+
+        How long an answer to a failed question would have taken nobody knows: longer than any limit.
+        """
+        return {
+            system.name: list({**system.latency_ms, **dict.fromkeys(system.failures, math.inf)}.values())
+            for system in self.weighed
+            if system.latency_ms
+        }
 
     @property
     def query_ids(self) -> Sequence[str]:

@@ -13,8 +13,8 @@ from steelyard.measures.registry import Direction
 Outcome = Literal["pass", "fail", "insufficient"]
 CheckKind = Literal["level", "baseline", "relative", "share"]
 CheckReason = Literal[
-    "reached", "missed", "spans", "few_questions", "no_interval", "not_measured", "not_worse", "worse", "undecided",
-    "no_ratio", "within", "exceeded",
+    "reached", "missed", "spans", "out_of_reach", "few_questions", "no_interval", "not_measured", "not_worse", "worse",
+    "undecided", "no_ratio", "within", "exceeded",
 ]  # fmt: skip
 
 SHARES = ("failed", "missing", "unjudged", "unmapped")
@@ -35,6 +35,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "low": pl.Float64,
     "high": pl.Float64,
     "limit": pl.Float64,
+    "reachable": pl.Float64,
     "better": pl.String,
     "level": pl.String,
     "n": pl.Int64,
@@ -57,6 +58,7 @@ class Check:
                 share     a share of questions, documents or gold pieces against the most that is allowed
     reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
                 spans: it lies on both;   few_questions: there are fewer than asked for
+                out_of_reach: no ranking reaches the level on these questions
                 no_interval: there is one question;   not_measured: there is no such value in the scores
                 not_worse, worse: by the margin;   undecided: neither can be said
                 no_ratio: the baseline's mean is too near 0 for a share of it
@@ -64,8 +66,10 @@ class Check:
     value, low, high   the value and its interval: of 95 % for levels and relative changes; the one-sided limits
                 at alpha for differences, which make an interval of 1 - 2 alpha; NaN where there is none
     limit       level, margin, least gain, or most that is allowed
+    reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else
     level       name of the level, or None
     n           questions (gold pieces for unmapped) behind the value; 0 where it was handed in, or there is none
+    n_failed    those of them that failed, for latencies: they count as slower than any limit
     left_out    questions that only the system, and only the baseline, has a value for; (0, 0) without a baseline
     detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
     needed      undecided: questions that hold the margin so; None where that is no more than there are
@@ -81,6 +85,8 @@ class Check:
     high: float = math.nan
     limit: float
     n: int
+    reachable: float = math.nan
+    n_failed: int = 0
     better: Direction = "higher"
     level: str | None = None
     left_out: tuple[int, int] = (0, 0)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 
 from steelyard.gates.checks import Check, CheckReason
-from steelyard.gates.ratings import StandardValue, reaches
+from steelyard.gates.ratings import StandardValue, in_reach, reaches
+from steelyard.measures import Measure, make, parse
 from steelyard.measures.registry import Direction
+
+_BOUNDED_BY_ONE = (("r_precision", False), ("recall_cap", True), ("ndcg", True))
+"""Measures of which a perfect ranking has 1, whatever the truth; and whether they have a k."""
 
 
 def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
@@ -16,6 +20,7 @@ def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
     return Check(
         value.system, value.measure, "level", reason,
         value=value.value, low=value.low, high=value.high, limit=limit, n=value.n, better=better, level=level,
+        reachable=value.reachable, n_failed=value.n_failed,
     )  # fmt: skip
 
 
@@ -24,6 +29,8 @@ def _reason(value: StandardValue, limit: float, better: Direction, min_questions
         return "not_measured"
     if value.is_handed_in:
         return "reached" if reaches(value.value, limit, better) else "missed"
+    if not in_reach(limit, value.reachable, better):
+        return "out_of_reach"
     if value.n < min_questions:
         return "few_questions"
     if math.isnan(value.low) or math.isnan(value.high):
@@ -35,3 +42,18 @@ def side_of(limit: float, low: float, high: float, better: Direction) -> CheckRe
     """On which side of a limit a whole interval lies."""
     ends = reaches(low, limit, better), reaches(high, limit, better)
     return "reached" if all(ends) else "spans" if any(ends) else "missed"
+
+
+def measures_in_reach(name: str) -> list[str]:
+    """Measures that judge the same lists, and of which a perfect ranking has 1 on any question that has an answer.
+
+    >>> measures_in_reach("precision(min_gain=2)@5")
+    ['r_precision(min_gain=2)', 'recall_cap(min_gain=2)@5', 'ndcg@5']
+    """
+    measure = parse(name)
+    return [str(_like(measure, other, measure.depth if has_k else None)) for other, has_k in _BOUNDED_BY_ONE]
+
+
+def _like(measure: Measure, name: str, k: int | None) -> Measure:
+    bare = make(name, k)
+    return bare.with_default(**{key: value for key, value in measure.params if key == "min_gain"})

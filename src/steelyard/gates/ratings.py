@@ -31,10 +31,12 @@ class Rating:
 
     value       mean or percentile; NaN where the profile asks for it and it was not measured: level is then None
     low, high   ends of its 95 % interval; the value itself for a number that was handed in; NaN for one question
-    level       the hardest level that the value reaches, or the profile's `below`
+    level       the hardest level that the value reaches, or the profile's `below`; None where no level is in reach
     could_be    the other levels that the interval reaches, nearest first, and of two as near the easier first
     levels      level -> number, from the easiest to the hardest
+    reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else
     n           questions behind the value; 0 for a number that was handed in
+    n_failed    those of them that failed, for latencies: they count as slower than any limit
     key         what the profile calls it: recall@k for recall@5
     """
 
@@ -49,11 +51,19 @@ class Rating:
     better: Direction
     n: int
     key: str
+    reachable: float = math.nan
+    n_failed: int = 0
+
+    @property
+    def out_of_reach(self) -> tuple[str, ...]:
+        """The levels that no ranking of these questions reaches: the value is not held against them."""
+        return tuple(self.levels)[_n_in_reach(self.levels, self.reachable, self.better) :]
 
     @property
     def is_top(self) -> bool:
-        """Whether the value has the hardest level there is for it."""
-        return self.level == list(self.levels)[-1]
+        """Whether the value has the hardest level that is in reach."""
+        top = _n_in_reach(self.levels, self.reachable, self.better)
+        return top > 0 and self.level == tuple(self.levels)[top - 1]
 
 
 class Ratings(list[Rating]):
@@ -61,9 +71,10 @@ class Ratings(list[Rating]):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """One row a rating: system, measure, key, value, low, high, level, could_be, better, n; null for NaN.
+        """One row a rating: system, measure, key, value, low, high, level, could_be, better, n, reachable, and
+        out_of_reach; null for NaN.
 
-        could_be is a list; an end that is infinite stays so.
+        could_be and out_of_reach are lists; an end that is infinite stays so.
         """
         rows = [{name: getattr(rating, name) for name in _COLUMNS} for rating in self]
         return pl.DataFrame(rows, schema=_COLUMNS).with_columns(pl.col(pl.Float64).fill_nan(None))
@@ -80,6 +91,8 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "could_be": pl.List(pl.String),
     "better": pl.String,
     "n": pl.Int64,
+    "reachable": pl.Float64,
+    "out_of_reach": pl.List(pl.String),
 }
 
 
@@ -95,6 +108,8 @@ class StandardValue:
     low: float = math.nan
     high: float = math.nan
     n: int = 0
+    reachable: float = math.nan
+    n_failed: int = 0
 
     @property
     def is_handed_in(self) -> bool:
@@ -107,11 +122,13 @@ def rate(
 ) -> Ratings:
     """The ratings of every system, in the order of its measures; then what the profile asks for and was not measured.
 
-    Measures that the profile has no levels for are left out.
+    Measures that the profile has no levels for are left out.  A level that is above what a perfect ranking has on these
+    questions is not rated against: the hardest one in reach is the top.
 
     profile     one that was read, or the name or path of one
     numbers     name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike
-    latency_ms  system -> milliseconds of each question, for the profile's latency_ms_pNN
+    latency_ms  system -> milliseconds of each question, for the profile's latency_ms_pNN; infinite for one that failed,
+                which counts as slower than any limit
     Raises      InputError for an unknown profile, a number that the profile does not ask for, or one that is not finite
 
     >>> from steelyard.experiment.evaluation import evaluate
@@ -139,7 +156,10 @@ def standard_values(
                 low, high = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
                 if low == high and n > 1:
                     low, high = _all_alike(mean, n, *measure.definition.range) or (low, high)
-                yield StandardValue(system, str(measure), standard, value=mean, low=low, high=high, n=n)
+                yield StandardValue(
+                    system, str(measure), standard,
+                    value=mean, low=low, high=high, n=n, reachable=float(scores.reachable[i, j]),
+                )  # fmt: skip
         for name, standard in profile.unmeasured(scores.measures).items():
             yield StandardValue(system, name, standard)
         for name, standard in profile.standards.items():
@@ -168,8 +188,9 @@ def _handed_in(
     if standard.percentile is not None and len(latencies):
         interval = percentile_interval(latencies, standard.percentile)
         return StandardValue(
-            system, name, standard, value=interval.value, low=interval.low, high=interval.high, n=interval.n
-        )
+            system, name, standard, value=interval.value, low=interval.low, high=interval.high, n=interval.n,
+            n_failed=interval.n_censored,
+        )  # fmt: skip
     return StandardValue(system, name, standard)
 
 
@@ -186,19 +207,34 @@ def _checked(profile: Profile, numbers: Numbers) -> Numbers:
 
 def _rating(value: StandardValue, profile: Profile) -> Rating:
     standard = value.standard
+    top = _n_in_reach(standard.levels, value.reachable, standard.better)
     names = (profile.below, *standard.levels)
-    place = n_reached(value.value, standard)
-    level = None if math.isnan(value.value) else names[place]
+    place = min(n_reached(value.value, standard), top)
+    level = None if math.isnan(value.value) or not top else names[place]
     others: list[int] = []
-    if not (math.isnan(value.low) or math.isnan(value.high)):
-        ends = n_reached(value.low, standard), n_reached(value.high, standard)
+    if top and not (math.isnan(value.low) or math.isnan(value.high)):
+        ends = [min(n_reached(end, standard), top) for end in (value.low, value.high)]
         others = [i for i in range(min(ends), max(ends) + 1) if i != place]
     others.sort(key=lambda i: (abs(i - place), i))
     return Rating(
         system=value.system, measure=value.measure, value=value.value, low=value.low, high=value.high,
         level=level, could_be=tuple(names[i] for i in others), levels=standard.levels, better=standard.better,
-        n=value.n, key=standard.measure,
+        n=value.n, key=standard.measure, reachable=value.reachable, n_failed=value.n_failed,
     )  # fmt: skip
+
+
+def _n_in_reach(levels: Mapping[str, float], reachable: float, better: Direction) -> int:
+    """How many of the levels, from the easiest on, some ranking reaches."""
+    return sum(in_reach(number, reachable, better) for number in levels.values())
+
+
+def in_reach(number: float, reachable: float, better: Direction) -> bool:
+    """Whether a perfect ranking reaches a number, as far as is known; any does where lower is better.
+
+    >>> in_reach(0.6, 0.37, "higher"), in_reach(0.3, 0.37, "higher"), in_reach(0.6, math.nan, "higher")
+    (False, True, True)
+    """
+    return math.isnan(reachable) or better == "lower" or reaches(reachable, number, better)
 
 
 def n_reached(value: float, standard: Standard) -> int:

@@ -8,20 +8,23 @@ from collections.abc import Iterator
 
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import Gate
+from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words
+from steelyard.report.wrapping import wrapped
 
 _OUTCOMES = ("pass", "fail", "insufficient")
 
 
 def gate_text(gate: Gate, words: Words, *, width: int | None = None, colour: bool = False) -> str:
-    """For a terminal: what was judged by, a table a system, why a check did not pass, and the outcome of each."""
+    """For a terminal: what is out of reach, what was judged by, tables, why checks did not pass, outcomes."""
     tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in gate_sheets(gate, words)]
     lines = [outcome_line(gate, system, words) for system in gate.systems]
-    return "\n".join([heading(gate, words), "", *tables, *lines]) + "\n"
+    reach = [line for text in out_of_reach(gate, words) for line in wrapped(text, width)]
+    return "\n".join([*reach, heading(gate, words), "", *tables, *lines]) + "\n"
 
 
 def gate_markdown(gate: Gate, words: Words) -> str:
@@ -30,7 +33,8 @@ def gate_markdown(gate: Gate, words: Words) -> str:
     Readable without colour; GitHub shows what is written to the file that GITHUB_STEP_SUMMARY names.
     """
     result = words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}"))
-    parts = [f"## {result}\n", f"{_escaped(heading(gate, words))}\n"]
+    parts = [f"## {result}\n", *(f"**{_escaped(text)}**\n" for text in out_of_reach(gate, words))]
+    parts.append(f"{_escaped(heading(gate, words))}\n")
     for sheet, system in zip(gate_sheets(gate, words, reasons_in_rows=True), gate.systems, strict=True):
         parts += [f"**{_escaped(outcome_line(gate, system, words))}**\n", SHEET_FORMATS["markdown"](sheet)]
     return "\n".join(parts)
@@ -54,7 +58,8 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
         notes = [] if reasons_in_rows else list(_reasons(checks, gate, words))
         first = words("gate.head.check") if reasons_in_rows else system
-        sheets.append(Sheet([first, *header], rows, failed, [*notes, *_left_out(checks, words)]))
+        notes += [*_failed(checks, words), *_left_out(checks, words)]
+        sheets.append(Sheet([first, *header], rows, failed, notes))
     if sheets:
         sheets[-1].notes += [*_notes(gate, words), *signature_note(gate.signature, words)]
     return sheets
@@ -64,6 +69,12 @@ def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
     for check in checks:
         if check.outcome == "insufficient" or (check.outcome == "fail" and check.kind != "share"):
             yield words("gate.reasons", name=check_name(check, words), reason=reason_text(check, gate, words))
+
+
+def _failed(checks: list[Check], words: Words) -> Iterator[str]:
+    for check in checks:
+        if check.n_failed:
+            yield words("gate.failed", name=check.name, n=check.n_failed, total=check.n)
 
 
 def _left_out(checks: list[Check], words: Words) -> Iterator[str]:
@@ -106,6 +117,18 @@ def heading(gate: Gate, words: Words) -> str:
     return " · ".join(parts)
 
 
+def out_of_reach(gate: Gate, words: Words) -> Iterator[str]:
+    """For each measure whose level no ranking reaches: the most of any system, and what to judge by instead."""
+    beyond: dict[str, list[Check]] = {}
+    for check in gate.checks:
+        if check.reason == "out_of_reach":
+            beyond.setdefault(check.name, []).append(check)
+    for name, checks in beyond.items():
+        most = number(max(check.reachable for check in checks))
+        others = words.listed(measures_in_reach(name))
+        yield words("gate.out_of_reach", name=name, limit=_limit(checks[0]), most=most, others=others)
+
+
 def outcome_line(gate: Gate, system: str, words: Words) -> str:
     """The outcome of one system, with how many checks passed, failed and lack data."""
     counts = Counter[str](check.outcome for check in gate.checks if check.system == system)
@@ -143,11 +166,11 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     if check.needed is not None:
         reason = "undecided_needed"
     elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
-        reason = "no_end"
+        reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"
     return words(
         key, name=check.name, limit=_limit(check), n=check.n, least=gate.min_questions, needed=check.needed,
-        detectable=number(check.detectable),
+        detectable=number(check.detectable), reachable=number(check.reachable),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 from steelyard.report.contents import Contents
 from steelyard.report.formats.comparison import comparison_json
@@ -44,7 +45,8 @@ def report_json(contents: Contents, words: Words) -> str:
         "profile": contents.profile.name,
         "ratings": [
             {"system": rating.system, "measure": rating.measure, "level": rating.level,
-             "could_be": list(rating.could_be)}
+             "could_be": list(rating.could_be), "out_of_reach": list(rating.out_of_reach),
+             "reachable": None if math.isnan(rating.reachable) else rating.reachable}
             for rating in contents.ratings
         ],
         "diagnosis": json.loads(diagnosis_json(contents.diagnosis, words)),

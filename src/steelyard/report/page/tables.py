@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -105,19 +106,23 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
         [Cell(visible(system)), *(_rating_cell(ratings.get((system, name)), contents.profile, words) for name in names)]
         for system in order
     ]
-    notes = [words("ratings.interval"), *map(visible, advice_lines(contents.ratings, contents.profile, words))]
+    reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
+    notes = [words("ratings.interval"), *reach, *map(visible, advice_lines(contents.ratings, contents.profile, words))]
     return HtmlTable(words("page.ratings.caption"), [Cell(words("page.head.system")), *map(Cell, names)], rows, notes)
 
 
 def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
     if rating is None:
         return Cell("–")
-    if rating.level is None:
+    if math.isnan(rating.value):
         return Cell(rating_text(rating, words))
     value = value_text(rating.value, profile.is_handed_in(rating.key))
     ends = interval_text(rating.low, rating.high, rating.n)
-    pill = "top" if rating.is_top else "low" if rating.level not in rating.levels else "plain"
-    return Cell(rating_text(rating, words), value if ends == "–" else f"{value}  [{ends}]", pill=pill)
+    small = value if ends == "–" else f"{value}  [{ends}]"
+    if rating.reachable < 1:
+        small = words("page.ratings.of_at_most", value=small, most=number(rating.reachable))
+    below = "" if rating.level is None else "low" if rating.level not in rating.levels else "plain"
+    return Cell(rating_text(rating, words), small, pill="top" if rating.is_top else below)
 
 
 def tags_table(contents: Contents, words: Words) -> HtmlTable:

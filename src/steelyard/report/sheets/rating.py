@@ -12,13 +12,17 @@ from steelyard.report.words import Words
 
 
 def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> list[Sheet]:
-    """One sheet a system: measure, rating, value, interval; below the last one what holds for all, and the advice."""
-    header = [words(f"ratings.head.{name}") for name in ("rating", "value", "interval")]
+    """One sheet a system: measure, rating, value, interval, and what a perfect ranking has where that is below 1.
+
+    Below the last one comes what holds for all, and the advice.
+    """
+    names = ["rating", "value", "interval", *(["reachable"] if any(rating.reachable < 1 for rating in ratings) else [])]
+    header = [words(f"ratings.head.{name}") for name in names]
     sheets = []
     for system in dict.fromkeys(rating.system for rating in ratings):
         own = [rating for rating in ratings if rating.system == system]
         rows = [[r.measure, rating_text(r, words), value_text(r.value, profile.is_handed_in(r.key)),
-                 interval_text(r.low, r.high, r.n)] for r in own]  # fmt: skip
+                 interval_text(r.low, r.high, r.n), number(r.reachable)][: len(names) + 1] for r in own]  # fmt: skip
         sheets.append(Sheet([system, *header], rows))
     if sheets:
         sheets[-1].notes = list(_notes(ratings, profile, words))
@@ -28,10 +32,16 @@ def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> 
 def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
     yield words("ratings.interval")
     yield words("ratings.profile", name=profile.name, note=text_in(profile.note, words)).rstrip()
+    if any(rating.out_of_reach for rating in ratings):
+        yield words("ratings.reach")
     for rating in ratings:
-        if math.isinf(rating.low) or math.isinf(rating.high):
-            yield words("ratings.too_few", measure=rating.measure)
-            break
+        if rating.n_failed:
+            yield words(
+                "ratings.failed", system=rating.system, measure=rating.measure, n=rating.n_failed, total=rating.n
+            )
+    endless = (r.measure for r in ratings if not r.n_failed and (math.isinf(r.low) or math.isinf(r.high)))
+    if (measure := next(endless, None)) is not None:
+        yield words("ratings.too_few", measure=measure)
     yield from advice_lines(ratings, profile, words)
 
 
@@ -53,10 +63,21 @@ def advice_lines(ratings: Sequence[Rating], profile: Profile, words: Words) -> I
 
 
 def rating_text(rating: Rating, words: Words) -> str:
-    """The rating in words: "good (could be fair)"."""
-    if rating.level is None:
+    """The rating in words: "good (could be fair)", with the levels that are out of reach."""
+    most = number(rating.reachable)
+    if math.isnan(rating.value):
         return words("ratings.not_measured")
-    level = level_text(rating.level, words)
+    if rating.level is None:
+        return words("ratings.none_in_reach", most=most)
+    text = _in_reach_text(rating, rating.level, words)
+    if not rating.out_of_reach:
+        return text
+    beyond = words("list.comma").join(level_text(level, words) for level in rating.out_of_reach)
+    return words("ratings.out_of_reach", rating=text, levels=beyond, most=most)
+
+
+def _in_reach_text(rating: Rating, name: str, words: Words) -> str:
+    level = level_text(name, words)
     if rating.could_be:
         others = words("ratings.or").join(level_text(other, words) for other in rating.could_be)
         return words("ratings.could_be", level=level, others=others)
@@ -78,6 +99,8 @@ def text_in(texts: Mapping[str, str], words: Words) -> str:
 
 def value_text(value: float, handed_in: bool) -> str:
     """Four decimals for a measure; six digits for milliseconds, money and the like, which are handed in."""
+    if math.isinf(value):
+        return _end(value)
     return number(value) if not handed_in or math.isnan(value) else f"{value:.6g}"
 
 

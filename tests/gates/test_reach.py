@@ -1,0 +1,165 @@
+"""Levels that no ranking reaches, and latencies of questions that failed."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.gates.gating import Gate, gate
+from steelyard.gates.levels import measures_in_reach
+from steelyard.gates.profiles import Profile
+from steelyard.gates.ratings import Rating, rate
+from steelyard.measures import definition, parse
+from steelyard.report.formats.gating import gate_markdown, gate_text, out_of_reach
+from steelyard.report.sheets.rating import rating_sheets, rating_text
+from steelyard.report.words import read_words
+from tests.gates.stated import stated
+
+EN, ZH = read_words("en"), read_words("zh")
+FINE = (0.9, 0.88, 0.92)
+
+
+def answered(n_relevant: int, n_found: int, n: int = 40) -> sy.Scores:
+    """Questions with so many relevant documents, of which the first so many are returned, by precision and recall."""
+    truth = {f"q{i}": {f"d{j}": 1 for j in range(n_relevant)} for i in range(n)}
+    run = {query: [f"d{j}" for j in range(n_found)] + [f"x{j}" for j in range(5)] for query in truth}
+    return sy.evaluate(truth, run, ["precision@5", "recall@5", "ndcg@5"])
+
+
+def rated(scores: sy.Scores, measure: str = "precision@5") -> Rating:
+    return next(rating for rating in rate(scores, "ratings") if rating.measure == measure)
+
+
+@pytest.mark.parametrize(
+    ("n_relevant", "n_found", "reachable", "level", "out_of_reach", "is_top"),
+    [
+        (2, 2, 0.4, None, ("fair", "good", "excellent"), False),
+        (3, 3, 0.6, "fair", ("good", "excellent"), True),
+        (3, 2, 0.6, "poor", ("good", "excellent"), False),
+        (4, 4, 0.8, "good", ("excellent",), True),
+        (5, 5, 1.0, "excellent", (), True),
+        (5, 0, 1.0, "poor", (), False),
+    ],
+)
+def test_a_value_is_held_against_the_levels_in_reach(
+    n_relevant: int, n_found: int, reachable: float, level: str | None, out_of_reach: tuple[str, ...], is_top: bool
+) -> None:
+    rating = rated(answered(n_relevant, n_found))
+    assert rating.reachable == pytest.approx(reachable)
+    assert (rating.level, rating.out_of_reach, rating.is_top) == (level, out_of_reach, is_top)
+    assert not set(rating.could_be) & set(out_of_reach)
+
+
+def test_ratings_say_what_is_out_of_reach() -> None:
+    texts = {n: rating_text(rated(answered(n, n)), EN) for n in (2, 3, 5)}
+    assert texts == {
+        2: "not rated: every level is out of reach here (at most 0.4000)",
+        3: "fair; out of reach here: good, excellent (at most 0.6000)",
+        5: "excellent",
+    }
+    assert rating_text(rated(answered(3, 2)), ZH) == "差；此处达不到：良好、优秀（最多 0.6000）"
+    assert rating_text(rated(answered(2, 2)), ZH) == "未评级：此处任何等级都达不到（最多 0.4000）"
+
+
+def test_the_sheet_shows_what_is_reachable_where_that_is_below_one() -> None:
+    profile = Profile.read("ratings")
+    (sheet,) = rating_sheets(rate(answered(8, 5), profile), profile, EN)
+    assert sheet.header[-1] == "at most"
+    assert [(row[0], row[-1]) for row in sheet.rows] == [
+        ("precision@5", "1.0000"), ("recall@5", "0.6250"), ("ndcg@5", "1.0000")
+    ]  # fmt: skip
+    assert any(note.startswith("Out of reach: a perfect ranking") for note in sheet.notes)
+    (sheet,) = rating_sheets(rate(answered(5, 5), profile), profile, EN)
+    assert sheet.header[-1] == "95 % interval"
+    assert {len(row) for row in sheet.rows} == {len(sheet.header)}
+
+
+def test_ratings_as_columns() -> None:
+    row = rate(answered(3, 3), "ratings").frame.row(0, named=True)
+    assert (row["reachable"], row["out_of_reach"]) == (pytest.approx(0.6), ["good", "excellent"])
+    assert rate(stated({"mrr": FINE}), "ratings").frame["reachable"].to_list() == [None]
+
+
+def production(n_relevant: int, n_found: int, **options: Any) -> Gate:
+    scores = answered(n_relevant, n_found).filter(measures=["precision@5", "recall@5"])
+    return gate(scores, "production", numbers=None, **options)
+
+
+@pytest.mark.parametrize(
+    ("n_relevant", "n_found", "reason", "outcome"),
+    [(2, 2, "out_of_reach", "insufficient"), (2, 0, "out_of_reach", "insufficient"), (3, 3, "reached", "pass"),
+     (3, 2, "missed", "fail")],
+)  # fmt: skip
+def test_a_level_that_no_ranking_reaches_says_nothing_of_the_system(
+    n_relevant: int, n_found: int, reason: str, outcome: str
+) -> None:
+    check = production(n_relevant, n_found).checks[0]
+    assert (check.name, check.reason, check.outcome) == ("precision@5", reason, outcome)
+    assert check.reachable == pytest.approx(n_relevant / 5)
+
+
+def test_the_first_line_says_so_and_offers_what_is_in_reach() -> None:
+    verdict = production(2, 2)
+    want = (
+        "OUT OF REACH: precision@5 ≥ 0.6 (a perfect ranking of these questions has 0.4000); "
+        "judge by one of r_precision, recall_cap@5, ndcg@5"
+    )
+    assert list(out_of_reach(verdict, EN)) == [want]
+    assert gate_text(verdict, EN).splitlines()[0] == want
+    narrow = gate_text(verdict, EN, width=80).splitlines()
+    assert narrow[0].startswith("OUT OF REACH: precision@5 ≥ 0.6")
+    assert max(map(len, narrow)) <= 80
+    assert "no ranking of these questions reaches 0.6: a perfect one has 0.4000" in gate_markdown(verdict, EN)
+    assert "达不到的要求：precision@5 ≥ 0.6" in gate_text(verdict, ZH).splitlines()[0]
+    assert "OUT OF REACH" not in gate_text(production(3, 3), EN)
+    assert verdict.frame["reachable"].to_list()[:2] == pytest.approx([0.4, 1.0])
+
+
+@pytest.mark.parametrize("name", ["precision@5", "recall(min_gain=2)@5", "map", "f1@10"])
+def test_what_is_offered_is_there_and_in_reach(name: str) -> None:
+    offered = measures_in_reach(name)
+    assert len(offered) == 3
+    truth = {"q": {f"d{i}": 2 for i in range(8)}, "r": {"d": 2}}
+    for other in offered:
+        assert definition(parse(other).name)
+        assert sy.evaluate(truth, {"q": ["d1"]}, other).reachable.tolist() == [[1.0]]
+
+
+def test_lower_levels_of_a_measure_are_always_in_reach(tmp_path: Path) -> None:
+    (path := tmp_path / "odd.toml").write_text(
+        'levels = ["few"]\n[measures."precision@5"]\nbetter = "lower"\nlevels = { few = 0.1 }\n'
+    )
+    scores = answered(2, 0)
+    assert [(rating.level, rating.out_of_reach) for rating in rate(scores, str(path))] == [("few", ())]
+
+
+def fast(latencies: list[float]) -> Any:
+    numbers = {"cost_usd_per_million_tokens": 0.01}
+    scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
+    return gate(scores, "reranker", numbers=numbers, latency_ms={"a": latencies}), rate(
+        scores, "reranker", latency_ms={"a": latencies}
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_failed", "reason", "value"), [(0, "reached", 100.0), (4, "spans", 100.0), (12, "missed", math.inf)]
+)
+def test_a_failed_question_is_slower_than_any_limit(n_failed: int, reason: str, value: float) -> None:
+    verdict, ratings = fast([100.0] * (100 - n_failed) + [math.inf] * n_failed)
+    (check,) = [check for check in verdict.checks if check.name == "latency_ms_p95"]
+    assert (check.reason, check.value, check.n, check.n_failed) == (reason, value, 100, n_failed)
+    text = gate_text(verdict, EN)
+    assert (f"{n_failed} of 100 questions failed; they count as slower than any limit" in " ".join(text.split())) == (
+        n_failed > 0
+    )
+    (rating,) = [rating for rating in ratings if rating.measure == "latency_ms_p95"]
+    assert rating.level == ("below_target" if n_failed == 12 else "excellent")
+    notes = rating_sheets(ratings, Profile.read("reranker"), EN)[-1].notes
+    assert any("a, latency_ms_p95" in note for note in notes) == (n_failed > 0)
+    assert not any(note.startswith("∞") for note in notes)
+    if n_failed == 4:
+        assert "failed questions count as slower than any limit" in text
+    if n_failed == 12:
+        assert "∞" in text
