@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         UnknownMeasureError,
     )
     from steelyard.comparison.comparison import compare
+    from steelyard.comparison.design import Design, plan
     from steelyard.comparison.result import Comparison
     from steelyard.data.chunk_table import Corpus
     from steelyard.data.corpus import Chunks, Document, Passage
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "comparison.comparison": "compare",
+    "comparison.design": "Design plan",
     "comparison.result": "Comparison",
     "data.corpus": "Chunks Document Passage",
     "base.errors": "DuplicateError InputError MeasureError MissingExtraError NoCommonQueryError OutputError StageError "
@@ -91,6 +93,7 @@ __all__ = [
     "Chunks",
     "Comparison",
     "Corpus",
+    "Design",
     "Diagnosis",
     "Document",
     "DuplicateError",
@@ -134,6 +137,7 @@ __all__ = [
     "mrr",
     "ndcg",
     "parse",
+    "plan",
     "precision",
     "r_precision",
     "rate",

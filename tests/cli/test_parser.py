@@ -32,6 +32,9 @@ def test_help_and_mistakes_wait_for_nothing(words: str) -> None:
 def test_a_command_takes_what_is_declared(name: str) -> None:
     required = [item.names[0] for item in COMMANDS[name].arguments if item.usage.startswith(item.names[0].upper())]
     words = ["file"] * len(required)
+    words += [
+        word for item in COMMANDS[name].arguments if item.settings.get("required") for word in (item.names[0], "1")
+    ]
     values = COMMANDS[name].parse(name, words)
     assert (
         values.keys()

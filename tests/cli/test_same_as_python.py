@@ -16,6 +16,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.comparison import comparison_json, comparison_terminal
+from steelyard.report.formats.design import design_csv, design_json, design_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_text
 from steelyard.report.formats.measures import measures_text
@@ -83,6 +84,21 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 sy.compare(sy.weigh("a.qrels", RUNS, queries="questions.jsonl"), segments="language")
             ),
         ),
+    ],
+    "plan": [
+        (
+            "questions.jsonl keyword.jsonl hybrid.jsonl --difference 0.05",
+            lambda: design_terminal(sy.plan(sy.weigh(TRUTH, RUNS), difference=0.05), EN, width=80),
+        ),
+        (
+            "questions.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --systems 4 --missing skip -f json",
+            lambda: design_json(
+                sy.plan(
+                    sy.weigh(TRUTH, RUNS[1:]), "mrr", difference=0.1, power=0.9, n_systems=4, missing="skip"
+                )
+            ),
+        ),
+        ("--sd 0.25 --difference 0.05 -f csv", lambda: design_csv(sy.plan(difference=0.05, sd=0.25))),
     ],
     "diagnose": [
         ("", lambda: sections_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),

@@ -36,6 +36,29 @@ COMMANDS = {
             options.QUERIES, options.LANG,
         ],
     ),
+    "plan": Command(
+        "How many questions does a wished difference need? From a pilot, before more are labelled.",
+        [
+            options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES,
+            argument(
+                "--difference", type=float, required=True,
+                help="Smallest difference that matters, in the unit of the measure, e.g. 0.05.",
+            ),
+            argument(
+                "--sd", type=float,
+                help="Instead of a pilot: standard deviation of the questions' differences, e.g. 0.25.",
+            ),
+            argument(
+                "--systems", dest="n_systems", type=int,
+                help="How many will be compared, with the baseline; those of the pilot by default.",
+            ),
+            argument(
+                "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
+            ),
+            options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.CORPUS,
+            options.FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
     "diagnose": Command(
         "Where is the gold lost, what could be reached, and what to try?",
         [
@@ -170,7 +193,7 @@ def app(words: list[str]) -> int:
             f"no command is called {name!r}; {nearest(name, COMMANDS, otherwise='try `steelyard --help`')}"
         )
     values = COMMANDS[name].parse(f"steelyard {name}", rest)
-    if "runs" in values and values.get("format") not in ("csv", "trec"):
+    if values.get("runs") and values.get("format") not in ("csv", "trec"):
         # The result will bear a signature, with digests; imports alone leave a core enough time to take them.
         from steelyard.io.source import hash_ahead
 

@@ -26,6 +26,8 @@ TRUTH = argument(
 RUNS = argument(
     "runs", nargs="+", help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder."
 )
+PILOT_TRUTH = argument("truth", nargs="?", help="Truth of a pilot, as of `compare`; none with --sd.")
+PILOT_RUNS = argument("runs", nargs="*", help="One run of the pilot, or better two or several.")
 MEASURES = repeated(
     "--measure", "-m", dest="measures",
     help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary.",

@@ -35,8 +35,8 @@ class Argument:
         """
         if self.names[0].startswith("-"):
             return ""
-        name, nargs = self.settings["metavar"], self.settings.get("nargs")
-        return f"[{name}]" if nargs == "?" else f"{name}..." if nargs else name
+        name, nargs = str(self.settings["metavar"]), str(self.settings.get("nargs"))
+        return {"?": f"[{name}]", "*": f"[{name}]...", "+": f"{name}..."}.get(nargs, name)
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Let a parser take it; its default is shown behind its help."""

@@ -45,6 +45,9 @@ SEED = 0
 ALPHA = 0.05
 """Level of tests; intervals of differences cover the rest."""
 
+POWER = 0.8
+"""Share of cases in which a plan wants a true difference shown."""
+
 MIN_QUESTIONS = 10
 """Fewer are too few for a gate to judge by."""
 

@@ -68,8 +68,24 @@ def min_detectable_difference(
     """
     average = mean_error(finite(d, n_axes=1, what="differences"), clusters=clusters)
     alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
-    _check_power(power, alpha_per_test)
+    check_power(power, alpha_per_test)
     return math.nan if average.reason else _detectable(average.df, power, alpha_per_test, n_sides) * average.error
+
+
+def detectable_effect(
+    n: int, *, power: float = 0.8, alpha: float = 0.05, n_sides: int = 2, n_comparisons: int = 1
+) -> float:
+    """Smallest effect (d_z) that a paired t test of n questions shows with this chance: the inverse of `power`.
+
+    Returns   NaN below two questions
+    Raises    InputError where power is not between alpha and 1, and as `power` does
+
+    >>> round(detectable_effect(34), 3)
+    0.495
+    """
+    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
+    check_power(power, alpha_per_test)
+    return _detectable(n - 1, power, alpha_per_test, n_sides) / math.sqrt(n) if n >= 2 else math.nan
 
 
 def questions_needed(
@@ -102,15 +118,23 @@ def fewest_questions(
     (90, None)
     """
     alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
-    _check_power(power, alpha_per_test)
+    check_power(power, alpha_per_test)
 
     def enough(n: int) -> bool:
         return _rejects(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides, power=power)
 
-    # The normal limit with Guenther's correction is hardly off; from there a step, then two, four, ... find both sides.
+    # The normal limit with Guenther's correction is hardly off.
     strict = _NORMAL.inv_cdf(1 - alpha_per_test / n_sides)
     ratio = min((strict + _NORMAL.inv_cdf(power)) / abs(effect), float(_MOST_TRIED)) if effect else math.inf
-    low, high = 1, int(min(max(ratio * ratio + strict * strict / 2 + 0.5, 2), _MOST_TRIED))
+    return fewest(enough, ratio * ratio + strict * strict / 2 + 0.5)
+
+
+def fewest(enough: Callable[[int], bool], guess: float) -> int | None:
+    """The smallest n from 2 on that is enough, where all larger ones are too; None where 2**29 is not.
+
+    guess   a number that is hardly off: from there a step, then two, four, ... find both sides
+    """
+    low, high = 1, int(min(max(guess, 2), _MOST_TRIED))
     step = 1
     while not enough(high):
         if high == _MOST_TRIED:
@@ -189,6 +213,7 @@ def _alpha_per_test(alpha: float, n_sides: int, n_comparisons: int) -> float:
     return alpha / whole(n_comparisons, "n_comparisons")
 
 
-def _check_power(power: float, alpha: float) -> None:
+def check_power(power: float, alpha: float) -> None:
+    """Raise   InputError unless power is between alpha and 1."""
     if not alpha < power < 1:
         raise InputError(f"power is {power}, expected a number between alpha ({alpha:g}) and 1, such as 0.8")

@@ -1,0 +1,44 @@
+"""`steelyard plan`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.base.errors import InputError
+from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.terminal import terminal_width
+from steelyard.comparison.design import plan
+from steelyard.experiment.defaults import Policy
+from steelyard.experiment.evaluation import weigh
+from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.report.formats.design import DESIGN_FORMATS
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.words import read_words
+
+
+def run(
+    truth: str | None, runs: list[str], measures: list[str], *, difference: float, sd: float | None,
+    n_systems: int | None, power: float, alpha: float, min_gain: float | None, missing: Policy, rule: str,
+    steps: Sequence[str] | None, corpus: str | None, format: str | None, output: Path | None, lang: str | None,
+) -> None:  # fmt: skip
+    """Plan from the pilot, or from a standard deviation, and write the result."""
+    words, format = read_words(lang), format_of(output, format)
+    if format not in DESIGN_FORMATS:
+        raise InputError(f"a plan cannot be written as {format}; choose table, markdown, latex, csv or json")
+    if truth is not None and not runs:
+        raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
+    refuse_overwriting(output or "-", [truth, *runs] if truth else [])
+    pilot = None
+    if truth is not None:
+        with progress_bars(words, after=SOON) as bars:
+            pilot = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, progress=bars)
+    design = plan(
+        pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
+        min_gain=min_gain, missing=missing,
+    )  # fmt: skip
+    on_screen = format == "table" and output is None
+    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
+    write_text(output or "-", DESIGN_FORMATS[format](design, words, **view))

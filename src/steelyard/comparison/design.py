@@ -1,0 +1,283 @@
+"""How many questions a wished difference needs, from a pilot: one or several runs, or the spread of differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+import polars as pl
+
+from steelyard.base.arrays import Floats, Ints
+from steelyard.base.errors import InputError
+from steelyard.comparison.samples import Sample, samples
+from steelyard.experiment import defaults
+from steelyard.experiment.defaults import Policy
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.signature import Signature, signature_of
+from steelyard.experiment.weighing import Weighing
+from steelyard.measures import Measure, parse_all
+from steelyard.stats.anova import fewest_questions_f
+from steelyard.stats.power import check_power, detectable_effect, fewest_questions
+from steelyard.stats.samples import share, whole
+from steelyard.stats.spread import Spread, paired_spread
+
+Basis = Literal["differences", "values", "sd"]
+
+
+class _Tests(TypedDict):
+    power: float
+    alpha: float
+    n_comparisons: int
+
+
+_FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "difference": pl.Float64,
+    "wished": pl.Boolean,
+    "effect": pl.Float64,
+    "needed": pl.Int64,
+    "needed_low": pl.Int64,
+    "needed_high": pl.Int64,
+    "needed_f": pl.Int64,
+}
+"""Columns of `Design.frame`; see there."""
+
+
+@dataclass(frozen=True)
+class DesignRow:
+    """One row of `Design.frame`."""
+
+    difference: float
+    wished: bool
+    effect: float
+    needed: int | None
+    needed_low: int | None
+    needed_high: int | None
+    needed_f: int | None
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a plan is made from.
+
+    systems     those of the pilot
+    n           questions that all of them have a value for
+    lacking     system -> questions left out since it has no value for them;   n_left_out  how many are left out in all
+    missing     system -> questions of the n that its run does not hold, and that count 0
+    detectable  smallest difference that the n questions show with the power of the plan, with alpha shared; infinite
+                where values of the measure cannot differ by so much
+    """
+
+    systems: tuple[str, ...]
+    n: int
+    n_left_out: int
+    lacking: Mapping[str, int]
+    missing: Mapping[str, int]
+    detectable: float
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How many questions show a wished difference, and others around it.
+
+    frame       one row for each difference, smallest first.  Columns:
+                difference, wished   in the unit of the measure; whether it is the one that was asked for
+                effect      the difference over sd (d_z)
+                needed      fewest questions with which a paired t test shows it with this power, alpha shared among
+                            n_comparisons (Bonferroni); null where no number up to 2**29 does
+                needed_low, needed_high   the same were the standard deviation sd_low and sd_high; null without a pilot
+                needed_f    of three systems or more: fewest questions with which an F test shows that some differ, if
+                            best and worst differ by that much and the others are midway; null for two
+    basis       of sd: "differences" of two runs or more, pooled over all pairs; "values" of one run, times the
+                root of 2: an upper estimate; "sd" where it was named
+    sd          standard deviation of the difference of two systems from question to question
+    sd_low, sd_high   its 95 % interval; NaN without a pilot
+    pilot       None without one
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    measure: Measure | None
+    difference: float
+    power: float
+    alpha: float
+    n_systems: int
+    basis: Basis
+    sd: float
+    sd_low: float
+    sd_high: float
+    pilot: Pilot | None = None
+    recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+
+    @property
+    def n_comparisons(self) -> int:
+        """Comparisons with the baseline, among which alpha is shared."""
+        return self.n_systems - 1
+
+    @property
+    def rows(self) -> list[DesignRow]:
+        """The rows of the frame as objects."""
+        return [DesignRow(**row) for row in self.frame.iter_rows(named=True)]
+
+    @property
+    def wished(self) -> DesignRow:
+        """The row of the difference that was asked for."""
+        return next(row for row in self.rows if row.wished)
+
+    @property
+    def signature(self) -> Signature | None:
+        """One quotable line of the pilot, as of Scores; None without one."""
+        return signature_of(self.recipe, self.pilot.n) if self.pilot else None
+
+
+def plan(
+    pilot: Scores | Weighing | None = None,
+    measures: Iterable[str | Measure] | str | Measure = (),
+    *,
+    difference: float,
+    sd: float | None = None,
+    n_systems: int | None = None,
+    power: float = defaults.POWER,
+    alpha: float = defaults.ALPHA,
+    min_gain: float | None = None,
+    missing: Policy | None = None,
+) -> Design:
+    """How many questions show a difference: before they are written and labelled.
+
+    pilot       a Weighing of `weigh`, or Scores of `evaluate`, of one system or several on the same questions
+    measures    the one that decides, ndcg@10 by default of a Weighing; min_gain, missing as of `compare`
+    difference  smallest one that matters, in the unit of the measure
+    sd          instead of a pilot: the standard deviation of the difference of two systems from question to question
+    n_systems   how many systems will be compared, the baseline among them; by default those of the pilot, two at least
+    power       share of cases in which a true difference of that size is to be shown
+    alpha       of the tests, shared among the comparisons with the baseline
+    Raises      InputError; MissingExtraError without SciPy
+
+    >>> design = plan(difference=0.05, sd=0.25)
+    >>> design.frame.select("difference", "needed").rows()
+    [(0.025, 787), (0.0375, 351), (0.05, 199), (0.075, 90), (0.1, 52)]
+    """
+    if not (math.isfinite(difference) and difference > 0):
+        raise InputError(f"difference is {difference}, expected a number above 0, such as 0.05")
+    check_power(power, share(alpha, "alpha"))
+    if n_systems is not None:
+        whole(n_systems, "systems (n_systems)", least=2)
+    if (pilot is None) == (sd is None):
+        raise InputError(
+            "a plan needs either a pilot, a truth and a run or several (better two), or the standard deviation of "
+            "differences (sd=0.25, --sd 0.25), and not both"
+        )
+    scores = None if pilot is None else _scores(pilot, measures, min_gain, missing)
+    sample = None if scores is None else next(samples(scores))
+    systems = scores.systems if scores else ()
+    measure = sample.measure if sample else _only(parse_all(measures)) if measures else None
+    spread = _spread(sample.values, systems) if sample else _named(sd)
+    widest = math.inf if measure is None else measure.definition.range[1] - measure.definition.range[0]
+    if difference > widest:
+        raise InputError(f"difference is {difference:g}, and values of {measure} differ by {widest:g} at most")
+    n_systems = n_systems or max(2, len(systems))
+    tests: _Tests = {"power": power, "alpha": alpha, "n_comparisons": n_systems - 1}
+    return Design(
+        _frame(_around(difference, widest), spread, difference, **tests),
+        measure, difference, power=power, alpha=alpha, n_systems=n_systems,
+        basis="differences" if len(systems) > 1 else "values" if systems else "sd",
+        sd=spread.sd, sd_low=spread.low, sd_high=spread.high,
+        pilot=_pilot(sample, systems, spread.sd * detectable_effect(sample.values.shape[1], **tests), widest)
+        if sample else None,
+        recipe=dict(scores.recipe) if scores else {},
+    )  # fmt: skip
+
+
+def _scores(
+    pilot: Scores | Weighing, measures: Iterable[str | Measure] | str | Measure, min_gain: float | None,
+    missing: Policy | None,
+) -> Scores:  # fmt: skip
+    """The pilot's values of the one measure."""
+    if isinstance(pilot, Weighing):
+        pilot = pilot.scores(
+            measures or defaults.COMPARED_MEASURES, min_gain=min_gain, missing=missing or defaults.MISSING
+        )
+    elif min_gain is not None or missing is not None:
+        raise InputError("min_gain and missing need rankings, and these are scores; pass what `weigh` returns")
+    elif measures:
+        pilot = pilot.filter(measures=parse_all(measures))
+    if _only(pilot.measures).definition.aggregate == "geometric":
+        raise InputError(f"{pilot.measures[0]} is a geometric mean, and the tests are of arithmetic ones; plan another")
+    return pilot
+
+
+def _only(measures: Sequence[Measure]) -> Measure:
+    if len(measures) != 1:
+        raise InputError(
+            f"a plan is for one measure, and there are {', '.join(map(str, measures))}; name the one that decides"
+        )
+    return measures[0]
+
+
+def _named(sd: float | None) -> Spread:
+    """A standard deviation that is taken as exact."""
+    if sd is None or not (math.isfinite(sd) and sd > 0):
+        raise InputError(f"sd is {sd}, expected a number above 0, such as 0.25")
+    return Spread(sd, math.nan, math.nan, math.inf)
+
+
+def _spread(values: Floats, systems: Sequence[str]) -> Spread:
+    """The spread of differences in a pilot.
+
+    Raises   InputError for fewer than two questions, and where nothing scatters
+    """
+    names, (s, n) = ", ".join(systems), values.shape
+    if n < 2:
+        raise InputError(
+            f"the pilot has {n} {'question' if n == 1 else 'questions'} that {names} have a value for, expected two at "
+            "least, better twenty; ask more, or name the standard deviation of differences (sd=0.25, --sd 0.25)"
+        )
+    spread = paired_spread(values)
+    if spread.sd == 0:
+        alike = f"the differences of {names} are" if s > 1 else f"the values of {names} are"
+        raise InputError(
+            f"{alike} equal on all {n} questions: nothing scatters; try a run of another system, or name the standard "
+            "deviation of differences (sd=0.25, --sd 0.25)"
+        )
+    return spread
+
+
+def _pilot(sample: Sample, systems: Sequence[str], detectable: float, widest: float) -> Pilot:
+    def counted(counts: Ints) -> dict[str, int]:
+        return {system: n for system, n in zip(systems, counts.tolist(), strict=True) if n}
+
+    return Pilot(
+        tuple(systems), sample.values.shape[1], sample.n_left_out, counted(sample.lacking), counted(sample.missing),
+        math.inf if detectable > widest else detectable,
+    )  # fmt: skip
+
+
+def _around(difference: float, widest: float) -> list[float]:
+    """The difference, and some that are smaller and larger, up to the widest."""
+    factored = [difference if factor == 1 else float(f"{factor * difference:.12g}") for factor in _FACTORS]
+    return [value for value in factored if value <= widest]
+
+
+def _frame(
+    differences: Sequence[float], spread: Spread, wished: float, *, power: float, alpha: float, n_comparisons: int
+) -> pl.DataFrame:  # fmt: skip
+    def needed(difference: float, sd: float) -> int | None:
+        if math.isnan(sd):
+            return None
+        return fewest_questions(difference / sd, power=power, alpha=alpha, n_comparisons=n_comparisons)
+
+    def needed_f(effect: float) -> int | None:
+        if n_comparisons == 1:
+            return None
+        return fewest_questions_f(effect, n_systems=n_comparisons + 1, power=power, alpha=alpha)
+
+    rows = [
+        (
+            difference, difference == wished, difference / spread.sd, needed(difference, spread.sd),
+            needed(difference, spread.low), needed(difference, spread.high), needed_f(difference / spread.sd),
+        )
+        for difference in differences
+    ]  # fmt: skip
+    return pl.DataFrame(rows, COLUMNS, orient="row")

@@ -1,0 +1,56 @@
+"""`steelyard plan`: its words, and one line for each mistake."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from steelyard.demo import DATA
+from tests.cli.command import complaint, printed
+
+pytest.importorskip("scipy", reason="plans need the extra stats")
+
+PILOT = ("plan", "questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(DATA, tmp_path_factory.mktemp("demo") / "data"))
+    shutil.copy(folder / "hybrid.jsonl", folder / "copy.jsonl")
+    return folder
+
+
+def test_it_is_written_into_files(demo: Path, tmp_path: Path) -> None:
+    assert printed(*PILOT, "--difference", 0.05, "-o", tmp_path / "plan.json", cwd=demo) == ""
+    content = json.loads((tmp_path / "plan.json").read_text("utf-8"))
+    assert content["pilot"]["systems"] == ["keyword", "hybrid"]
+    assert [row["wished"] for row in content["rows"]].count(True) == 1
+    assert printed(*PILOT, "--difference", 0.05, "-f", "markdown", cwd=demo).startswith("| difference |")
+
+
+def test_it_fits_the_terminal_and_speaks_chinese(demo: Path) -> None:
+    text = printed(*PILOT, "--difference", 0.05, "--systems", 4, cwd=demo, columns=60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert "个问题（配对 t 检验" in printed("plan", "--sd", 0.2, "--difference", 0.05, "--lang", "zh").replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "the following arguments are required: --difference"),
+        (("--difference", "0.05"), "a plan needs either a pilot, a truth and a run or several (better two), or the"),
+        (("--difference", "-1", "--sd", "0.2"), "difference is -1.0, expected a number above 0"),
+        (("--difference", "0.05", "--sd", "-1"), "sd is -1.0, expected a number above 0"),
+        (("--difference", "0.05", "--sd", "0.2", "--power", "0.01"), "power is 0.01, expected a number between alpha"),
+        (("--difference", "0.05", "--sd", "0.2", "-f", "trec"), "a plan cannot be written as trec; choose table"),
+        (("--difference", "0.05", "--sd", "0.2", "-m", "ndgc"), "did you mean"),
+        (("questions.jsonl", "--difference", "0.05"), "questions.jsonl: a truth without a run"),
+        (("questions.jsonl", "hybrid.jsonl", "--difference", "0.05", "--sd", "0.2"), "and not both"),
+        (("questions.jsonl", "hybrid.jsonl", "copy.jsonl", "--difference", "0.05"), "equal on all 40 questions"),
+    ],
+)
+def test_a_mistake_is_one_line(words: tuple[str, ...], message: str, demo: Path) -> None:
+    text = complaint("plan", *words, cwd=demo)
+    assert message in text
+    assert text.count("\n") == 1
