@@ -38,7 +38,6 @@ def baseline_checks(
     for measure in scores.measures if margin is not None else ():
         if profile is not None and not profile.covers(measure):
             continue
-        standard = None if profile is None else profile.standard_of(measure)
         pair = _paired(scores, system, other, against, measure)
         yield _margin_check(
             system,
@@ -47,11 +46,20 @@ def baseline_checks(
             margin=margin or 0.0,
             min_questions=min_questions,
             alpha=alpha,
-            better=standard.better if standard else measure.definition.direction,
+            better=_better(profile, measure),
         )
-    if profile is not None and profile.relative is not None:
-        pair = _paired(scores, system, other, against, profile.relative.measure)
-        yield _relative_check(system, profile.relative.measure, pair, profile.relative.least, min_questions)
+    if profile is not None and (relative := profile.relative) is not None:
+        pair = _paired(scores, system, other, against, relative.measure)
+        yield _relative_check(
+            system, relative.measure, pair,
+            least=relative.least, min_questions=min_questions, better=_better(profile, relative.measure),
+        )  # fmt: skip
+
+
+def _better(profile: Profile | None, measure: Measure) -> Direction:
+    """Which way is good: as the profile has it, else as the measure declares."""
+    standard = None if profile is None else profile.standard_of(measure)
+    return measure.definition.direction if standard is None else standard.better
 
 
 @dataclass(frozen=True)
@@ -128,13 +136,16 @@ def _resolving(d: Floats, margin: float, alpha: float) -> tuple[float, int | Non
     return detectable, needed if needed is not None and needed > len(d) else None
 
 
-def _relative_check(system: str, measure: Measure, pair: _Pair, least: float, min_questions: int) -> Check:
+def _relative_check(
+    system: str, measure: Measure, pair: _Pair, *, least: float, min_questions: int, better: Direction
+) -> Check:  # fmt: skip
     if (why := pair.too_few(min_questions)) is not None:
-        return _open_check(system, measure, pair, kind="relative", reason=why, limit=least)
+        return _open_check(system, measure, pair, kind="relative", reason=why, limit=least, better=better)
     change = relative_change(pair.baseline, pair.values, level=LEVEL)
-    reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(least, change.low, change.high, "higher")
+    limit = least if better == "higher" else -least
+    reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(limit, change.low, change.high, better)
     return Check(
         system, str(measure), "relative", reason,
-        value=change.change, low=change.low, high=change.high, limit=least, n=len(pair.values),
+        value=change.change, low=change.low, high=change.high, limit=least, n=len(pair.values), better=better,
         left_out=pair.left_out,
     )  # fmt: skip

@@ -54,7 +54,8 @@ class Check:
     name        a measure, the name of a number handed in, or one of SHARES
     kind        level     its value against a level of the profile
                 baseline  its mean difference to the baseline against -limit, the margin
-                relative  its change as a share of the baseline's mean against the least gain
+                relative  its change as a share of the baseline's mean against the least gain: upwards, or downwards
+                          where lower is better
                 share     a share of questions, documents or gold pieces against the most that is allowed
     reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
                 spans: it lies on both;   few_questions: there are fewer than asked for

@@ -152,7 +152,8 @@ def wanted_text(check: Check, words: Words) -> str:
         return words("gate.wanted.level", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
     if check.kind == "baseline":
         return words("gate.wanted.bound", sign=">" if higher else "<", limit=f"{'-' if higher else '+'}{_limit(check)}")
-    return words("gate.wanted.bound", sign="≥" if higher else "≤", limit=_limit(check))
+    down = "-" if check.kind == "relative" and not higher else ""
+    return words("gate.wanted.bound", sign="≥" if higher else "≤", limit=f"{down}{_limit(check)}")
 
 
 def reason_text(check: Check, gate: Gate, words: Words) -> str:
