@@ -260,19 +260,20 @@ def test_leaderboard_of_37_real_runs() -> None:
     means = [float(row[1]) for row in rows]
     assert means == sorted(means, reverse=True)
     made = json.loads(printed("compare", truth, *runs, "-f", "json"))
-    assert (made["test"], made["family"]) == ("tukey", "all 666 pairs of 37 systems")
+    assert (made["test"], made["family"]) == ("t", "36 comparisons with the baseline")
     (of_ndcg,) = made["measures"].values()
     assert of_ndcg["questions"] == 43
     order = [row["system"] for row in of_ndcg["systems"]]
     assert order == [row[0] for row in rows]
     places = [sorted(order.index(name) for name in group) for group in of_ndcg["groups"]]
-    assert all(group == list(range(group[0], group[-1] + 1)) for group in places)
     assert set().union(*places) == set(range(37))
     assert 2 < len(places) < 37
     best, worst = set(of_ndcg["groups"][0]), set(of_ndcg["groups"][-1])
     assert {"idst_bert_p1", "idst_bert_p2", "idst_bert_p3"} <= best
     assert worst == {"UNH_exDL_bm25"}
-    assert "Systems that share a letter are not shown to differ." in text
+    flat = " ".join(text.split())
+    assert "share a letter are not shown to differ; correction: Holm, over all 666 pairs of 37 systems." in flat
+    assert "37 systems on 43 questions: for so many systems" in flat
 
 
 def test_movers_of_two_runs(demo: Path) -> None:

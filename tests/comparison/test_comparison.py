@@ -20,7 +20,7 @@ from steelyard.stats.equivalence import non_inferiority, tost
 from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
-from steelyard.stats.pairs import sign_flip_pairs
+from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.tukey import tukey
 from tests.hypothesis_profiles import examples
@@ -111,17 +111,53 @@ def test_the_family_in_words() -> None:
     assert sy.compare(scores_of(drawn(2)), test="tukey").family == "the one pair"
 
 
-def test_tukey_of_four_systems_and_more_where_no_baseline_is_named() -> None:
-    assert sy.compare(scores_of(drawn(3))).test == "t"
-    assert sy.compare(scores_of(drawn(4)), baseline="a").test == "t"
-    assert sy.compare(scores_of(drawn(4)), test="sign").test == "sign"
-    found = sy.compare(scores_of(drawn(4)))
-    assert (found.test, found.correction, found.baseline) == ("tukey", "tukey", "a")
+def test_any_number_of_systems_is_compared_with_the_baseline_by_t_and_holm() -> None:
+    for s in (2, 3, 4, 10):
+        comparison = sy.compare(scores_of(drawn(s)))
+        assert (comparison.test, comparison.correction, comparison.baseline) == ("t", "holm", "a")
+        assert comparison.n_comparisons == s - 1
+    assert sy.compare(scores_of(drawn(4)), test="tukey").correction == "tukey"
+
+
+def test_a_broken_third_system_hides_no_difference_between_two_others() -> None:
+    rng = np.random.default_rng(11)
+    base = rng.random(43)
+    better = base + np.where(rng.random(43) < 0.7, 0.15, -0.05)
+    broken = np.where(rng.random(43) < 0.1, base, 0.0)
+    near = [base + rng.normal(0, 0.03, 43) for _ in range(2)]
+    alone = by_name(sy.compare(scores_of([base, better])))["b"]
+    sound, beside = (sy.compare(scores_of(np.array([base, better, *others]))) for others in (near, [*near[:1], broken]))
+    assert alone.verdict == by_name(sound)["b"].verdict == by_name(beside)["b"].verdict == "better"
+    assert by_name(beside)["b"].adjusted <= by_name(sound)["b"].adjusted
+    assert by_name(beside)["d"].verdict == "worse"
+    # What the default was before: the spread of the broken system is taken for that of all.
+    hidden = by_name(sy.compare(scores_of(np.array([base, better, near[0], broken])), test="tukey"))["b"]
+    assert hidden.p > 10 * alone.p
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
+def test_groups_of_t_tests_are_of_all_pairs_by_all_measures(correction: str) -> None:
+    values = drawn(5, 40, m=2)
+    comparison = sy.compare(scores_of(values), correction=correction)
+    plain = [t_pairs(values[:, j], correction="none") for j in range(2)]
+    adjusted = correct(np.concatenate([pairs.p for pairs in plain]), method=correction, family="").adjusted
+    for j, measure in enumerate(("map", "mrr")):
+        of_measure = adjusted[10 * j : 10 * (j + 1)].tolist()
+        groups = [set(group) for group in comparison.groups[measure]]
+        for first, second, p in zip(plain[j].first.tolist(), plain[j].second.tolist(), of_measure, strict=True):
+            together = any({"abcde"[first], "abcde"[second]} <= group for group in groups)
+            assert together == (p > 0.05)
+        if correction == "holm":
+            # Wider than the family of the verdicts: what letters part from the baseline, the verdict does too.
+            for row in comparison.rows[measure]:
+                with_baseline = any({"a", row.system} <= group for group in groups)
+                assert with_baseline or row.verdict in ("better", "worse")
+    assert comparison.groups["map"] != comparison.groups["mrr"]
 
 
 def test_tukey_and_groups_are_those_of_the_statistics() -> None:
     values = drawn(5, 40, m=2)
-    found = sy.compare(scores_of(values), seed=3)
+    found = sy.compare(scores_of(values), test="tukey", seed=3)
     for j, measure in enumerate(("map", "mrr")):
         pairs = tukey(values[:, j], seed=3)
         want = dict(zip(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True), pairs.p.tolist(), strict=True))
@@ -189,13 +225,18 @@ def test_no_pair_of_near_copies_is_surer_than_by_a_test_of_its_own() -> None:
     values = np.array([base, *copies, other])
     plain, own = tukey(values, seed=0), sign_flip_pairs(values, seed=0, correction="none")
     assert (plain.p < own.p).any()  # what the guard is for
-    found = by_name(sy.compare(scores_of(values)))
+    found = by_name(sy.compare(scores_of(values), test="tukey"))
     assert found["j"].p == max(plain.p[8], own.p[8])
     assert (plain.first[8], plain.second[8]) == (0, 9)
 
 
-def test_no_groups_where_systems_were_only_compared_with_the_baseline() -> None:
-    assert sy.compare(scores_of(drawn(5)), baseline="a").groups == {}
+def test_no_groups_of_two_systems_of_very_many_and_by_other_tests() -> None:
+    assert sy.compare(scores_of(drawn(2))).groups == {}
+    for test in ("randomization", "wilcoxon", "sign"):
+        assert sy.compare(scores_of(drawn(5)), test=test).groups == {}
+    many = sy.compare(scores_of(drawn(101, 5), systems=[f"s{i}" for i in range(101)]))
+    assert many.groups == {}
+    assert many.n_comparisons == 100
 
 
 def test_rows_are_ordered_by_mean_and_equal_means_as_given() -> None:
@@ -379,11 +420,6 @@ def test_bad_options(options: dict[str, object], complaint: str) -> None:
 def test_one_system() -> None:
     with pytest.raises(sy.InputError, match="needs two systems at least, and a is the only one"):
         sy.compare(scores_of(drawn(1)))
-
-
-def test_correction_is_refused_where_tukey_is_the_default() -> None:
-    with pytest.raises(sy.InputError, match="family-wise already"):
-        sy.compare(scores_of(drawn(4)), correction="holm")
 
 
 def test_geometric_means_are_refused() -> None:

@@ -39,7 +39,9 @@ def said(sheet: Sheet) -> list[str]:
 def test_a_sheet_a_measure_and_what_holds_for_all_once() -> None:
     first, second = comparison_sheets(sy.compare(scores_of(drawn(3, m=2))), EN)
     assert [first.header[0], second.header[0]] == ["map", "mrr"]
-    assert first.header[1:] == ["mean", "difference", "95% interval", "p", "effect", "won/tied/lost", "verdict"]
+    assert first.header[1:] == [
+        "mean", "difference", "95% interval", "p", "effect", "won/tied/lost", "group", "verdict"
+    ]  # fmt: skip
     assert [row[0] for row in first.rows] == ["c", "b", "a"]
     assert first.best == {(0, 1)}
     assert said(first)[0] == (
@@ -109,10 +111,23 @@ def test_group_letters() -> None:
     made = only(sy.compare(scores_of(values)))
     assert made.header[-2] == "group"
     assert {row[0]: row[-2] for row in made.rows} == {"a": "a", "b": "b", "c": "b", "d": "c"}
-    assert "Systems that share a letter are not shown to differ." in made.notes
-    alone = only(sy.compare(scores_of(values), baseline="a"))
+    of_all = "Systems that share a letter are not shown to differ; correction: Holm, over all 6 pairs of 4 systems."
+    assert of_all in made.notes
+    two, _ = comparison_sheets(sy.compare(scores_of(drawn(3, m=2))), EN)
+    assert any("over 6 pairs: all 3 of 3 systems by each of 2 measures." in note for note in two.notes)
+    by_tukey = only(sy.compare(scores_of(values), test="tukey"))
+    assert "Systems that share a letter are not shown to differ." in by_tukey.notes
+    alone = only(sy.compare(scores_of(values[:2])))
     assert "group" not in alone.header
     assert not any("letter" in note for note in alone.notes)
+
+
+def test_very_many_systems_have_no_letters_and_few_questions_are_warned_of() -> None:
+    of_many = scores_of(drawn(101, 5), systems=[f"s{i}" for i in range(101)])
+    notes = only(sy.compare(of_many)).notes
+    assert "No groups: 101 systems are more than 100." in notes
+    assert any(note.startswith("101 systems on 5 questions: for so many systems") for note in notes)
+    assert not any("no correction holds" in note for note in only(sy.compare(scores_of(drawn(10)))).notes)
 
 
 def test_more_groups_than_letters() -> None:
@@ -172,7 +187,7 @@ def test_json_has_full_precision_and_nulls() -> None:
     assert made["recipe"]["steelyard"] == "x"
     assert list(made["measures"]) == ["map", "mrr"]
     one = made["measures"]["map"]
-    assert (one["questions"], one["left_out"], one["groups"]) == (30, 0, None)
+    assert (one["questions"], one["left_out"], one["groups"]) == (30, 0, found.groups["map"])
     for row, written in zip(found.rows["map"], one["systems"], strict=True):
         assert (written["system"], written["verdict"]) == (row.system, row.verdict)
         assert written["in_words"] == verdict_text(row, found, EN)
@@ -229,7 +244,7 @@ def test_markdown_and_latex() -> None:
 def test_terminal_table_fits(width: int) -> None:
     text = SHEET_FORMATS["table"](only(sy.compare(scores_of(drawn(4)))), width=width)
     assert max(map(len, text.splitlines())) <= width
-    assert text.count("baseline") == 1
+    assert text.count("baseline") == 2  # its row, and the note on it
 
 
 def test_relative_change_where_there_is_room() -> None:

@@ -62,6 +62,22 @@ def test_any_of_six_pairs(name: str, n_trials: int) -> None:
     assert name == "tukey" or np.mean(any_alone) > 0.15
 
 
+@pytest.mark.parametrize(("n_first", "n_second"), [(3, 2), (10, 3), (30, 7)])
+def test_near_copies_of_two_systems_that_are_alike(n_first: int, n_second: int) -> None:
+    """Where Tukey's shuffles take the small spread among copies for that of all, Holm keeps to its promise."""
+    rng = np.random.default_rng(n_first)
+    by_holm, by_tukey = [], []
+    for trial in range(400):
+        difficulty = rng.beta(1, 1, 43)
+        ranked = np.repeat(difficulty + rng.normal(0, 0.2, (2, 43)), [n_first, n_second], axis=0)
+        scores = ranked + rng.normal(0, 0.02, ranked.shape)
+        by_holm.append((t_pairs(scores).adjusted <= 0.05).any())
+        if n_second == 2:
+            by_tukey.append((tukey(scores, seed=trial, n_resamples=499).p <= 0.05).any())
+    assert np.mean(by_holm) <= 0.08
+    assert not by_tukey or np.mean(by_tukey) > np.mean(by_holm)
+
+
 def test_a_loss_of_just_the_margin() -> None:
     """At the edge of the margin, "not worse" is said in 5 % of collections; "equivalent" no more often."""
     rng = np.random.default_rng(3)

@@ -238,6 +238,19 @@ def test_groups_by_hand() -> None:
     assert indistinguishable([4, 3, 2, 1], told_apart((0, 1)), alpha=0.001) == [[0, 1, 2, 3]]
 
 
+@quick
+@given(st.integers(2, 9), st.integers(0, 10**6), st.floats(0, 1))
+def test_two_systems_share_a_group_exactly_where_no_test_parts_them(s: int, seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = t_pairs(rng.random((s, 4)))
+    pairs = replace(pairs, adjusted=np.where(rng.random(len(pairs.p)) < share, 0.01, 0.9))
+    groups = [set(group) for group in indistinguishable(rng.random(s), pairs)]
+    for i, j, p in zip(pairs.first.tolist(), pairs.second.tolist(), pairs.adjusted.tolist(), strict=True):
+        assert any({i, j} <= group for group in groups) == (p > 0.05)
+    assert set().union(*groups) == set(range(s))
+    assert not any(one < other for one in groups for other in groups)
+
+
 def test_groups_need_every_pair() -> None:
     scores = draws(4, 9)
     with pytest.raises(InputError, match="need all 6 pairs; got 3"):

@@ -60,7 +60,11 @@ SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, bootstrap, and the half that is held out."
 )
 BASELINE = argument("--baseline", help="What the others are compared with; the first run.")
-TEST = argument("--test", help="t, randomization, wilcoxon or sign with the baseline; tukey for all pairs.")
+TEST = argument(
+    "--test",
+    help="t (default), randomization, wilcoxon or sign with the baseline; tukey of all pairs, where one broken run "
+    "hides differences of others, and near copies show some that are none.",
+)
 CORRECTION = argument("--correction", help="holm (default), bonferroni, bh or none.")
 MARGIN = argument("--margin", type=float, help="Largest loss that does not matter, e.g. 0.01.")
 ALPHA = argument(

@@ -44,7 +44,7 @@ def compare(
     min_gain: float | None = None,
     missing: Policy | None = None,
 ) -> Comparison:
-    """Compare systems with a baseline, or all of them with one another.
+    """Compare systems with a baseline, and group those that are not shown to differ from one another.
 
     scores       a Weighing of `weigh`, or Scores of `evaluate`, of two systems at least.  A Weighing also shows what
                  labels and ties could change, the questions that moved, and where the settings of run folders differ:
@@ -53,8 +53,9 @@ def compare(
     measures, min_gain, missing   of a Weighing: as of `evaluate`; by default one measure alone, ndcg@10, since every
                  further one costs the others certainty
     baseline     a system's name; the first one by default
-    test         "t", "randomization", "wilcoxon", "sign" with the baseline; "tukey" of all pairs.  t by default, tukey
-                 from four systems on where no baseline is named
+    test         "t" (default), "randomization", "wilcoxon", "sign" with the baseline; "tukey" of all pairs, whose
+                 shuffles hold all systems for alike: one broken run hides differences of others, and among near copies
+                 differences are shown that are none
     correction   "holm" (default), "bonferroni", "bh" or "none", over all comparisons of all measures; Tukey's p are
                  family-wise for each measure by themselves, and never below the pair's own sign-flip p
     margin       largest difference that does not matter, in the measure's unit: "not worse" and "equivalent" are then

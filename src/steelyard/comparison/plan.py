@@ -100,7 +100,7 @@ def plan(
         raise InputError(f"alpha lies between 0 and 1, not {alpha!r}")
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise InputError(f"a margin is a number above 0, not {margin!r}")
-    test = test or ("tukey" if baseline is None and len(systems) > 3 else "t")
+    test = test or "t"
     _check_test(test, correction)
     for measure in scores.measures:
         if measure.definition.aggregate == "geometric":

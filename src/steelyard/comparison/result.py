@@ -130,7 +130,8 @@ class Comparison:
                   verdict     baseline, better, worse, not worse, no difference shown, no test; better is what the
                               measure's direction says
                   not_worse   than the margin, and equivalent within it; null without a margin
-                  groups      numbers, from 0, of the groups of systems that the test of all pairs cannot part
+                  groups      numbers, from 0, of the groups of systems that tests of all pairs cannot part; null but
+                              for t and Tukey, for two systems and for more than a hundred
     family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
     agreement     of each further measure's leaderboard with the first one's, for three systems or more
     segmentation  how questions were parted; None where they were not
@@ -174,7 +175,7 @@ class Comparison:
 
     @cached_property
     def groups(self) -> dict[str, list[list[str]]]:
-        """By measure: sets of systems that the test cannot part, best first; none where only the baseline is tested."""
+        """By measure: sets of systems that the tests of all pairs cannot part, best first."""
         return {
             measure: [
                 [row.system for row in rows if row.groups is not None and number in row.groups]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
+from steelyard.comparison.groups import system_groups
 from steelyard.comparison.margins import correct_margins, margin_tests
 from steelyard.comparison.plan import TESTS, Plan
 from steelyard.comparison.power import detectable_difference, questions_for
@@ -16,7 +17,6 @@ from steelyard.comparison.result import COLUMNS
 from steelyard.comparison.samples import Sample
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
-from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.guarded import MANY_QUERIES, guarded_tukey
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import PairedTest, wilcoxon
@@ -29,15 +29,18 @@ _WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Fl
 
 def comparison_rows(samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
     """All columns of `Comparison.frame`, best mean first within a measure; one correction covers all rows."""
-    listed = [row for sample in samples for row in _sample_rows(sample, plan)]
+    all_pairs = [_all_pairs(sample.values, plan) if plan.test == "tukey" else None for sample in samples]
+    groups = system_groups(samples, all_pairs, plan)
+    parts = zip(samples, all_pairs, groups, strict=True)
+    listed = [row for sample, pairs, numbers in parts for row in _sample_rows(sample, plan, pairs, numbers)]
     rows = pl.DataFrame(listed, schema={**COLUMNS, **_WORKING}).with_columns(pl.col(pl.Float64).fill_nan(None))
     return _verdicts(_adjusted(rows, plan), plan).select(list(COLUMNS))
 
 
-def _sample_rows(sample: Sample, plan: Plan) -> Iterator[dict[str, object]]:
+def _sample_rows(
+    sample: Sample, plan: Plan, pairs: Pairs | None, groups: Sequence[list[int] | None]
+) -> Iterator[dict[str, object]]:
     """One row a system, best mean first; of equal means the system that was named first."""
-    pairs = _all_pairs(sample.values, plan) if plan.test == "tukey" else None
-    groups = _groups(sample, pairs, plan)
     means = np.array([values.mean() if len(values) else np.nan for values in sample.values])
     for i in np.argsort(np.nan_to_num(-sample.sign * means, nan=np.inf), kind="stable").tolist():
         yield {
@@ -117,14 +120,6 @@ def _lean(test: str, gain: Floats, counts: WinTieLoss) -> float:
     if test == "sign":
         return counts.n_wins - counts.n_losses
     return wilcoxon(gain).statistic - wilcoxon(-gain).statistic if test == "wilcoxon" else float(gain.mean())
-
-
-def _groups(sample: Sample, pairs: Pairs | None, plan: Plan) -> list[list[int] | None]:
-    """Numbers of the groups of systems that each system is in, from 0, best first; None without a test of all pairs."""
-    if pairs is None or pairs.reason is not None:
-        return [None] * len(plan.systems)
-    groups = indistinguishable(sample.sign * sample.values.mean(axis=1), pairs, alpha=plan.alpha)
-    return [[number for number, group in enumerate(groups) if i in group] for i in range(len(plan.systems))]
 
 
 def _adjusted(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:

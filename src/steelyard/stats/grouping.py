@@ -1,24 +1,26 @@
-"""Systems that no test parts: runs of a leaderboard."""
+"""Systems that no test parts: the groups behind the letters of a leaderboard."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
 from steelyard.stats.pairs import Pairs
 from steelyard.stats.samples import finite
 
 
 def indistinguishable(means: npt.ArrayLike, pairs: Pairs, *, alpha: float = 0.05) -> list[list[int]]:
-    """Systems that no test parts: every largest run of the leaderboard, best first, without a difference in it.
+    """Groups of systems without a difference in them: two systems share a group exactly where no test parts them.
 
     means     (s,) of the systems compared;   pairs   all their pairs;   alpha   of a difference
     Returns   lists of indices, best first; a system may be in several, alone in one if it differs from all others
     Raises    InputError unless pairs holds every pair of the systems
 
-    A run ends before the first system that any of its members differs from, so with a test other than Tukey's, where
-    a smaller difference can be the surer one, a run may part two systems that no test parts.
+    From the best system down, each pair that shares no group yet starts one, which takes in every system, best first,
+    that differs from none of its members.  With Tukey's test, for which a larger difference is the surer one,
+    groups are runs of the leaderboard.
 
     >>> from steelyard.stats.tukey import tukey
     >>> rng = np.random.default_rng(0)
@@ -33,13 +35,23 @@ def indistinguishable(means: npt.ArrayLike, pairs: Pairs, *, alpha: float = 0.05
     if s != max(pairs.first.max(), pairs.second.max()) + 1 or (differs[~np.eye(s, dtype=bool)] < 0).any():
         raise InputError(f"groups of {s} systems need all {s * (s - 1) // 2} pairs; got {len(pairs.first)}")
     order = np.argsort(-values, kind="stable")
+    alike = differs[np.ix_(order, order)] <= 0
+    grouped = np.zeros((s, s), dtype=bool)
     groups: list[list[int]] = []
-    end = 0
-    for start in range(s):
-        stop = start + 1
-        while stop < s and not (differs[order[start:stop], order[stop]] > 0).any():
-            stop += 1
-        if stop > end:
-            groups.append([int(i) for i in order[start:stop]])
-            end = stop
-    return groups
+    for first in range(s):
+        while len(alone := np.flatnonzero(alike[first] & ~grouped[first])):
+            group = _largest(alike, first, int(alone[0]))
+            grouped[np.ix_(group, group)] = True
+            groups.append(group)
+    return [[int(order[place]) for place in group] for group in sorted(groups)]
+
+
+def _largest(alike: Bools, first: int, second: int) -> list[int]:
+    """Both places, and from the top every place that is alike with all that are in before it."""
+    able = alike[first] & alike[second]
+    group = []
+    for place in range(len(alike)):
+        if able[place]:
+            group.append(place)
+            able = able & alike[place]
+    return group

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from steelyard.comparison.groups import MOST_GROUPED
 from steelyard.comparison.margins import margin_correction
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.words import Words
+
+_MANY_SYSTEMS = 10
+"""From so many on, fewer than twice as many questions are few."""
 
 
 def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
@@ -43,8 +47,7 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     )  # fmt: skip
     yield words("compare.effect")
     yield words("compare.intervals")
-    if comparison.groups:
-        yield words("compare.letters")
+    yield from _letter_notes(comparison, words)
     if comparison.margin is not None:
         method = margin_correction(comparison.correction)
         yield words(
@@ -54,6 +57,23 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     for agreement in comparison.agreement:
         figures = {name: f"{getattr(agreement, name):.2f}" for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
         yield words("compare.agreement", first=agreement.first, other=agreement.other, **figures)
+
+
+def _letter_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """What letters of groups mean; why there are none; and that many systems are too much for few questions."""
+    s, m, n = len(comparison.rows[str(comparison.measures[0])]), len(comparison.measures), min(comparison.n.values())
+    if comparison.groups and comparison.test == "tukey":
+        yield words("compare.letters.tukey")
+    elif comparison.groups:
+        pairs = s * (s - 1) // 2
+        family = words(f"compare.family.{'pairs_measures' if m > 1 else 'pairs'}", n=pairs * m, each=pairs, systems=s,
+                       measures=m)  # fmt: skip
+        method = words(f"compare.method.{comparison.correction}")
+        yield words("compare.letters.corrected", correction=method, family=family)
+    elif comparison.test == "t" and s > MOST_GROUPED:
+        yield words("compare.letters.none", systems=s, most=MOST_GROUPED)
+    if s >= _MANY_SYSTEMS and n < 2 * s:
+        yield words("compare.letters.many", systems=s, questions=n)
 
 
 def _correction(comparison: Comparison, words: Words) -> str:
