@@ -135,6 +135,7 @@ def test_the_order_of_runs_and_questions_changes_nothing() -> None:
         ([[0.1, 0.2], [0.3, 0.1]], {"sd": 0.2}, "either a pilot, .* or the standard deviation .*, and not both"),
         (None, {}, "either a pilot, .* or the standard deviation"),
         (None, {"sd": 0}, "sd is 0, expected a number above 0, such as 0.25"),
+        (None, {"sd": 1e-9}, "difference is 0.05, more than 1000 times the standard deviation of differences"),
         (None, {"sd": 0.2, "measures": "nonsense"}, "nonsense"),
         (None, {"sd": 0.2, "measures": ["map", "mrr"]}, "a plan is for one measure, and there are map, mrr; name the"),
         ([[0.1], [0.3]], {}, "the pilot has 1 question that a, b have a value for, expected two at least"),

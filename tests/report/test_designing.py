@@ -50,7 +50,9 @@ def test_every_format_in_both_languages(design: sy.Design) -> None:
     assert "签名" in chinese or design.pilot is None
     assert "nan" not in DESIGN_FORMATS["table"](design, EN)
     assert "inf" not in DESIGN_FORMATS["table"](design, EN)
-    assert r"\begin{tabular}" in DESIGN_FORMATS["latex"](design, EN)
+    latex = DESIGN_FORMATS["latex"](design, EN)
+    assert r"\begin{tabular}" in latex
+    assert "bold" not in latex
 
 
 def test_what_the_words_rest_on() -> None:

@@ -75,6 +75,7 @@ def test_at_the_edges() -> None:
     assert math.isnan(f_power(0.5, 1, n_systems=3))
     assert f_power(0.0, 40, n_systems=4) == pytest.approx(0.05, abs=1e-9)
     assert fewest_questions_f(0.0, n_systems=3) is None
+    assert fewest_questions_f(1e-300, n_systems=3) is None
     assert fewest_questions_f(100.0, n_systems=3) == 2
 
 

@@ -33,6 +33,7 @@ class _Tests(TypedDict):
 
 
 _FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)
+_MOST_SDS = 1000
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "difference": pl.Float64,
@@ -177,6 +178,11 @@ def plan(
     widest = math.inf if measure is None else measure.definition.range[1] - measure.definition.range[0]
     if difference > widest:
         raise InputError(f"difference is {difference:g}, and values of {measure} differ by {widest:g} at most")
+    if difference > _MOST_SDS * spread.sd:
+        raise InputError(
+            f"difference is {difference:g}, more than {_MOST_SDS} times the standard deviation of differences "
+            f"({spread.sd:g}); are both in the unit of the measure?"
+        )
     n_systems = n_systems or max(2, len(systems))
     tests: _Tests = {"power": power, "alpha": alpha, "n_comparisons": n_systems - 1}
     return Design(

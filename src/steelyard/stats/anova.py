@@ -55,4 +55,4 @@ def fewest_questions_f(effect: float, *, n_systems: int, power: float = 0.8, alp
     def enough(n: int) -> bool:
         return f_power(effect, n, n_systems=n_systems, alpha=alpha) >= power
 
-    return fewest(enough, noncentrality / effect**2 if effect else math.inf)
+    return fewest(enough, noncentrality / (effect * effect) if effect * effect else math.inf)

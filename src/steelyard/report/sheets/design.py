@@ -28,9 +28,8 @@ def design_sheet(design: Design, words: Words) -> Sheet:
         }
         first = words("plan.wished", difference=name) if row.wished else name
         rows.append([first, *(cells[column] for column in columns)])
-    wished = next(r for r, row in enumerate(design.rows) if row.wished)
     header = [words("plan.head.difference"), *(words(f"plan.head.{column}") for column in columns)]
-    return Sheet(header, rows, {(wished, c) for c in range(len(header))}, list(design_notes(design, words)))
+    return Sheet(header, rows, notes=list(design_notes(design, words)))
 
 
 def design_notes(design: Design, words: Words) -> Iterator[str]:
