@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
 
 import steelyard as sy
 from steelyard.data.corpus import Chunks, Document
@@ -11,6 +12,8 @@ from steelyard.data.outputs import Outputs
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.measures import Alignment
+from tests.align.random_evidence import Case, cases
+from tests.hypothesis_profiles import examples
 from tests.measures.registered import forget_afterwards
 
 TRUTH = {"q1": {"a": 1, "b": 1}, "q2": {"c": 1}, "q3": {"d": 0}}
@@ -98,3 +101,28 @@ def test_texts_may_all_be_in_one_chunk() -> None:
 def test_chunks_that_nobody_retrieved_may_hold_more() -> None:
     item = {"id": "c", "doc": "d", "start": 0, "end": 2, "text": "ab"}
     assert np.isnan(of_evidence([{"doc": "d", "start": 0, "end": 6}], [item], whole=False).reachable).all()
+
+
+BOUNDED = [
+    "precision@1",
+    "precision@3",
+    "recall@1",
+    "recall@3",
+    "recall_cap@2",
+    "f1@2",
+    "set_map@2",
+    "map",
+    "mrr",
+    "ndcg@3",
+]
+
+
+@examples(60)
+@given(cases(corpus=True))
+def test_no_ranking_of_chunks_has_more_than_a_perfect_one(case: Case) -> None:
+    weighing = sy.weigh(case.questions, {"s": Outputs(case.outputs(whole=False))}, corpus=case.chunks, rule=case.rule)
+    (weighed,) = weighing.weighed
+    for spec in map(sy.parse, BOUNDED):
+        perfect = weighed.perfect_values(spec)
+        assert (spec(weighed.alignment) <= perfect + 1e-12).all(), spec
+        assert perfect.max() <= 1.0 + 1e-12
