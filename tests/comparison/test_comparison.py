@@ -285,11 +285,11 @@ VERDICTS = [
     ([0.2, 0.3, 0.1, 0.2, 0.25, 0.2], 0.01, "better", True),
     ([-0.2, -0.3, -0.1, -0.2, -0.25, -0.2], None, "worse", None),
     ([-0.2, -0.3, -0.1, -0.2, -0.25, -0.2], 0.05, "worse", False),
-    ([-0.02, -0.03, -0.01, -0.02, -0.025, -0.02], 0.05, "worse", True),
+    ([-0.02, -0.03, -0.01, -0.021, -0.025, -0.018], 0.05, "worse", True),
     ([0.2, -0.3, 0.1, -0.2, 0.25, 0.0], None, "no difference shown", None),
     ([0.2, -0.3, 0.1, -0.2, 0.25, 0.0], 0.05, "no difference shown", False),
-    ([0.01, -0.02, 0.01, -0.01, 0.02, 0.0], 0.05, "not worse", True),
-    ([0.0, 0.0, 0.0], 0.05, "no difference shown", None),
+    ([0.01, -0.02, 0.012, -0.01, 0.02, 0.0], 0.05, "not worse", True),
+    ([0.0, 0.0, 0.0], 0.05, "no difference shown", False),
     ([0.25, 0.25, 0.25], None, "no test", None),
     ([0.25], None, "no test", None),
     ([0.25], 0.05, "no test", None),
@@ -302,7 +302,7 @@ def test_verdicts(d: list[float], margin: float | None, verdict: str, not_worse:
     row = by_name(sy.compare(scores_of([base, base + d]), margin=margin))["b"]
     assert (row.verdict, row.not_worse) == (verdict, not_worse)
     if margin is not None and np.ptp(d) > 0:
-        assert row.not_worse == non_inferiority(base + d - base, margin=margin).not_worse
+        assert row.not_worse == non_inferiority(base + d - base, margin=margin, width=1.0).not_worse
     assert (row.reason is None) == (verdict != "no test")
 
 
@@ -467,7 +467,9 @@ def test_tests_against_the_margin_are_corrected_over_the_family(correction: str)
     pairs = [(i, j) for j in range(2) for i in range(1, 4)]
     method = "holm" if correction == "tukey" else correction
     worse, other = (
-        correct([test(values[i, j] - values[0, j], margin=0.02).p for i, j in pairs], method=method, family="").adjusted
+        correct(
+            [test(values[i, j] - values[0, j], margin=0.02, width=1.0).p for i, j in pairs], method=method, family=""
+        ).adjusted
         for test in (non_inferiority, tost)
     )
     rows = [by_name(found, measure)[name] for measure in ("map", "mrr") for name in "bcd"]
@@ -478,10 +480,20 @@ def test_tests_against_the_margin_are_corrected_over_the_family(correction: str)
     assert not all(row.equivalent for row in rows)
 
 
-def test_systems_that_never_differ_prove_nothing_of_other_questions() -> None:
-    same = drawn(1)[0]
-    row = by_name(sy.compare(scores_of(np.concatenate([same, same])), margin=0.01))["b"]
-    assert (row.verdict, row.not_worse, row.equivalent) == ("no difference shown", None, None)
+def test_systems_that_never_differ_prove_what_their_number_does() -> None:
+    for n, shown in ((298, False), (299, True)):
+        same = drawn(1, n)[0]
+        row = by_name(sy.compare(scores_of(np.concatenate([same, same])), margin=0.01))["b"]
+        assert (row.not_worse, row.equivalent) == (shown, shown)
+        assert row.verdict == ("not worse" if shown else "no difference shown")
+
+
+def test_the_same_lists_are_equivalent_and_equal_values_alone_are_not() -> None:
+    truth = {f"q{i}": {"d": 1} for i in range(20)}
+    first, other = {q: ["x", "d"] for q in truth}, {q: ["y", "d"] for q in truth}
+    for run, shown in ((dict(first), True), (other, False)):
+        row = by_name(sy.compare(sy.evaluate(truth, {"a": first, "b": run}, "mrr"), margin=0.01), "mrr")["b"]
+        assert (row.not_worse, row.equivalent) == (shown, shown)
 
 
 def test_agreement_is_of_the_leaderboards() -> None:

@@ -117,7 +117,7 @@ def beside(shift: float, margin: float, *, spread: float = 1.0, **options: Any) 
 def test_against_a_baseline_the_margin_decides(shift: float, margin: float, reason: str) -> None:
     check = beside(shift, margin)
     d = shift + AWAY
-    want = non_inferiority(d, margin=margin)
+    want = non_inferiority(d, margin=margin, width=1.0)
     assert check.reason == reason
     assert (check.outcome == "pass") == want.not_worse
     assert check.value == pytest.approx(d.mean())
@@ -142,6 +142,10 @@ def test_less_latency_holds_the_margin_though_no_profile_says_so(monkeypatch: py
         check = only(gate(scores, baseline="old", margin=0.02), "latency_ms", "baseline")
         assert (check.reason, check.better) == (reason, "lower")
         assert check.value == pytest.approx(shift)
+    equal = gate(scores_of([BASE, BASE], ["latency_ms"], systems=["old", "new"]), baseline="old", margin=0.02)
+    check = only(equal, "latency_ms", "baseline")
+    assert (check.reason, check.needed) == ("undecided", None)
+    assert np.isnan([check.low, check.high, check.detectable]).all()
 
 
 def test_the_frame_has_a_row_a_check() -> None:
@@ -155,9 +159,38 @@ def test_the_frame_has_a_row_a_check() -> None:
     assert frame.filter(name="failed").select("limit", "better", "level").row(0) == (0.05, "lower", None)
 
 
-def test_systems_that_never_differ_are_decided_by_the_difference_itself() -> None:
-    assert beside(0.0, 0.01, spread=0.0).reason == "not_worse"
+def test_equal_values_prove_no_more_than_their_number_does() -> None:
+    check = beside(0.0, 0.01, spread=0.0)
+    assert (check.reason, check.needed) == ("undecided", 299)  # .99 ** 299 is below .05
+    assert check.low == -check.high == pytest.approx(0.05 ** (1 / 40) - 1)
+    assert check.detectable == pytest.approx(check.high)
+    assert beside(0.0, 0.08, spread=0.0).reason == "not_worse"
     assert beside(-0.25, 0.01, spread=0.0).reason == "worse"
+
+
+def test_the_same_lists_are_not_worse_and_equal_values_alone_are_no_sign_of_them() -> None:
+    scores = scores_of([BASE, BASE], ["recall@5"], systems=["old", "new"])
+    for new, reason in (("sha256:a", "identical"), ("sha256:b", "undecided")):
+        runs = {**scores.recipe_parts, "runs": {"old": "sha256:a", "new": new}}
+        check = only(gate(replace(scores, recipe_parts=runs), baseline="old", margin=0.01), "recall@5", "baseline")
+        assert (check.reason, check.outcome == "pass", check.value) == (reason, reason == "identical", 0)
+        assert ((check.low, check.high) == (0, 0)) == (reason == "identical")
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("runs", [{}, {"old": "sha256:a", "new": "sha256:a"}])
+def test_gate_and_compare_give_one_answer(alike: float, runs: dict[str, str]) -> None:
+    rng = np.random.default_rng(round(10 * alike))
+    for n in (2, 12, 60, 200):
+        for margin in (0.01, 0.05, 0.3):
+            old = np.round(rng.random(n), 1)
+            new = np.where(rng.random(n) < alike, old, np.clip(old + rng.choice([-0.1, 0.1, 0.3], n), 0, 1))
+            scores = scores_of([old, new], ["recall@5"], systems=["old", "new"])
+            scores = replace(scores, recipe_parts={**scores.recipe_parts, "runs": runs})
+            check = only(gate(scores, baseline="old", margin=margin, min_questions=1), "recall@5", "baseline")
+            (row,) = [row for row in sy.compare(scores, margin=margin).rows["recall@5"] if row.system == "new"]
+            assert bool(row.not_worse) == (check.outcome == "pass")
+            assert not row.equivalent or row.not_worse
 
 
 def test_only_questions_that_both_have_are_compared_and_the_rest_is_counted() -> None:
@@ -191,7 +224,7 @@ def test_a_profile_says_which_measures_are_compared() -> None:
     assert [(check.system, check.name, check.kind) for check in found.checks] == [
         ("b", "hit_rate@5", "baseline"), ("b", "mrr(min_gain=2)", "baseline"),
     ]  # fmt: skip
-    assert (found.level, found.outcome) == (None, "pass")
+    assert (found.level, found.outcome) == (None, "insufficient")
     with pytest.raises(InputError, match=r"monitoring does not judge map; weigh .* -m hit_rate@5 -m mrr"):
         gate(scores_of([BASE, BASE], ["map"]), "monitoring", baseline="a", margin=0.01)
 

@@ -19,7 +19,7 @@ FINE = (0.9, 0.88, 0.92)
 PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5": FINE}
 REASONS = {
     "level": ("reached", "missed", "spans", "out_of_reach", "no_interval", "few_questions", "not_measured"),
-    "baseline": ("not_worse", "worse", "undecided", "no_interval", "few_questions", "not_measured"),
+    "baseline": ("not_worse", "identical", "worse", "undecided", "no_interval", "few_questions", "not_measured"),
     "relative": ("reached", "missed", "spans", "no_ratio", "no_interval", "few_questions", "not_measured"),
     "share": ("within", "exceeded", "not_measured"),
 }
@@ -128,6 +128,14 @@ def test_bounds_differences_and_gains_in_words() -> None:
     assert rows["failed questions"] == ["pass", "0%", "–", "≤ 5%"]
     assert heading(found, EN).endswith("baseline none, margin 0.02")
     assert "one-sided limits at 0.05" in gate_text(found, EN)
+
+
+def test_equal_values_without_a_range_show_nothing_in_words() -> None:
+    equal = Check("a", "latency_ms", "baseline", "undecided", value=0.0, limit=5.0, n=12)
+    assert reason_text(equal, of([equal]), EN) == "all differences are equal: there is no spread to test against"
+    assert reason_text(equal, of([equal]), ZH) == "各问题的差值全都相等，没有离散程度可供检验"
+    same = replace(equal, reason="identical")
+    assert (same.outcome, reason_text(same, of([same]), EN)) == ("pass", "both gave the same lists")
 
 
 def test_what_has_no_partner_and_what_is_not_judged_is_told() -> None:

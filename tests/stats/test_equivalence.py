@@ -77,15 +77,11 @@ def test_no_difference_shown_is_not_no_regression() -> None:
     assert not non_inferiority(d, margin=0.1).not_worse
 
 
-@pytest.mark.parametrize(
-    ("value", "not_worse", "equivalent"),
-    [(0.0, True, True), (-0.02, False, False), (0.02, True, False), (-0.01, False, False)],
-)
-def test_equal_differences_speak_for_themselves(value: float, not_worse: bool, equivalent: bool) -> None:
+@pytest.mark.parametrize("value", [0.0, -0.02, 0.02])
+def test_equal_differences_are_no_t_test(value: float) -> None:
     worse, found = non_inferiority([value] * 6, margin=0.01), tost([value] * 6, margin=0.01)
-    assert (worse.not_worse, found.equivalent) == (not_worse, equivalent)
-    assert worse.low == found.low == found.high == pytest.approx(value)
-    assert math.isnan(worse.p)
+    assert (worse.not_worse, found.equivalent) == (False, False)
+    assert np.isnan([worse.low, worse.p, found.low, found.high, found.p]).all()
     assert worse.reason == found.reason == "all differences are equal: there is no spread to test against"
 
 

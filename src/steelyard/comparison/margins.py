@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
@@ -19,15 +18,21 @@ def margin_correction(correction: str) -> str:
     return "holm" if correction == "tukey" else correction
 
 
-def margin_tests(gain: Floats, margin: float | None) -> dict[str, float | bool | None]:
+def margin_tests(
+    gain: Floats, margin: float | None, *, width: float, identical: bool
+) -> dict[str, float | bool | None]:  # fmt: skip
     """p and plain answer of both tests of one system, by column.
 
-    gain      (n,) by how much the system is better
-    Returns   null where there is no margin or no spread, which says nothing of how far other questions could lie
+    gain               (n,) by how much the system is better
+    width, identical   as of `non_inferiority`
+    Returns            null where there is no margin, and where there is no test
     """
-    if margin is None or not len(gain) or np.ptp(gain) == 0:
+    if margin is None:
         return {}
-    noninferior, equivalence = non_inferiority(gain, margin=margin), tost(gain, margin=margin)
+    noninferior = non_inferiority(gain, margin=margin, width=width, identical=identical)
+    equivalence = tost(gain, margin=margin, width=width, identical=identical)
+    if noninferior.reason and not noninferior.not_worse:
+        return {}
     return {
         "not_worse_p": noninferior.p, "not_worse": noninferior.not_worse, "equivalent_p": equivalence.p,
         "equivalent": equivalence.equivalent,

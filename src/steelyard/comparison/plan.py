@@ -32,6 +32,7 @@ class Plan:
 
     reference    place of the baseline among the systems
     n_segments   of the questions; None where all questions are compared together
+    identical    systems that gave the same results as the baseline, lists and all
     """
 
     systems: Sequence[str]
@@ -43,6 +44,7 @@ class Plan:
     margin: float | None
     seed: int
     n_segments: int | None = None
+    identical: frozenset[str] = frozenset()
 
     @property
     def baseline(self) -> str:
@@ -105,10 +107,18 @@ def plan(
     for measure in scores.measures:
         if measure.definition.aggregate == "geometric":
             raise InputError(f"{measure} is a geometric mean, and the tests are of arithmetic ones; compare by another")
+    reference = 0 if baseline is None else systems.index(baseline)
     return Plan(
-        systems, scores.measures, 0 if baseline is None else systems.index(baseline), test=test,
+        systems, scores.measures, reference, test=test,
         correction="tukey" if test == "tukey" else correction or "holm", alpha=alpha, margin=margin, seed=seed,
+        identical=_identical(scores, systems[reference]) if margin is not None else frozenset(),
     )  # fmt: skip
+
+
+def _identical(scores: Scores, baseline: str) -> frozenset[str]:
+    """The systems whose results have the same fingerprint as the baseline's."""
+    digest = scores.run_digest(baseline)
+    return frozenset(name for name in scores.systems if digest is not None and scores.run_digest(name) == digest)
 
 
 def segment_plan(whole: Plan, correction: str, n_segments: int) -> Plan:

@@ -28,8 +28,7 @@ def detectable_difference(d: Floats, measure: Measure, plan: Plan, critical: flo
         # Chance lifts or lowers a difference by its standard error; and no pair is surer than by its own test.
         beyond = critical + t_quantile(_POWER, len(d) - 1) * mean_error(d).error
         difference = max(beyond, min_detectable_difference(d, alpha=plan.alpha))
-    low, high = measure.definition.range
-    return math.inf if difference > high - low else difference
+    return math.inf if difference > measure.definition.width else difference
 
 
 def questions_for(effect: float, *, n: int, difference: float, detectable: float, plan: Plan) -> int | None:

@@ -81,7 +81,12 @@ def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) ->
         "effect": standardised(d).hedges_g,
         "detectable": _detectable(d, sample, plan, pairs),
         "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
-        **margin_tests(sample.sign * d, plan.margin),
+        **margin_tests(
+            sample.sign * d,
+            plan.margin,
+            width=sample.measure.definition.width,
+            identical=plan.systems[i] in plan.identical,
+        ),
     }
 
 

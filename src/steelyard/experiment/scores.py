@@ -99,6 +99,12 @@ class Scores(ScoreArrays):
             },
         )  # fmt: skip
 
+    def run_digest(self, system: str) -> str | None:
+        """The fingerprint of a system's results, where it is known; systems with the same one gave the same lists."""
+        runs = self.recipe_parts.get("runs", {})
+        digests: dict[str, str] = runs() if callable(runs) else runs
+        return digests.get(system)
+
     def _runs_of(self, systems: Sequence[str]) -> dict[str, Any]:
         """The digests of some runs, as a part of the recipe; they are computed when they are asked for."""
         if "runs" not in self.recipe_parts:

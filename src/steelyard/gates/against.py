@@ -17,9 +17,9 @@ from steelyard.gates.profiles import Profile
 from steelyard.measures import Measure
 from steelyard.measures.registry import Direction
 from steelyard.stats.effects import relative_change
-from steelyard.stats.equivalence import non_inferiority
+from steelyard.stats.equivalence import IDENTICAL, NonInferiority, non_inferiority
 from steelyard.stats.power import fewest_questions, min_detectable_difference
-from steelyard.stats.samples import differences, mean_error
+from steelyard.stats.samples import differences, mean_error, t_quantile
 
 
 def baseline_checks(
@@ -67,12 +67,14 @@ class _Pair:
     """(n,) values of the same questions of both, and how many questions only one of them has.
 
     measured   whether both were weighed by the measure at all
+    identical  whether both gave the same results, lists and all
     """
 
     values: Floats
     baseline: Floats
     left_out: tuple[int, int]
     measured: bool = True
+    identical: bool = False
 
     def too_few(self, min_questions: int) -> CheckReason | None:
         """Why nothing can be said of the pair, if so."""
@@ -90,7 +92,15 @@ def _paired(scores: Scores, system: str, other: Scores, against: str, measure: M
     values, baseline = _values(scores, system, measure), _values(other, against, measure)
     common = [query_id for query_id in values if query_id in baseline]
     left_out = len(values) - len(common), len(baseline) - len(common)
-    return _Pair(np.array([values[q] for q in common]), np.array([baseline[q] for q in common]), left_out)
+    return _Pair(
+        np.array([values[q] for q in common]), np.array([baseline[q] for q in common]), left_out,
+        identical=_identical(scores, system, other, against),
+    )  # fmt: skip
+
+
+def _identical(scores: Scores, system: str, other: Scores, against: str) -> bool:
+    digest = scores.run_digest(system)
+    return digest is not None and digest == other.run_digest(against)
 
 
 def _values(scores: Scores, system: str, measure: Measure) -> dict[str, float]:
@@ -116,11 +126,17 @@ def _margin_check(
         return _open_check(system, measure, pair, kind="baseline", reason=why, limit=margin, better=better)
     d = differences(pair.baseline, pair.values)
     gain = d if better == "higher" else -d
-    test = non_inferiority(gain, margin=margin, alpha=alpha)
-    most = 2 * test.difference - test.low
+    width = measure.definition.width
+    test, mirrored = (
+        non_inferiority(sign * gain, margin=margin, width=width, alpha=alpha, identical=pair.identical)
+        for sign in (1, -1)
+    )
+    most = -mirrored.low
     reason: CheckReason = "not_worse" if test.not_worse else "worse" if most <= -margin else "undecided"
+    reason = "identical" if test.reason == IDENTICAL else reason
     low, high = (test.low, most) if better == "higher" else (-most, -test.low)
-    detectable, needed = (math.nan, None) if reason != "undecided" else _resolving(gain, margin, alpha)
+    undecided = reason == "undecided" and not math.isnan(test.p)
+    detectable, needed = _resolving(gain, test, width) if undecided else (math.nan, None)
     return Check(
         system, str(measure), "baseline", reason,
         value=float(d.mean()), low=low, high=high, limit=margin, n=test.n, better=better,
@@ -128,11 +144,17 @@ def _margin_check(
     )  # fmt: skip
 
 
-def _resolving(d: Floats, margin: float, alpha: float) -> tuple[float, int | None]:
+def _resolving(d: Floats, test: NonInferiority, width: float) -> tuple[float, int | None]:
     """The margin that these questions can hold where nothing was lost, and how many hold the margin that is asked."""
-    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1)
-    spread = mean_error(d).error * math.sqrt(len(d))
-    needed = fewest_questions(margin / spread, alpha=alpha, n_sides=1)
+    average, alpha = mean_error(d), test.alpha
+    beyond_t = test.difference - test.low - t_quantile(1 - alpha, average.df) * average.error
+    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1) + max(beyond_t, 0.0)
+    largest = width if math.isfinite(width) else float(np.abs(d).max())
+    needed: int | None = None
+    if not average.flat:
+        needed = fewest_questions(test.margin / (average.error * math.sqrt(len(d))), alpha=alpha, n_sides=1)
+    elif test.margin < largest:
+        needed = math.ceil(math.log(alpha) / math.log1p(-test.margin / largest))
     return detectable, needed if needed is not None and needed > len(d) else None
 
 

@@ -14,14 +14,15 @@ Outcome = Literal["pass", "fail", "insufficient"]
 CheckKind = Literal["level", "baseline", "relative", "share"]
 CheckReason = Literal[
     "reached", "missed", "spans", "out_of_reach", "few_questions", "no_interval", "not_measured", "not_worse", "worse",
-    "undecided", "no_ratio", "within", "exceeded",
+    "identical", "undecided", "no_ratio", "within", "exceeded",
 ]  # fmt: skip
 
 SHARES = ("failed", "missing", "unjudged", "unmapped")
 """What a gate may bound besides measures."""
 
 _OF_REASON: dict[CheckReason, Outcome] = {
-    "reached": "pass", "not_worse": "pass", "within": "pass", "missed": "fail", "worse": "fail", "exceeded": "fail",
+    "reached": "pass", "not_worse": "pass", "identical": "pass", "within": "pass",
+    "missed": "fail", "worse": "fail", "exceeded": "fail",
 }  # fmt: skip
 """Any other reason is one of too few data."""
 
@@ -62,6 +63,7 @@ class Check:
                 out_of_reach: no ranking reaches the level on these questions
                 no_interval: there is one question;   not_measured: there is no such value in the scores
                 not_worse, worse: by the margin;   undecided: neither can be said
+                identical: both gave the same lists, so there is nothing to lose
                 no_ratio: the baseline's mean is too near 0 for a share of it
                 within, exceeded: what is allowed
     value, low, high   the value and its interval: of 95 % for levels and relative changes; the one-sided limits

@@ -61,6 +61,12 @@ class Definition:
         """Whether a higher value is better."""
         return self.direction == "higher"
 
+    @property
+    def width(self) -> float:
+        """The largest difference that two values can have; infinite where there is no range."""
+        low, high = self.range
+        return high - low
+
     @cached_property
     def defaults(self) -> dict[str, ParameterValue]:
         """Parameters that have a default, by name."""

@@ -6,13 +6,18 @@ A p above 0.05 in a test of difference is no evidence that nothing was lost; the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import numpy.typing as npt
 
+from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.stats.samples import NO_SPREAD, Clusters, MeanError, finite, mean_error, share, t_quantile, t_sf
+from steelyard.stats.unseen import UnseenLoss
+
+IDENTICAL = "both gave the same results: there is nothing that could have been lost"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,62 +62,93 @@ class Equivalence:
 
 
 def non_inferiority(
-    d: npt.ArrayLike, *, margin: float, alpha: float = 0.05, clusters: Clusters | None = None
-) -> NonInferiority:
-    """One-sided t test that B is not worse than A by the margin: what "no regression" means.
+    d: npt.ArrayLike, *, margin: float, width: float | None = None, alpha: float = 0.05,
+    clusters: Clusters | None = None, identical: bool = False,
+) -> NonInferiority:  # fmt: skip
+    """One-sided test that B is not worse than A by the margin: what "no regression" means.
 
-    d         (n,) differences, B less A, larger being better;   margin   above 0, in the measure's unit
-    Returns   no verdict (False, NaN) for one query or cluster.  Where all differences are equal there is no p, and the
-              verdict is that of the difference itself: two systems that never differ are not worse than each other.
-    Raises    InputError for NaN, a margin that is not above 0, alpha outside (0, 1)
-    Source    Walker & Nowacki, Understanding Equivalence and Noninferiority Testing, JGIM 2011.
+    A t test, and with a width also one that allows for a loss which no question has shown yet (see `UnseenLoss`): both
+    must rule out the margin.
+
+    d          (n,) differences, B less A, larger being better;   margin   above 0, in the measure's unit
+    width      the largest difference that one question can have: 1 for a measure from 0 to 1.  Infinite: the largest
+               seen; None: t alone
+    identical  whether A and B gave the same lists: where all differences are 0 too, there is nothing to lose, and no p
+    Returns    no verdict (False, NaN) for one query or cluster, for equal differences without a width, and for those
+               that are all 0 with an infinite one
+    Raises     InputError for NaN, a margin or a width that is not above 0, alpha outside (0, 1)
+    Source     Walker & Nowacki, Understanding Equivalence and Noninferiority Testing, JGIM 2011.
 
     >>> test = non_inferiority([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02)
     >>> test.not_worse, round(test.low, 4), round(test.p, 4)
     (True, -0.0144, 0.0183)
+    >>> [non_inferiority([0.0] * n, margin=0.02, width=1).not_worse for n in (100, 150)]
+    [False, True]
     """
-    average = _average(d, margin, alpha, clusters)
+    values, average = _average(d, margin, width, alpha, clusters)
     result = partial(NonInferiority, difference=average.mean, margin=margin, alpha=alpha, n=average.n)
     if average.reason:
         return result(not_worse=False, reason=average.reason)
-    if average.flat:
-        return result(low=average.mean, not_worse=average.mean > -margin, reason=NO_SPREAD)
-    low = average.mean - t_quantile(1 - alpha, average.df) * average.error
-    p = t_sf((average.mean + margin) / average.error, average.df)
-    return result(low=low, p=p, not_worse=low > -margin)
+    if identical and not values.any():
+        return result(low=0.0, not_worse=True, reason=IDENTICAL)
+    low, p = _limit(values, average, margin, width, alpha, clusters)
+    return result(low=low, p=p, not_worse=p < alpha, reason=NO_SPREAD if math.isnan(p) else None)
 
 
-def tost(d: npt.ArrayLike, *, margin: float, alpha: float = 0.05, clusters: Clusters | None = None) -> Equivalence:
-    """Two one-sided t tests that B and A differ by less than the margin, either way.
+def tost(
+    d: npt.ArrayLike, *, margin: float, width: float | None = None, alpha: float = 0.05,
+    clusters: Clusters | None = None, identical: bool = False,
+) -> Equivalence:  # fmt: skip
+    """Two one-sided tests that B and A differ by less than the margin, either way.
 
     d         (n,) differences;   margin   above 0, in the measure's unit
-    Returns   no verdict (False, NaN) for one query or cluster; all differences equal: as in `non_inferiority`
-    Raises    InputError for NaN, a margin that is not above 0, alpha outside (0, 0.5)
+    width, identical   as of `non_inferiority`, whose tests these are
+    Returns   no verdict (False, NaN) where `non_inferiority` has none
+    Raises    InputError for NaN, a margin or a width that is not above 0, alpha outside (0, 0.5)
     Source    Schuirmann 1987; Lakens, Equivalence Tests, SPPS 2017.
 
     >>> test = tost([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02)
     >>> test.equivalent, round(test.p, 4)
     (True, 0.0183)
     """
-    average = _average(d, margin, alpha, clusters)
+    values, average = _average(d, margin, width, alpha, clusters)
     if alpha >= 0.5:
         raise InputError(f"alpha is {alpha}, expected below 0.5: the interval's level is 1 - 2 alpha")
     result = partial(Equivalence, difference=average.mean, margin=margin, alpha=alpha, n=average.n)
     if average.reason:
         return result(equivalent=False, reason=average.reason)
-    if average.flat:
-        within = abs(average.mean) < margin
-        return result(low=average.mean, high=average.mean, equivalent=within, reason=NO_SPREAD)
-    half = t_quantile(1 - alpha, average.df) * average.error
-    low, high = average.mean - half, average.mean + half
-    p_low = t_sf((average.mean + margin) / average.error, average.df)
-    p_high = t_sf((margin - average.mean) / average.error, average.df)
-    within = -margin < low and high < margin
-    return result(low=low, high=high, p_low=p_low, p_high=p_high, p=max(p_low, p_high), equivalent=within)
+    if identical and not values.any():
+        return result(low=0.0, high=0.0, equivalent=True, reason=IDENTICAL)
+    low, p_low = _limit(values, average, margin, width, alpha, clusters)
+    high, p_high = _limit(-values, replace(average, mean=-average.mean), margin, width, alpha, clusters)
+    p = max(p_low, p_high)
+    return result(
+        low=low, high=-high, p_low=p_low, p_high=p_high, p=p, equivalent=p < alpha,
+        reason=NO_SPREAD if math.isnan(p) else None,
+    )  # fmt: skip
 
 
-def _average(d: npt.ArrayLike, margin: float, alpha: float, clusters: Clusters | None) -> MeanError:
+def _limit(
+    d: Floats, average: MeanError, margin: float, width: float | None, alpha: float, clusters: Clusters | None
+) -> tuple[float, float]:
+    """The lower limit of the mean and the p of a loss of the margin: of both tests, the one that says less."""
+    low, p = math.nan, math.nan
+    if not average.flat:
+        low = average.mean - t_quantile(1 - alpha, average.df) * average.error
+        p = t_sf((average.mean + margin) / average.error, average.df)
+    if width is not None and (math.isfinite(width) or d.any()):
+        unseen = UnseenLoss.of(d, width=width, clusters=clusters)
+        low, p = float(np.fmin(low, unseen.low(alpha))), float(np.fmax(p, unseen.p(-margin)))
+    return low, p
+
+
+def _average(
+    d: npt.ArrayLike, margin: float, width: float | None, alpha: float, clusters: Clusters | None
+) -> tuple[Floats, MeanError]:
     if not (margin > 0 and math.isfinite(margin)):
         raise InputError(f"the margin is {margin}, expected a number above 0: the smallest loss that matters")
+    if width is not None and not width > 0:
+        raise InputError(f"the width is {width}, expected a number above 0: the largest difference of one question")
     share(alpha, "alpha")
-    return mean_error(finite(d, n_axes=1, what="differences"), clusters=clusters)
+    values = finite(d, n_axes=1, what="differences")
+    return values, mean_error(values, clusters=clusters)

@@ -166,6 +166,8 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     reason: str = check.reason
     if check.needed is not None:
         reason = "undecided_needed"
+    elif reason == "undecided" and math.isnan(check.detectable):
+        reason = "no_spread"
     elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"

@@ -1,0 +1,166 @@
+"""The limit that allows for a loss not seen yet: against closed forms, draws, and all outcomes of hit rates."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from steelyard.base.errors import InputError
+from steelyard.stats.equivalence import IDENTICAL, non_inferiority, tost
+from steelyard.stats.samples import NO_SPREAD
+from steelyard.stats.unseen import UnseenLoss
+from tests.hypothesis_profiles import examples
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the limit needs the extra stats")
+
+LOSSES, GAINS = (0.02, 0.05, 0.10), (0.0, 0.01, 0.03, 0.05)
+CELLS = [(loss, gain) for loss in LOSSES for gain in GAINS if loss > gain]
+
+samples = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.0, 0.25, 1.0]), min_size=2, max_size=30)
+
+
+def hits(n: int, n_lost: int, n_gained: int = 0) -> np.ndarray:
+    """Differences of n hits: so many lost, so many gained."""
+    return np.repeat([-1.0, 1.0, 0.0], [n_lost, n_gained, n - n_lost - n_gained])
+
+
+@pytest.mark.parametrize("n", [2, 10, 149, 2000])
+@pytest.mark.parametrize("margin", [0.001, 0.02, 0.3])
+def test_equal_values_follow_the_rule_of_three(n: int, margin: float) -> None:
+    unseen = UnseenLoss.of(np.zeros(n), width=1.0)
+    assert unseen.p(-margin) == pytest.approx((1 - margin) ** n, rel=1e-9)
+    assert unseen.low(0.05) == pytest.approx(0.05 ** (1 / n) - 1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "n_lost"), [(10, 1), (50, 3), (200, 4), (500, 60), (30, 29)])
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3])
+def test_losses_alone_are_a_beta_variable(n: int, n_lost: int, alpha: float) -> None:
+    agreement = (n_lost * (n_lost - 1) + (n - n_lost) * (n - n_lost - 1)) / n / (n - 1)
+    beta = scipy_stats.beta(n_lost + agreement, n - n_lost)
+    unseen = UnseenLoss.of(hits(n, n_lost), width=1.0)
+    assert unseen.low(alpha) == pytest.approx(-beta.isf(alpha), abs=1e-8)
+    for share in (0.01, 0.1, 0.5):
+        assert unseen.p(-share) == pytest.approx(max(beta.sf(share), 1e-300), rel=1e-7)
+
+
+def test_against_draws() -> None:
+    rng = np.random.default_rng(4)
+    for d in (rng.normal(0, 0.2, 12), np.append(np.zeros(9), [0.5, -0.3, 0.5]), np.array([0.1, 0.1, -0.2])):
+        unseen = UnseenLoss.of(d, width=1.0)
+        drawn = rng.gamma(np.append(np.ones(len(d)), max(unseen.weight, 1e-12)), size=(400_000, len(d) + 1))
+        means = drawn @ np.append(d, -1.0) / drawn.sum(axis=1)
+        for bound in np.quantile(means, [0.02, 0.3, 0.8]).tolist():
+            assert unseen.p(bound) == pytest.approx(float((means <= bound).mean()), abs=0.003)
+
+
+@examples(60)
+@given(samples, st.sampled_from([0.01, 0.05, 0.4]))
+def test_the_limit_has_its_chance_and_falls_with_it(values: list[float], alpha: float) -> None:
+    assume(max(values) > -1)
+    unseen = UnseenLoss.of(np.array(values), width=1.0)
+    low = unseen.low(alpha)
+    assert -1 <= low <= max(values)
+    assert unseen.p(low) == pytest.approx(alpha, rel=1e-5)
+    assert unseen.low(alpha / 2) < low
+    chances = [unseen.p(bound) for bound in np.linspace(-1.1, 1.1, 23)]
+    assert chances == sorted(chances)
+    assert (chances[0], chances[-1]) == (pytest.approx(0, abs=1e-300), 1)
+
+
+def test_clusters_are_weighted_whole() -> None:
+    d = hits(12, 2, 1)
+    copies, names = np.repeat(d, 4), np.repeat(np.arange(12), 4)
+    alone, together = UnseenLoss.of(d, width=1.0), UnseenLoss.of(copies, width=1.0, clusters=names)
+    assert together.p(-0.3) == pytest.approx(alone.p(-0.3), rel=1e-9)
+    assert together.low(0.05) == pytest.approx(alone.low(0.05), abs=1e-9)
+
+
+def test_the_largest_loss_is_that_of_the_measure() -> None:
+    d = hits(60, 2, 1)
+    narrow, wide = UnseenLoss.of(d / 4, width=0.25), UnseenLoss.of(d, width=1.0)
+    assert narrow.low(0.05) == pytest.approx(wide.low(0.05) / 4, abs=1e-9)
+    assert UnseenLoss.of(d / 4, width=1.0).low(0.05) < narrow.low(0.05)
+
+
+def test_differences_that_scatter_leave_t_alone() -> None:
+    d = np.random.default_rng(1).normal(0, 0.05, 200)
+    bounded, alone = non_inferiority(d, margin=0.01, width=1.0), non_inferiority(d, margin=0.01)
+    assert bounded.low == pytest.approx(alone.low, abs=2e-4)
+    assert bounded.p == pytest.approx(alone.p, rel=0.1)
+
+
+def test_both_tests_must_rule_the_margin_out() -> None:
+    d = hits(200, 1, 3)
+    low = UnseenLoss.of(d, width=1.0)
+    found, alone, either = (
+        non_inferiority(d, margin=0.02, width=1.0), non_inferiority(d, margin=0.02), tost(d, margin=0.02, width=1.0)
+    )  # fmt: skip
+    assert found.low == min(low.low(0.05), alone.low) == either.low
+    assert found.p == max(low.p(-0.02), alone.p) == either.p_low
+    mirrored = tost(-d, margin=0.02, width=1.0)
+    assert (mirrored.low, mirrored.high, mirrored.p) == (-either.high, -either.low, either.p)
+
+
+def test_equal_differences_are_evidence_only_if_there_are_many() -> None:
+    few, many = (non_inferiority(np.zeros(n), margin=0.02, width=1.0) for n in (148, 149))
+    assert (few.not_worse, many.not_worse, few.reason) == (False, True, None)
+    assert many.p == pytest.approx(0.98**149)
+    for value, better in ((0.5, True), (-0.5, False)):
+        assert non_inferiority(np.full(3, value), margin=0.4, width=1.0).not_worse is False
+        assert non_inferiority(np.full(30, value), margin=0.4, width=1.0).not_worse is better
+    for width in (None, math.inf):
+        unbounded = non_inferiority(np.zeros(1000), margin=0.02, width=width)
+        assert (unbounded.not_worse, unbounded.reason, math.isnan(unbounded.low)) == (False, NO_SPREAD, True)
+
+
+def test_without_a_range_the_largest_difference_seen_counts() -> None:
+    d = 3 * hits(80, 1, 2)
+    assert non_inferiority(d, margin=0.3, width=math.inf) == non_inferiority(d, margin=0.3, width=3.0)
+    assert non_inferiority(np.full(40, -20.0), margin=5.0, width=math.inf).low <= -20
+    assert non_inferiority(np.full(40, 20.0), margin=5.0, width=math.inf).not_worse
+
+
+def test_identical_results_can_lose_nothing() -> None:
+    for test, verdict in ((non_inferiority, "not_worse"), (tost, "equivalent")):
+        for width in (1.0, math.inf):
+            result = test(np.zeros(3), margin=0.01, width=width, identical=True)
+            assert (getattr(result, verdict), result.low, result.reason) == (True, 0.0, IDENTICAL)
+        assert not getattr(test([0.0, -0.1, 0.1], margin=0.01, width=1.0, identical=True), verdict)
+        assert not getattr(test([0.0], margin=0.01, width=1.0, identical=True), verdict)
+
+
+def test_a_width_is_above_0() -> None:
+    with pytest.raises(InputError, match=r"the width is 0.0, expected a number above 0"):
+        non_inferiority([0.1, 0.2], margin=0.01, width=0.0)
+
+
+@cache
+def passes(n: int, n_lost: int, n_gained: int, margin: float) -> bool:
+    return non_inferiority(hits(n, n_lost, n_gained), margin=margin, width=1.0).not_worse
+
+
+def false_passes(n: int, loss: float, gain: float) -> float:
+    """The exact chance that a true loss of just the margin passes, over all numbers of lost and gained hits."""
+    lost = scipy_stats.binom.pmf(np.arange(n + 1), n, loss)
+    total = 0.0
+    for n_lost in np.flatnonzero(lost > 1e-6).tolist():
+        gained = scipy_stats.binom.pmf(np.arange(n - n_lost + 1), n - n_lost, gain / (1 - loss))
+        for n_gained in np.flatnonzero(gained > 1e-6).tolist():
+            if passes(n, n_lost, n_gained, round(loss - gain, 9)):
+                total += lost[n_lost] * gained[n_gained]
+    return total
+
+
+@pytest.mark.parametrize(("loss", "gain"), [(0.02, 0.0), (0.10, 0.05)])
+def test_a_loss_of_just_the_margin_seldom_passes(loss: float, gain: float) -> None:
+    assert false_passes(50, loss, gain) <= 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 50, 100, 200, 500])
+@pytest.mark.parametrize(("loss", "gain"), CELLS)
+def test_a_loss_of_just_the_margin_seldom_passes_anywhere(n: int, loss: float, gain: float) -> None:
+    assert false_passes(n, loss, gain) <= 0.06
