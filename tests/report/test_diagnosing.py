@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -182,11 +183,23 @@ def test_what_is_well_is_said_too() -> None:
     assert "No pattern stands out" in text
 
 
-def test_advice_on_many_systems_is_cut_and_counted() -> None:
+def test_a_pattern_of_many_systems_is_one_card() -> None:
     systems = [outputs(f"s{i}", [1] * 20 + [9] * 20) for i in range(9)]
-    text = as_text(diagnose(weighed(questions(40), *systems), k=5), EN, width=80)
-    assert text.count("Found, but not ranked") == 6
+    text = as_text(diagnose(weighed(questions(40), *systems), k=5), EN, width=800)
+    assert text.count("Found, but not ranked") == 1
     assert text.count("Put a reranker over") == 1
+    assert "Possible gain: about 0.500 (s0), 0.500 (s1)" in text
+    assert "(9 in all)" in text
+
+
+def test_advice_of_many_patterns_is_cut_and_counted() -> None:
+    diagnosis = diagnose(weighed(questions(10), outputs("a", ["failed"] * 10)))
+    numbers = {"k": 5, "total": 40, "n": 9, "system": "a", "size": 9, "others": 31, "share": 1.0, "share_others": 0.0,
+               "p": 0.01, "tested": 9}  # fmt: skip
+    tags = [Advice("cluster_tag", ("a",), "ndcg@5", 0.1, {**numbers, "name": f"t{i}"}, ()) for i in range(9)]
+    text = as_text(replace(diagnosis, advice=tags), EN, width=80)
+    assert text.count("fail more often") == 6
+    assert text.count("Read them side by side") == 1
     assert "... and 3 more pieces of advice" in text
 
 

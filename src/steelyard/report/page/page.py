@@ -16,7 +16,6 @@ import numpy as np
 
 from steelyard._version import __version__
 from steelyard.base.extras import require
-from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
@@ -37,7 +36,7 @@ from steelyard.report.page.tables import (
     sheet_table,
     tags_table,
 )
-from steelyard.report.sheets.advice import advice_text
+from steelyard.report.sheets.advice import AdviceCard, advice_cards
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stage_name
 from steelyard.report.sheets.rating import text_in
 from steelyard.report.sheets.signatures import signature_note
@@ -231,17 +230,16 @@ def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
         "funnels": funnels,
         "most_advice": _MOST_ADVICE,
         "ceilings": sheet_table(ceilings_sheet(diagnosis, words), words("page.ceilings.title")),
-        "advice": [_advice(advice, number, words) for advice in diagnosis.advice],
+        "advice": [_advice(card, number, words) for card in advice_cards(diagnosis.advice, words)],
         "curve_measures": [f"{name}@k" for name in curve_measures(contents)],
     }
 
 
-def _advice(advice: Advice, number: Mapping[str, int], words: Words) -> dict[str, Any]:
-    """A piece of advice in words, with its first questions as (number, id)."""
-    text = advice_text(advice, words)
-    linked = [(number[query_id], visible(query_id)) for query_id in advice.query_ids[:_LINKED]]
-    n = len(advice.query_ids) - len(linked)
-    parts = {name: visible(getattr(text, name)) for name in ("title", "evidence", "action", "gain")}
+def _advice(card: AdviceCard, number: Mapping[str, int], words: Words) -> dict[str, Any]:
+    """A card of advice, with its first questions as (number, id)."""
+    linked = [(number[query_id], visible(query_id)) for query_id in card.query_ids[:_LINKED]]
+    n = len(card.query_ids) - len(linked)
+    parts = {name: visible(getattr(card.text, name)) for name in ("title", "evidence", "action", "gain")}
     return {**parts, "questions": linked, "more": words("page.advice.more", n=n) if n else ""}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from steelyard.diagnosis.advice import Advice
 from steelyard.report.words import Words
@@ -11,6 +12,8 @@ from steelyard.report.words import Words
 _SHARES = {"share", "share_others", "shown", "wished"}
 _SIGNED = {"ndcg", "recall"}
 _WORTHWHILE = 0.01
+_EVIDENCE = 3
+"""Systems whose numbers a card shows; it names all."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,31 @@ class AdviceText:
     evidence: str
     action: str
     gain: str
+
+
+@dataclass(frozen=True)
+class AdviceCard:
+    """One pattern, in all systems that show it: text as of AdviceText, and the questions of all of them."""
+
+    text: AdviceText
+    query_ids: tuple[str, ...]
+
+
+def advice_cards(advice: Sequence[Advice], words: Words) -> list[AdviceCard]:
+    """Advice in words, in its order; a pattern that several systems show is one card, where it comes first."""
+    patterns: dict[tuple[str, str], list[Advice]] = {}
+    for item in advice:
+        patterns.setdefault((item.code, advice_text(item, words).title), []).append(item)
+    return [_card(items, words) for items in patterns.values()]
+
+
+def _card(items: Sequence[Advice], words: Words) -> AdviceCard:
+    texts = [advice_text(item, words) for item in items[:_EVIDENCE]]
+    text = replace(texts[0], evidence=words("diagnose.between").join(text.evidence for text in texts))
+    if len(items) > 1:
+        gains = [f"{_gain(item)} ({words.listed(list(item.systems))})" for item in items]
+        text = replace(text, gain=_gain_text(items[0], words.listed(gains), words))
+    return AdviceCard(text, tuple(dict.fromkeys(query_id for item in items for query_id in item.query_ids)))
 
 
 def advice_text(advice: Advice, words: Words) -> AdviceText:
@@ -44,9 +72,17 @@ def advice_text(advice: Advice, words: Words) -> AdviceText:
 
 def gain_text(advice: Advice, words: Words) -> str:
     """How much could be won, as a sentence."""
+    return _gain_text(advice, _gain(advice), words)
+
+
+def _gain(advice: Advice) -> str:
+    return share(advice.gain) if advice.measure == "answers" else f"{advice.gain:.3f}"
+
+
+def _gain_text(advice: Advice, gain: str, words: Words) -> str:
     if advice.measure == "answers":
-        return words("advice.gain_answers", gain=share(advice.gain))
-    return words("advice.gain", gain=f"{advice.gain:.3f}", measure=advice.measure)
+        return words("advice.gain_answers", gain=gain)
+    return words("advice.gain", gain=gain, measure=advice.measure)
 
 
 def share(value: float) -> str:
@@ -61,6 +97,8 @@ def _values(advice: Advice, words: Words) -> dict[str, object]:
     if advice.code in ("cluster_language", "cluster_long"):
         name = advice.numbers.get("name")
         values |= {"language": words(f"advice.language.{name}"), "unit": words(f"advice.unit_{name}")}
+    if advice.code == "shifted":
+        values["beside"] = words("advice.shifted.next" if advice.numbers["by"] == 1 else "advice.shifted.previous")
     return values
 
 

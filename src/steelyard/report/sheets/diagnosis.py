@@ -11,7 +11,7 @@ from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
 from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
-from steelyard.report.sheets.advice import advice_text, share
+from steelyard.report.sheets.advice import advice_cards, share
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.sheets.signatures import signature_note
@@ -224,16 +224,16 @@ def _number(value: float) -> str:
 
 def advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> Iterator[Paragraph]:
     """What to try, in the order of the diagnosis, and how many pieces of advice are left out."""
-    codes: set[str] = set()
-    for place, advice in enumerate(diagnosis.advice[:limit], 1):
-        text = advice_text(advice, words)
-        # The action of one pattern appears once.
-        parts = [text.evidence, *([] if advice.code in codes else [text.action]), text.gain]
-        parts += [words("diagnose.questions", ids=words.listed(list(advice.query_ids)))] if advice.query_ids else []
-        codes.add(advice.code)
+    cards, actions = advice_cards(diagnosis.advice, words), set[str]()
+    for place, card in enumerate(cards[:limit], 1):
+        text = card.text
+        # What to do about two tags is one thing.
+        parts = [text.evidence, *([] if text.action in actions else [text.action]), text.gain]
+        parts += [words("diagnose.questions", ids=words.listed(list(card.query_ids)))] if card.query_ids else []
+        actions.add(text.action)
         title = words("diagnose.numbered", place=place, title=text.title)
         yield Paragraph(words("diagnose.between").join(parts), title)
-    if not diagnosis.advice:
+    if not cards:
         yield Paragraph(words("diagnose.no_advice"))
-    if len(diagnosis.advice) > limit:
-        yield Paragraph(words("diagnose.more_advice", n=len(diagnosis.advice) - limit))
+    if len(cards) > limit:
+        yield Paragraph(words("diagnose.more_advice", n=len(cards) - limit))
