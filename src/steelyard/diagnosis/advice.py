@@ -30,10 +30,16 @@ class Advice:
     query_ids: tuple[str, ...]
 
 
+MISTAKES = frozenset(("reversed_order", "shifted", "swapped", "nothing_matches", "tied", "short_lists", "doubled"))
+"""Patterns that say that something around the search engine is wrong, and that other patterns follow from."""
+
 Rule = Callable[[Facts], Iterator[Advice]]
 RULES = Registry[Rule](
     "rule of advice",
-    modules=[f"steelyard.diagnosis.rules.{name}" for name in ("losses", "ranking", "systems", "groups", "answers")],
+    modules=[
+        f"steelyard.diagnosis.rules.{name}"
+        for name in ("mistakes", "losses", "ranking", "systems", "groups", "answers")
+    ],
 )
 """Every pattern that advice is drawn from, by name."""
 
@@ -48,9 +54,9 @@ def rule(function: Rule) -> Rule:
 
 
 def advise(facts: Facts) -> list[Advice]:
-    """The advice of all rules, largest possible gain first, then by code and system."""
+    """The advice of all rules: mistakes first, then the largest possible gain, then by code and system."""
     advice = chain.from_iterable(rule(facts) for rule in RULES)
-    return sorted(advice, key=lambda item: (-item.gain, item.code, item.systems))
+    return sorted(advice, key=lambda item: (item.code not in MISTAKES, -item.gain, item.code, item.systems))
 
 
 def advice_on(
@@ -64,6 +70,11 @@ def advice_on(
     systems: tuple[str, ...] | None = None,
     **numbers: object,
 ) -> Advice:
-    """Advice on a system; by default in the measure of the facts.  Texts may use k, total, n and system as well."""
+    """Advice on a system; by default in the measure of the facts, and then no more than its questions can give.
+
+    Texts may use k, total, n and system as well.
+    """
+    if measure is None:
+        gain = min(gain, system.room(query_ids))
     common = {"k": facts.k, "total": int(system.winnable.sum()), "n": len(query_ids), "system": system.name}
     return Advice(code, systems or (system.name,), measure or facts.measure, float(gain), common | numbers, query_ids)

@@ -14,7 +14,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.comparison.result import Comparison
 from steelyard.data.segments import tag_segments
-from steelyard.diagnosis.advice import Advice, advise
+from steelyard.diagnosis.advice import MISTAKES, Advice, advise
 from steelyard.diagnosis.ceilings import Captured, Ceilings, captured, ceilings, values
 from steelyard.diagnosis.curves import KS, Curves, curves
 from steelyard.diagnosis.facts import Facts, system_facts
@@ -39,7 +39,7 @@ class Diagnosis:
     funnels    one a system;   by_tag   tag -> one a system, of the questions that have the tag
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
-    advice     what to try: on the best system first, then on the others; largest possible gain first
+    advice     what to try: mistakes first, then on the best system, then on the others; largest possible gain first
     recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
 
@@ -153,8 +153,8 @@ def _facts(
         measure=str(specs[0]),
         baseline=baseline,
         systems=[
-            system_facts(system, lists[i], funnels[i], per_question, i, ns=reachable.ns, k=k, min_gain=min_gain)
-            for i, system in enumerate(weighing.weighed)
+            system_facts(weighing, lists[i], funnels[i], per_question, i, ns=reachable.ns, k=k, min_gain=min_gain)
+            for i in range(len(weighing.weighed))
         ],
         ceilings=reachable,
         curves=by_depth,
@@ -174,7 +174,7 @@ def _measures(weighing: Weighing, k: int, min_gain: float) -> list[Measure]:
 
 
 def _best_first(advice: list[Advice], ceilings: Ceilings, scores: Scores | None) -> list[Advice]:
-    """Advice on the best system before that on the others: it is the one to improve."""
+    """Mistakes before all else, and advice on the best system before that on the others: it is the one to improve."""
     means = ceilings.reached[:, 0] if scores is None else scores.means[:, 0]
     best = ceilings.systems[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
-    return sorted(advice, key=lambda item: best not in item.systems)
+    return sorted(advice, key=lambda item: (item.code not in MISTAKES, best not in item.systems))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,12 +10,15 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats
 from steelyard.diagnosis.ceilings import Ceilings, Values
+from steelyard.diagnosis.crossings import Crossings, Shift
 from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
 from steelyard.diagnosis.groups import QuestionGroup
 from steelyard.diagnosis.lists import Lists
 from steelyard.diagnosis.reordering import Reordering, reordering_of
-from steelyard.experiment.weighing import Weighed
+from steelyard.diagnosis.repeats import Repeats, repeats_of
+from steelyard.diagnosis.thresholds import MATCHING, MIN_MATCHED, MIN_QUESTIONS, MIN_SHARE
+from steelyard.experiment.weighing import Weighed, Weighing
 from steelyard.measures import make, parse
 
 
@@ -23,6 +26,7 @@ from steelyard.measures import make, parse
 class SystemFacts:
     """The numbers of one system; q questions.
 
+    weighing, place, k, min_gain   what was weighed, which system of it, and what counts as found
     value, base      (q,) values of the measure of gains: of what was returned, and before reranking
     perfect          {n: (q,)} the same with the first n candidates in perfect order, where the lists are that deep
     hit              (q,) whether any gold is in the first k
@@ -33,6 +37,10 @@ class SystemFacts:
     """
 
     name: str
+    weighing: Weighing = field(repr=False)
+    place: int
+    k: int
+    min_gain: float
     lists: Lists
     funnel: Funnel
     value: Floats
@@ -59,10 +67,50 @@ class SystemFacts:
         return self.winnable & ~self.at("failed", "missing")
 
     @cached_property
+    def matched(self) -> Bools:
+        """(q,) questions with any judged document or gold piece in a list."""
+        mask = np.zeros(len(self.value), bool)
+        for some in (self.lists.final, self.lists.before):
+            for a in (some, some.pieces):
+                mask[a.hit_query] = True
+        return mask
+
+    @cached_property
     def matches_nothing(self) -> bool:
-        """Whether not one judged document or gold piece is in any list."""
-        lists = (self.lists.final, self.lists.before)
-        return not any(len(a.hit_rank) for some in lists for a in (some, some.pieces))
+        """Whether no list, or of many hardly one, holds a judged document or gold piece."""
+        n, total = int((self.answered & self.matched).sum()), int(self.answered.sum())
+        return not self.matched.any() or (total >= MIN_MATCHED and n <= MATCHING * total)
+
+    @property
+    def weighed(self) -> Weighed:
+        """The system against the gold."""
+        return self.weighing.weighed[self.place]
+
+    @cached_property
+    def crossings(self) -> Crossings | None:
+        """The results against the gold of other questions; None where few questions are lost."""
+        if (self.answered & ~self.hit).sum() < max(MIN_QUESTIONS, MIN_SHARE * self.answered.sum()):
+            return None
+        return Crossings(
+            self.weighing, self.place, k=self.k, min_gain=self.min_gain, hit=self.hit, answered=self.answered
+        )
+
+    @cached_property
+    def shift(self) -> Shift | None:
+        """Answers out of step with the questions."""
+        return None if self.crossings is None else self.crossings.shift()
+
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        """Texts that are listed twice."""
+        return repeats_of(self.weighed, self.k)
+
+    @cached_property
+    def ids_on_both_sides(self) -> tuple[str, str]:
+        """What the truth calls a document, and the run; "–" where it names none."""
+        frames = (self.weighing.labels[self.place], self.weighed.run.top(1))
+        labelled, retrieved = (frame["doc_id"].drop_nulls() for frame in frames)
+        return next(iter(labelled), "–"), next(iter(retrieved), "–")
 
     def ids(self, mask: Bools, worst_first: Floats | None = None) -> tuple[str, ...]:
         """Ids of questions: in their order, or those with the largest number of worst_first first."""
@@ -70,6 +118,11 @@ class SystemFacts:
         if worst_first is not None:
             rows = rows[np.argsort(-worst_first[rows], kind="stable")]
         return tuple(self.funnel.query_ids[q] for q in rows.tolist())
+
+    def room(self, query_ids: Collection[str]) -> float:
+        """How much the mean would rise if these questions had the best value there is."""
+        mask = np.isin(self.funnel.query_ids, list(query_ids))
+        return float(np.where(mask, 1.0 - self.value, 0.0).mean())
 
     def as_others(self, mask: Bools) -> float:
         """How much the mean would rise if these questions did as well as the other ones that have gold.
@@ -112,11 +165,16 @@ class Facts:
         return self.curves.at(system, name, self.k if k is None else k)
 
 
-def system_facts(weighed: Weighed, lists: Lists, funnel: Funnel, values: Values, i: int, *, ns: Sequence[int],
+def system_facts(weighing: Weighing, lists: Lists, funnel: Funnel, values: Values, i: int, *, ns: Sequence[int],
                  k: int, min_gain: float) -> SystemFacts:  # fmt: skip
     """The numbers of system i; values of several measures, of which the first is that of gains, and ns their counts."""
+    weighed = weighing.weighed[i]
     return SystemFacts(
         name=weighed.name,
+        weighing=weighing,
+        place=i,
+        k=k,
+        min_gain=min_gain,
         lists=lists,
         funnel=funnel,
         value=values.reached[i, 0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.experiment.weighing import Weighed
 from steelyard.measures import Alignment
-from steelyard.measures.alignment import by_query, offsets, owners
+from steelyard.measures.alignment import by_query, offsets, owners, rank_order
 
 _MANY = 10
 """Of fewer lists, one may be the longest though all were cut at its length."""
@@ -106,6 +107,36 @@ def perfect_reranking(a: Alignment, n: int) -> Alignment:
         a.evidence, pieces=_best_first(a.evidence.pieces, n), counted=_best_first(a.evidence.counted, n)
     )
     return replace(_best_first(a, n), evidence=evidence, ties=None)
+
+
+def reversed_lists(a: Alignment) -> Alignment:
+    """Every list from its end."""
+    rank = a.n_retrieved[a.hit_query] + 1 - a.hit_rank
+    order = rank_order(a.hit_query, rank)
+    evidence = a.evidence and replace(
+        a.evidence, pieces=reversed_lists(a.evidence.pieces), counted=reversed_lists(a.evidence.counted)
+    )
+    return replace(a, hit_rank=rank[order], hit_gain=a.hit_gain[order], evidence=evidence, ties=None)
+
+
+def completed(a: Alignment, k: int) -> Alignment:
+    """Lists shorter than k, as if they went on to k with all the gold that they lack, best first."""
+    query, rank, gain = [a.hit_query], [a.hit_rank], [a.hit_gain]
+    for q in np.flatnonzero(a.n_retrieved < k).tolist():
+        ideal = a.ideal_gain[a.ideal_starts[q] : a.ideal_starts[q + 1]]
+        left = Counter(ideal[ideal > 0].tolist())
+        left.subtract(a.hit_gain[a.starts[q] : a.starts[q + 1]].tolist())
+        more = sorted((+left).elements(), reverse=True)[: k - int(a.n_retrieved[q])]
+        query.append(np.full(len(more), q))
+        rank.append(a.n_retrieved[q] + np.arange(1, len(more) + 1))
+        gain.append(np.array(more, float))
+    query_of, ranks, gains = np.concatenate(query), np.concatenate(rank), np.concatenate(gain)
+    order = rank_order(query_of, ranks)
+    evidence = a.evidence and replace(a.evidence, counted=completed(a.evidence.counted, k))
+    return replace(
+        a, n_retrieved=np.maximum(a.n_retrieved, k), starts=offsets(query_of, a.n_queries), hit_rank=ranks[order],
+        hit_gain=gains[order], evidence=evidence, ties=None,
+    )  # fmt: skip
 
 
 def _best_first(a: Alignment, n: int) -> Alignment:

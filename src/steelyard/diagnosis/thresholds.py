@@ -24,6 +24,15 @@ MIN_CLUSTER = 0.01
 """A cluster of a few questions among thousands is real and not worth a word."""
 MIN_CUT = 0.10
 """Cut gold is shown less of than whole gold by at least this share of its characters, or borders do not matter."""
+CROSSED = 1 / 4
+"""Answers are out of step where so many lists hold the neighbour's gold, and at most so many of those their own; and
+labels are exchanged where so many of the lost questions come in pairs.  On one subject, a few do by chance."""
+MIN_SWAPPED = 4
+"""One pair of questions that find each other's gold may be two questions on one subject; two pairs are a pattern."""
+MATCHING = 0.05
+"""Fewer questions with anything judged in their lists: ids that are the same by chance."""
+MIN_MATCHED = 20
+"""Of fewer questions, only none at all says that nothing matches."""
 EQUAL = 1e-9
 """Values of a question that differ by less are equal."""
 MORE = 4

@@ -1,4 +1,4 @@
-"""Questions and gold that no reranker can bring back: failures, labels, the corpus, chunking, retrieval."""
+"""Questions and gold that no reranker can bring back: failures, the corpus, chunking, retrieval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.diagnosis.advice import Advice, advice_on, rule
 from steelyard.diagnosis.facts import Facts, SystemFacts
 from steelyard.diagnosis.funnel import AT
-from steelyard.diagnosis.thresholds import DEEP, MIN_CUT, MIN_GROUP, MIN_QUESTIONS, MIN_SHARE, RERANKED
+from steelyard.diagnosis.thresholds import DEEP, MIN_CUT, MIN_QUESTIONS, MIN_SHARE, RERANKED
 from steelyard.diagnosis.uncertainty import Z
 
 
@@ -21,17 +21,6 @@ def failed(facts: Facts) -> Iterator[Advice]:
             mask = system.at(code)
             if mask.any():
                 yield advice_on(facts, code, system, gain=system.as_others(mask), query_ids=system.ids(mask))
-
-
-@rule
-def nothing_matches(facts: Facts) -> Iterator[Advice]:
-    """Not one judged document in any list: the labels and the run do not speak of the same things."""
-    for system in facts.systems:
-        if int(system.answered.sum()) >= MIN_GROUP and system.matches_nothing:
-            yield advice_on(
-                facts, "nothing_matches", system, gain=float(system.winnable.mean()),
-                query_ids=system.ids(system.answered), depth=system.lists.depth,
-            )  # fmt: skip
 
 
 @rule

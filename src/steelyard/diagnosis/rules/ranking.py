@@ -24,11 +24,13 @@ def not_ranked(facts: Facts) -> Iterator[Advice]:
 
 @rule
 def reranker_headroom(facts: Facts) -> Iterator[Advice]:
-    """The same, though there is a reranker: it captures little of what it could."""
+    """The same, though there is a reranker, which captures little of what it could; not where it only harms."""
     for i, system in enumerate(facts.systems):
         if system.lists.reranked and not _idle(system) and not _late(system) and (room := _room(system)) is not None:
             n, ceiling = room
             base, reached, best = (float(values.mean()) for values in (system.base, system.value, ceiling))
+            if reached < base - EQUAL:
+                continue
             share = (reached - base) / (best - base) if best > base else 0.0
             advice = _order(facts, "reranker_headroom", i, n, ceiling)
             yield replace(advice, numbers={**advice.numbers, "base": base, "share": share})

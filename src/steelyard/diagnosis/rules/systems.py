@@ -42,7 +42,7 @@ def hybrid(facts: Facts) -> Iterator[Advice]:
     only_first, only_second = first.hit & ~second.hit, second.hit & ~first.hit
     if pair.mean - best >= MIN_ORACLE and min(only_first.sum(), only_second.sum()) >= MIN_QUESTIONS:
         yield advice_on(
-            facts, "hybrid", first, gain=pair.mean - best, query_ids=first.ids(only_first | only_second),
+            facts, "hybrid", best_system, gain=pair.mean - best, query_ids=first.ids(only_first | only_second),
             systems=(first.name, second.name), first=first.name, second=second.name, ceiling=pair.mean, best=best,
             only_first=int(only_first.sum()), only_second=int(only_second.sum()), best_system=best_system.name,
         )  # fmt: skip

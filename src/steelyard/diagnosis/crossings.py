@@ -1,0 +1,156 @@
+"""Lists that hold the gold of another question: answers out of step with the questions, and labels exchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from steelyard.align.rankings import align
+from steelyard.align.resolver import Resolver
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.data.chunk_table import Corpus
+from steelyard.data.questions import Questions
+from steelyard.data.run import Run
+from steelyard.data.truth import Truth
+from steelyard.diagnosis.thresholds import CROSSED, MIN_GROUP, MIN_SHARE, MORE
+from steelyard.experiment.weighing import Weighing
+from steelyard.measures import parse
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """Answers that are out of step with the questions, from one on, in the order of a file.
+
+    by        1 where a list holds the gold of the next question, -1 for the one before
+    first     place of the first question that is out of step;   whole   whether it is the first of all
+    partner   (q,) place of the question whose list that is; -1 for lists in step
+    beside    (q,) questions out of step whose list holds the neighbour's gold and none of their own
+    n_own     how many of them hold their own gold and none of the neighbour's
+    """
+
+    by: int
+    first: int
+    whole: bool
+    partner: Ints
+    beside: Bools
+    n_own: int
+
+
+class Crossings:
+    """The first results of a system against the gold of all questions.
+
+    hit, answered   (q,) whether any own gold is among the first k, and whether the list can be judged at all
+    nowhere         (q,) whether there is none even among the first 4k
+    """
+
+    def __init__(self, weighing: Weighing, place: int, *, k: int, min_gain: float, hit: Bools, answered: Bools) -> None:
+        self.weighing, self.system = weighing, weighing.weighed[place]
+        self.hit, self.answered = hit, answered
+        ids = pl.Series("query_id", weighing.query_ids, dtype=pl.String)
+        self.rows = pl.DataFrame({"query_id": ids, "q": np.arange(len(ids))})
+        self.labels = _labels(weighing, place).join(self.rows, on="query_id").select("q", "doc_id", "gain")
+        self.gold = self.labels.filter(pl.col("gain") >= min_gain).select("q", "doc_id")
+        deep = self.system.run.top(MORE * k).join(self.rows, on="query_id").select("q", "doc_id", "rank")
+        self.lists = deep.filter(pl.col("rank") <= k).drop("rank")
+        self.nowhere = answered & ~_mask(deep.join(self.gold, on=["q", "doc_id"], how="semi"), len(hit))
+
+    def shift(self) -> Shift | None:
+        """The longest stretch up to the end of a file where lists hold the neighbour's gold instead of their own."""
+        shifts = [self._shift(order, by) for order in self._orders() for by in (1, -1)]
+        return max((s for s in shifts if s is not None), key=lambda s: int(s.beside.sum()) - s.n_own, default=None)
+
+    def swaps(self) -> Ints:
+        """(q,) place of the question whose gold a list holds, and that holds this one's in turn; -1 for no such pair.
+
+        Both have none of their own, however deep it is looked for; what is ranked somewhat low is no mistake of labels.
+        """
+        lists, gold = (f.filter(pl.Series(self.nowhere[f["q"].to_numpy()])) for f in (self.lists, self.gold))
+        pairs = lists.join(gold.rename({"q": "other"}), on="doc_id").filter(pl.col("q") != pl.col("other"))
+        pairs = pairs.select("q", "other").unique()
+        mutual = pairs.join(pairs.select(q="other", other="q"), on=["q", "other"], how="semi").sort("q", "other")
+        partner = np.full(len(self.nowhere), -1)
+        for q, other in mutual.iter_rows():
+            if partner[q] < 0 and partner[other] < 0:
+                partner[q], partner[other] = other, q
+        return partner
+
+    def value_with(self, partner: Ints, measure: str) -> Floats:
+        """(q,) values, had each question the labels of its partner, where it has one."""
+        owner = pl.DataFrame(
+            {"query": np.arange(len(partner)), "q": np.where(partner >= 0, partner, np.arange(len(partner)))}
+        )
+        labels = owner.join(self.labels, on="q").select(q="query", doc_id="doc_id", gain="gain")
+        labels = labels.join(self.rows, on="q").select("query_id", "doc_id", "gain")
+        policy = self.weighing.recipe["on_duplicate"]
+        a = align(Truth(labels), self.system.run, on_duplicate=policy).alignment
+        values = np.zeros(len(partner))
+        places = pl.DataFrame({"query_id": pl.Series(a.query_id, dtype=pl.String)}).join(
+            self.rows, on="query_id", maintain_order="left"
+        )
+        values[places["q"].to_numpy()] = parse(measure)(a)
+        return values
+
+    def _orders(self) -> Iterator[Ints]:
+        """Places of the questions in the orders that files may have: of the run, of the questions, and of their ids."""
+        ids = list(self.weighing.query_ids)
+        place = {query_id: q for q, query_id in enumerate(ids)}
+        run = self.system.run
+        in_run = run.frame["query_id"].unique(maintain_order=True).to_list() if isinstance(run, Run) else []
+        orders = (in_run, list(self.weighing.questions), sorted(ids, key=_natural))
+        distinct = {tuple(place[query_id] for query_id in order if query_id in place) for order in orders}
+        yield from (np.array(order, np.int64) for order in sorted(distinct) if len(order) > 1)
+
+    def _shift(self, order: Ints, by: int) -> Shift | None:
+        partner = np.full(len(self.hit), -1)
+        partner[order[:-1] if by > 0 else order[1:]] = order[1:] if by > 0 else order[:-1]
+        near = self._holds_gold_of(partner)
+        beside, own = self.answered & near & ~self.hit, self.answered & self.hit & ~near
+        balance = beside[order].astype(np.int64) - own[order]
+        start = int(np.argmax(np.cumsum(balance[::-1])[::-1]))
+        out_of_step = np.zeros(len(partner), bool)
+        out_of_step[order[start:]] = True
+        beside, n_own = beside & out_of_step, int((own & out_of_step).sum())
+        # Neighbours that share their gold say nothing.
+        n, n_telling = int(beside.sum()), int((self.answered & out_of_step & ~(self.hit & near)).sum())
+        if n < max(MIN_GROUP, MIN_SHARE * self.answered.sum(), CROSSED * n_telling) or CROSSED * n < n_own:
+            return None
+        earlier = self.answered & ~out_of_step
+        return Shift(
+            by=by, first=int(order[start]), whole=not earlier.any(), partner=np.where(out_of_step, partner, -1),
+            beside=beside, n_own=n_own,
+        )  # fmt: skip
+
+    def _holds_gold_of(self, partner: Ints) -> Bools:
+        """(q,) whether the list of each question holds gold of its partner."""
+        pairs = pl.DataFrame({"q": partner, "owner": np.arange(len(partner))}).filter(pl.col("q") >= 0)
+        wanted = self.gold.join(pairs, on="q").select(q="owner", doc_id="doc_id")
+        return _mask(self.lists.join(wanted, on=["q", "doc_id"], how="semi"), len(partner))
+
+
+def _mask(frame: pl.DataFrame, n: int) -> Bools:
+    """(n,) which questions have a row."""
+    mask = np.zeros(n, bool)
+    mask[frame["q"].to_numpy()] = True
+    return mask
+
+
+def _labels(weighing: Weighing, place: int) -> pl.DataFrame:
+    """query_id, doc_id and gain of all labels of a system, whichever question retrieved what they are on."""
+    gold, system = weighing.gold, weighing.weighed[place]
+    evidence, outputs = system.evidence, system.outputs
+    if evidence is None or outputs is None or evidence.table.complete or not isinstance(gold, Questions):
+        return weighing.labels[place]
+    # Where not all chunks are at hand, labels are of what the question itself retrieved: here, of what any did.
+    corpus = Corpus(chunks=replace(evidence.table, complete=True))
+    resolver = Resolver(gold, corpus=corpus, rule=evidence.mapping.rule, steps=evidence.mapping.steps)
+    return resolver.resolve(outputs).labels.frame.drop_nulls("doc_id")
+
+
+def _natural(query_id: str) -> list[Any]:
+    """Numbers within ids by their size: q2 before q10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", query_id)]
