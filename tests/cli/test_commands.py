@@ -35,7 +35,7 @@ def test_tables_fit_the_terminal(columns: int, demo: Path) -> None:
 def test_json_holds_everything(demo: Path) -> None:
     made = json.loads(printed(*DEMO, "-m", "ndcg@10", "-m", "P_5", "-q", "-f", "json", "--seed", "3", cwd=demo))
     keyword = made["systems"]["keyword"]
-    assert set(keyword) == {"metrics", "intervals", "counts", "per_query", "queries", "judged"}
+    assert set(keyword) == {"metrics", "intervals", "reachable", "counts", "per_query", "queries", "judged"}
     assert set(keyword["metrics"]) == {"ndcg@10", "precision@5"}
     assert len(keyword["per_query"]) == 40
     assert sum(q["ndcg@10"] for q in keyword["per_query"].values()) / 40 == pytest.approx(keyword["metrics"]["ndcg@10"])
@@ -92,7 +92,7 @@ def test_special_characters_in_names_are_escaped(tmp_path: Path) -> None:
 def test_output_file_appears_whole(demo: Path, tmp_path: Path) -> None:
     target = tmp_path / "scores.json"
     assert printed(*DEMO, "-f", "json", "-o", target, cwd=demo) == ""
-    assert set(json.loads(target.read_text())) == {"format", "signature", "systems", "recipe"}
+    assert set(json.loads(target.read_text())) == {"format", "signature", "systems", "perfect", "recipe"}
     assert target.stat().st_mode & 0o444
     assert [path.name for path in tmp_path.iterdir()] == ["scores.json"]
 
@@ -115,7 +115,13 @@ def test_links_and_pipes_are_written_through(demo: Path, tmp_path: Path) -> None
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
     printed(*DEMO, "-o", tmp_path / "link.json", cwd=demo)
     assert (tmp_path / "link.json").is_symlink()
-    assert set(json.loads((tmp_path / "real.json").read_text())) == {"format", "signature", "systems", "recipe"}
+    assert set(json.loads((tmp_path / "real.json").read_text())) == {
+        "format",
+        "signature",
+        "systems",
+        "perfect",
+        "recipe",
+    }
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
         printed(*DEMO, "-f", "csv", "-o", tmp_path / "pipe", cwd=demo)

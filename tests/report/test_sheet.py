@@ -237,7 +237,7 @@ def test_measures_that_are_named_are_rated_by_the_profile(folder: Path) -> None:
 def test_numbers_for_programs_are_those_of_the_profiles_measures(folder: Path) -> None:
     given = ("evaluate", "truth.json", "hybrid.json", "-f", "json")
     made = json.loads(printed(*given, "--profile", "faq", "--lang", "zh", cwd=folder))
-    assert list(made) == ["format", "signature", "systems", "recipe"]
+    assert list(made) == ["format", "signature", "systems", "perfect", "recipe"]
     assert list(made["systems"]["hybrid"]["metrics"]) == ["mrr", "hit_rate@3", "precision@3"]
 
 

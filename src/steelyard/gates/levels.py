@@ -10,7 +10,7 @@ from steelyard.measures import Measure, make, parse
 from steelyard.measures.registry import Direction
 
 _BOUNDED_BY_ONE = (("r_precision", False), ("recall_cap", True), ("ndcg", True))
-"""Measures of which a perfect ranking has 1, whatever the truth; and whether they have a k."""
+"""Measures of which a perfect ranking has 1 wherever anything is relevant; and whether they have a k."""
 
 
 def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
