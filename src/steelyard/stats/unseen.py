@@ -15,7 +15,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.extras import require
 from steelyard.stats.samples import ROUNDING, SMALLEST_P, Clusters, cluster_sums
 
-_STEP, _END, _NEGLIGIBLE = 1 / 16, 20.0, 1e-15
+_STEP, _END, _NEGLIGIBLE = 1 / 8, 20.0, 1e-13
 """Nodes of the inversion: the integrand falls as exp(-2 u) at least, and a finer step moves no printed digit."""
 
 _HALVINGS, _MOST_BENT = 50, 2.0
