@@ -14,12 +14,11 @@ from steelyard.comparison.result import COLUMNS, ComparisonRow
 from steelyard.data.segments import segments
 from steelyard.experiment.scores import Scores
 from steelyard.stats.agreement import rank_biased_overlap, tau_ap
-from steelyard.stats.corrections import correct
+from steelyard.stats.corrections import CORRECTIONS, correct
 from steelyard.stats.effects import relative_change, standardised
 from steelyard.stats.equivalence import non_inferiority, tost
 from steelyard.stats.grouping import indistinguishable
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.paired import sign_flip, sign_test, wilcoxon
+from steelyard.stats.paired import sign_flip, sign_flip_interval, sign_test, wilcoxon
 from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.power import min_detectable_difference, questions_needed
 from steelyard.stats.tukey import tukey
@@ -75,8 +74,51 @@ def test_each_test_is_the_one_of_its_name(test: str, p) -> None:
     d = values[1] - values[0]
     row = by_name(sy.compare(scores_of(values), test=test, seed=5))["b"]
     assert row.p == pytest.approx(p(d), rel=1e-12)
-    interval = mean_intervals(d[:, None], seed=5, method="bca")
-    assert (row.low, row.high) == pytest.approx((interval.low[0], interval.high[0]), rel=1e-12)
+    # Tests of ranks and signs are not about means.
+    ends = sign_flip_interval(d, seed=5) if test == "randomization" else (math.nan, math.nan)
+    assert (row.low, row.high) == pytest.approx(ends, rel=1e-12, nan_ok=True)
+
+
+@examples(200)
+@given(
+    st.integers(0, 10**6), st.sampled_from(["t", "randomization", "tukey"]), st.sampled_from(list(CORRECTIONS)),
+    st.integers(2, 14), st.integers(2, 5), st.integers(1, 2),
+)  # fmt: skip
+def test_an_interval_leaves_out_0_exactly_where_p_is_small(
+    seed: int, test: str, correction: str, n: int, s: int, m: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.random((s, m, n)) + rng.choice([0, 0.3, 0.6], (s, m, 1)), rng.integers(1, 5))
+    options = {} if test == "tukey" else {"correction": correction}
+    comparison = sy.compare(scores_of(values), test=test, **options)
+    for row in (row for rows in comparison.rows.values() for row in rows if not math.isnan(row.low)):
+        assert row.low <= row.difference <= row.high
+        assert row.low < row.high
+        assert (row.low > 0 or row.high < 0) == (row.adjusted <= 0.05)
+        if not math.isnan(row.relative_low) and row.mean - row.difference > 0:
+            assert (row.relative_low > 0 or row.relative_high < 0) == (row.adjusted <= 0.05)
+
+
+def test_corrected_intervals_hold_together() -> None:
+    values = drawn(4, 40)[:, 0]
+    values[3] += 1
+    rows = by_name(sy.compare(scores_of(values)))
+    want = scipy_stats.ttest_rel(values[3], values[0]).confidence_interval(1 - 0.05 / 3)
+    assert (rows["d"].low, rows["d"].high) == pytest.approx((want.low, want.high), rel=1e-9)
+    plain = by_name(sy.compare(scores_of(values), correction="none"))
+    assert all(rows[name].low < plain[name].low < plain[name].high < rows[name].high for name in "bd")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [0.0, 0.1, 1.0])
+def test_all_corrected_intervals_cover_together(shift: float) -> None:
+    rng, covered = np.random.default_rng(8), []
+    truth = np.linspace(0, shift, 5)
+    for _ in range(400):
+        values = rng.normal(0, 0.2, 25) + truth[:, None] + rng.normal(0, 0.1, (5, 25))
+        rows = by_name(sy.compare(scores_of(values)))
+        covered.append(all(rows["abcde"[i]].low <= truth[i] <= rows["abcde"[i]].high for i in range(1, 5)))
+    assert np.mean(covered) >= 0.92
 
 
 def test_effect_counts_and_detectable_are_of_the_differences() -> None:
@@ -273,7 +315,9 @@ def test_swapping_the_baseline_turns_the_signs_alone(seed: int, test: str, q: in
 def test_equal_systems_give_p_1(test: str) -> None:
     values = drawn(1, 12)[0]
     row = by_name(sy.compare(scores_of(np.concatenate([values, values])), test=test))["b"]
-    assert (row.p, row.adjusted, row.difference, row.low, row.high) == (1, 1, 0, 0, 0)
+    assert (row.p, row.adjusted, row.difference) == (1, 1, 0)
+    assert math.isnan(row.low)
+    assert math.isnan(row.high)
     assert np.isnan(row.detectable) if test in ("sign", "wilcoxon") else row.detectable == 0
     assert row.n_ties == 12
     assert row.verdict == "no difference shown"

@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.stats.flipping import EXACT_QUERIES
-from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
+from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_flip_interval, sign_test, wilcoxon
 from tests.hypothesis_profiles import examples
 
 Floats = npt.NDArray[np.float64]
@@ -255,3 +255,13 @@ def test_scipy_is_asked_for_by_name(test: Tested, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(MissingExtraError, match=r"needs scipy.*steelyard\[stats\]"):
         test([0.1, 0.2, 0.4])
     assert wilcoxon([0.1, 0.2, 0.4]).p == sign_flip([0.1, 0.2, 0.4], seed=0).p == 0.25
+
+
+@pytest.mark.parametrize("n", [6, 9, 16, 40])
+def test_the_interval_of_sign_flips_is_what_they_do_not_reject(n: int) -> None:
+    d = np.random.default_rng(n).normal(0.1, 0.2, n)
+    low, high = sign_flip_interval(d, seed=3)
+    for shift, rejected in ((low - 1e-6, True), (low + 1e-6, False), (high - 1e-6, False), (high + 1e-6, True)):
+        assert (sign_flip(d - shift, seed=3).p <= 0.05) == rejected
+    assert sign_flip_interval(d[:5], seed=3) == (-math.inf, math.inf)
+    assert all(map(math.isnan, sign_flip_interval(d[:1], seed=3)))

@@ -60,7 +60,7 @@ def compare(
                  family-wise for each measure by themselves, and never below the pair's own sign-flip p
     margin       largest difference that does not matter, in the measure's unit: "not worse" and "equivalent" are then
                  tested, with the correction that the tests of difference have (Holm beside Tukey)
-    alpha        of tests; intervals of differences cover 1 - alpha
+    alpha        of tests; intervals of differences cover 1 - alpha, under the same correction
     strict       refuse systems that lack questions
     seed         of shuffles and bootstraps
     segments     "tag", "language" or "length" of a Weighing's questions; or name -> (q,) which questions belong to it.

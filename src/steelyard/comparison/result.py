@@ -114,12 +114,15 @@ class Comparison:
                   n_left_out  other questions;   n_lacking  those among them that this system has no value for
                   n_missing   questions of the n that this system's run does not hold: they count as 0
                   mean, difference   of the system, and less the baseline's
-                  low, high   ends of the interval of the difference
-                  relative, relative_low, relative_high   the difference as a share of the baseline's mean, its interval
+                  low, high   ends of the interval of the difference, which leaves out 0 exactly where adjusted p is at
+                              most alpha; null for tests of ranks and signs, and where there is none
+                  relative, relative_low, relative_high   the difference as a share of the baseline's mean, and beside a
+                              t test its interval
                   p, adjusted   before and after the correction; null where there is no test, and reason says why:
                               "few questions" (fewer than two), or "no spread" (all differences are equal, which a t
                               test cannot judge)
-                  effect      standardised difference (d_z with Hedges' correction)
+                  effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
+                              all differences are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the
                               baseline
                   detectable  smallest difference that these questions would show in 80 of 100 cases, alpha shared among

@@ -10,6 +10,7 @@ import polars as pl
 
 from steelyard.base.arrays import Floats
 from steelyard.comparison.groups import system_groups
+from steelyard.comparison.intervals import difference_interval, interval_alphas
 from steelyard.comparison.margins import correct_margins, margin_tests
 from steelyard.comparison.plan import TESTS, Plan
 from steelyard.comparison.power import detectable_difference, questions_for
@@ -17,14 +18,16 @@ from steelyard.comparison.result import COLUMNS
 from steelyard.comparison.samples import Sample
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
-from steelyard.stats.guarded import MANY_QUERIES, guarded_tukey
-from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.guarded import guarded_tukey
 from steelyard.stats.paired import PairedTest, wilcoxon
 from steelyard.stats.pairs import Pairs, placed
 from steelyard.stats.samples import differences
 
 _WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64}
 """Columns on the way to a verdict."""
+
+_ENDS = ("low", "high", "relative", "relative_low", "relative_high")
+"""Columns that wait for corrected p."""
 
 
 def comparison_rows(samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
@@ -34,7 +37,8 @@ def comparison_rows(samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
     parts = zip(samples, all_pairs, groups, strict=True)
     listed = [row for sample, pairs, numbers in parts for row in _sample_rows(sample, plan, pairs, numbers)]
     rows = pl.DataFrame(listed, schema={**COLUMNS, **_WORKING}).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return _verdicts(_adjusted(rows, plan), plan).select(list(COLUMNS))
+    rows = _intervals(_adjusted(rows, plan), samples, all_pairs, plan)
+    return _verdicts(rows, plan).select(list(COLUMNS))
 
 
 def _sample_rows(
@@ -66,19 +70,12 @@ def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) ->
     if i == plan.reference:
         return {**row, "difference": 0.0, "effect": 0.0}
     test = _paired_test(d, i, plan, pairs)
-    relative = relative_change(reference, values, level=1 - plan.alpha)
-    low, high = _interval(d, plan)
     return {
         **row,
         "difference": float(d.mean()) if len(d) else math.nan,
-        "low": low,
-        "high": high,
-        "relative": relative.change,
-        "relative_low": relative.low,
-        "relative_high": relative.high,
         "p": test.p,
         "reason": None if test.reason is None else "few questions" if len(d) < 2 else "no spread",
-        "effect": standardised(d).hedges_g,
+        "effect": _finite(standardised(d).hedges_g),
         "detectable": _detectable(d, sample, plan, pairs),
         "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
         **margin_tests(
@@ -105,12 +102,29 @@ def _paired_test(d: Floats, i: int, plan: Plan, pairs: Pairs | None) -> PairedTe
     return PairedTest("tukey", float(pairs.difference[at]), float(pairs.p[at]), pairs.n, reason=pairs.reason)
 
 
-def _interval(d: Floats, plan: Plan) -> tuple[float, float]:
-    if not len(d):
-        return math.nan, math.nan
-    method = "t" if plan.test == "t" else "bca" if len(d) < MANY_QUERIES else "normal"
-    interval = mean_intervals(d[:, None], seed=plan.seed, level=1 - plan.alpha, method=method)
-    return float(interval.low[0]), float(interval.high[0])
+def _intervals(
+    rows: pl.DataFrame, samples: Sequence[Sample], all_pairs: Sequence[Pairs | None], plan: Plan
+) -> pl.DataFrame:
+    """The rows with intervals of differences, and of relative changes beside t tests, whose p theirs agree with."""
+    places = {system: i for i, system in enumerate(plan.systems)}
+    columns = zip(rows["system"], rows["p"], interval_alphas(rows, plan).tolist(), strict=True)
+    ends: list[dict[str, float]] = []
+    for (system, p, alpha), at in zip(columns, np.repeat(range(len(samples)), len(places)).tolist(), strict=True):
+        reference, values = (samples[at].values[i] for i in (plan.reference, places[system]))
+        if system == plan.baseline:
+            ends.append({})
+            continue
+        pairs = all_pairs[at]
+        low, high = difference_interval(
+            differences(reference, values), plan, alpha=alpha, p=math.nan if p is None else p,
+            critical=math.nan if pairs is None else pairs.critical,
+        )  # fmt: skip
+        change = relative_change(reference, values, level=1 - alpha)
+        ends.append({"low": low, "high": high, "relative": change.change})
+        if plan.test == "t" and math.isfinite(low):
+            ends[-1] |= {"relative_low": change.low, "relative_high": change.high}
+    kinds = {name: kind for name, kind in COLUMNS.items() if name in _ENDS}
+    return rows.with_columns(*pl.DataFrame(ends, schema=kinds).fill_nan(None))
 
 
 def _detectable(d: Floats, sample: Sample, plan: Plan, pairs: Pairs | None) -> float:
@@ -118,6 +132,10 @@ def _detectable(d: Floats, sample: Sample, plan: Plan, pairs: Pairs | None) -> f
     if not plan.is_of_means:
         return math.nan
     return detectable_difference(d, sample.measure, plan, None if pairs is None else pairs.critical)
+
+
+def _finite(number: float) -> float:
+    return number if math.isfinite(number) else math.nan
 
 
 def _lean(test: str, gain: Floats, counts: WinTieLoss) -> float:

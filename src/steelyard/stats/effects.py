@@ -17,7 +17,8 @@ class Standardised:
 
     d_z        mean / standard deviation; 0 where all differences are zero, infinite where all are equal, NaN below
                two queries
-    hedges_g   d_z with Hedges' correction for small samples, 1 - 3 / (4 (n - 1) - 1)
+    hedges_g   d_z with Hedges' correction for small samples, 1 - 3 / (4 (n - 1) - 1); NaN for two queries, of which it
+               would make 0 of any difference but 0
     """
 
     d_z: float
@@ -42,7 +43,7 @@ def standardised(d: npt.ArrayLike) -> Standardised:
         d_z = math.copysign(math.inf, average.mean) if average.mean else 0.0
     else:
         d_z = average.mean / (average.error * math.sqrt(average.n))
-    return Standardised(d_z, d_z * (1 - 3 / (4 * average.df - 1)))
+    return Standardised(d_z, d_z * (1 - 3 / (4 * average.df - 1)) if average.df > 1 or not d_z else math.nan)
 
 
 @dataclass(frozen=True)

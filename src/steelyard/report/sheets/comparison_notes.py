@@ -46,7 +46,8 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
         correction=_correction(comparison, words), seed=comparison.seed,
     )  # fmt: skip
     yield words("compare.effect")
-    yield words("compare.intervals")
+    yield _interval_note(comparison, words)
+    yield words("compare.can_show")
     yield from _letter_notes(comparison, words)
     if comparison.margin is not None:
         method = margin_correction(comparison.correction)
@@ -57,6 +58,20 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     for agreement in comparison.agreement:
         figures = {name: f"{getattr(agreement, name):.2f}" for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
         yield words("compare.agreement", first=agreement.first, other=agreement.other, **figures)
+
+
+def _interval_note(comparison: Comparison, words: Words) -> str:
+    """Which test the intervals belong to, and how they are corrected."""
+    if comparison.test == "tukey":
+        return words("compare.intervals.tukey")
+    if comparison.test not in ("t", "randomization"):
+        return words("compare.intervals.no_means")
+    method = "none" if comparison.n_comparisons == 1 else comparison.correction
+    level = f"{100 * (1 - comparison.alpha / comparison.n_comparisons):.5g}"
+    return words(
+        f"compare.intervals.{method}", kind=words(f"compare.kind.{comparison.test}"), n=comparison.n_comparisons,
+        level=level, alpha=f"{comparison.alpha:g}",
+    )  # fmt: skip
 
 
 def _letter_notes(comparison: Comparison, words: Words) -> Iterator[str]:

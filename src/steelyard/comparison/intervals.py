@@ -1,0 +1,53 @@
+"""Intervals of differences: each belongs to the test beside it, under the same correction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Floats
+from steelyard.comparison.plan import Plan
+from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.paired import sign_flip_interval
+
+NO_INTERVAL = (math.nan, math.nan)
+
+
+def interval_alphas(rows: pl.DataFrame, plan: Plan) -> Floats:
+    """(r,) alpha of each row's interval by itself, so that it leaves 0 out exactly where adjusted p is at most alpha.
+
+    Holm, Bonferroni: alpha shared among all comparisons, so that all intervals hold together; where Holm alone shows a
+    difference, at a later step, that step's alpha.  BH with R differences shown: R times that (Benjamini & Yekutieli
+    2005), so that of the intervals of these a share alpha misses on average.  None and Tukey: alpha.
+    """
+    p, adjusted = (rows[name].fill_null(math.nan).to_numpy() for name in ("p", "adjusted"))
+    shown = adjusted <= plan.alpha
+    if plan.test == "tukey":
+        return np.full(len(p), plan.alpha)
+    shared = plan.alpha * (max(1, int(shown.sum())) if plan.correction == "bh" else 1) / plan.n_comparisons
+    step = np.divide(plan.alpha * p, adjusted, out=np.zeros(len(p)), where=shown)
+    return np.where(shown, np.maximum(shared, step), shared)
+
+
+def difference_interval(d: Floats, plan: Plan, *, alpha: float, p: float, critical: float) -> tuple[float, float]:
+    """Both ends of the interval of the mean of d.
+
+    alpha     of this interval by itself;   p   of the test;   critical   Tukey's critical difference
+    Returns   Student's t; of sign flips every shift that they do not reject; for Tukey the critical difference on
+              either side, and as far as 0 where the pair's own test shows nothing.  NaN for tests of ranks and signs,
+              which are not about means, for fewer than two questions, for differences that are all equal, and where no
+              shift is rejected
+    """
+    if len(d) < 2 or np.ptp(d) == 0 or not plan.is_of_means:
+        return NO_INTERVAL
+    if plan.test == "t":
+        ends = mean_intervals(d[:, None], seed=plan.seed, level=1 - alpha, method="t")
+        return float(ends.low[0]), float(ends.high[0])
+    if plan.test == "randomization":
+        low, high = sign_flip_interval(d, seed=plan.seed, level=1 - alpha)
+        return (low, high) if math.isfinite(low) else NO_INTERVAL
+    mean = float(d.mean())
+    half = max(critical, abs(mean)) if p > alpha else critical
+    return mean - half, mean + half
