@@ -100,6 +100,17 @@ def test_verdicts_in_words(d: list[float], margin: float | None, verdict: str, n
         assert text == WORDS[margin, verdict]
 
 
+@pytest.mark.parametrize("test", ["randomization", "wilcoxon", "sign", "tukey"])
+def test_tests_by_signs_cannot_show_anything_with_five_questions(test: str) -> None:
+    values = np.stack([np.linspace(0.1, 0.3, 6), np.linspace(0.5, 0.9, 6)])
+    five, six = (sy.compare(scores_of(values[:, :n]), test=test) for n in (5, 6))
+    assert verdict_text(five.rows["map"][0], five, EN) == (
+        "no difference shown: this test cannot show anything with fewer than 6 questions"
+    )
+    assert not np.isfinite(five.rows["map"][0].detectable)
+    assert six.rows["map"][0].verdict == "better"
+
+
 def test_equal_systems_show_no_number() -> None:
     values = np.concatenate([drawn(1), drawn(1)])
     assert only(sy.compare(scores_of(values))).rows[1][-1] == "no difference shown: equal on all 30 questions"

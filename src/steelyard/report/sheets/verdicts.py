@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.comparison.power import fewest_to_show
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.words import Words
 
@@ -52,6 +53,12 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words) -> st
         reason = words(f"compare.reason.{'few' if row.reason == 'few questions' else 'no_spread'}", n=row.n)
         return words("compare.verdict.no_test", reason=reason)
     key = _verdict_key(row)
+    least = fewest_to_show(
+        comparison.test, correction=comparison.correction, n_comparisons=comparison.n_comparisons,
+        alpha=comparison.alpha,
+    )  # fmt: skip
+    if key in ("too_few", "no_difference") and row.n < least:
+        return words("compare.verdict.cannot", least=least)
     return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
 
 
