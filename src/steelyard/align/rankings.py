@@ -43,6 +43,9 @@ def align_all(
 
     Raises   as `align`
     """
+    if len(runs) == 1:
+        yield align(truth, runs[0], on_duplicate=on_duplicate)
+        return
     for group, aligned in ahead(partial(_align_group, truth), _groups(runs), workers=2):
         yield from aligned or (align(truth, run, on_duplicate=on_duplicate) for run in group)
 

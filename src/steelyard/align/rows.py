@@ -19,7 +19,6 @@ from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.base.hashing import block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import FrameReader
 from steelyard.data.truth import Truth
-from steelyard.io.source import ahead
 from steelyard.io.tables import checked
 
 _EDGE_ROWS = 1 << 14
@@ -39,9 +38,9 @@ def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "e
     Raises   InputError, DuplicateError, NoCommonQueryError naming the place.
     """
     hits = _Hits(truth, run, on_duplicate)
-    with closing(run.batches()) as batches, closing(ahead(hits.match, hits.selected(batches), workers=2)) as parts:
-        for part in parts:
-            hits.add(part)
+    with closing(run.batches()) as batches:
+        for lists in hits.selected(batches):
+            hits.add(hits.match(lists))
     if hits.scattered:
         hits.add_scattered()
     if not hits.seen.any():

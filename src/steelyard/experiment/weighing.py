@@ -286,7 +286,8 @@ class Weighing:
             values = [np.reshape(spec(a), (len(group), -1)) for spec in specs]
             return np.stack(values, axis=1).astype(float, copy=False)
 
-        return np.concatenate(list(ahead(measured, stacks(self.alignments), workers=2)))
+        groups = list(stacks(self.alignments))
+        return measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
 
     def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
         """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
