@@ -44,7 +44,7 @@ def test_a_command_takes_what_is_declared(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_explains_every_argument(name: str) -> None:
-    text = printed(name, "--help", columns=200)
+    text = printed(name, "--help", columns=300)
     assert text.startswith(f"usage: steelyard {name} [OPTIONS]")
     assert COMMANDS[name].help in text
     for item in COMMANDS[name].arguments:

@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -79,6 +79,7 @@ def test_each_test_is_the_one_of_its_name(test: str, p) -> None:
     assert (row.low, row.high) == pytest.approx(ends, rel=1e-12, nan_ok=True)
 
 
+@example(seed=126, test="t", correction="holm", n=2, s=2, m=1)
 @examples(200)
 @given(
     st.integers(0, 10**6), st.sampled_from(["t", "randomization", "tukey"]), st.sampled_from(list(CORRECTIONS)),

@@ -11,6 +11,7 @@ from steelyard.base.arrays import Floats
 from steelyard.comparison.plan import Plan
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import sign_flip_interval
+from steelyard.stats.samples import mean_error
 
 NO_INTERVAL = (math.nan, math.nan)
 
@@ -40,7 +41,7 @@ def difference_interval(d: Floats, plan: Plan, *, alpha: float, p: float, critic
               which are not about means, for fewer than two questions, for differences that are all equal, and where no
               shift is rejected
     """
-    if len(d) < 2 or np.ptp(d) == 0 or not plan.is_of_means:
+    if len(d) < 2 or mean_error(d).flat or not plan.is_of_means:
         return NO_INTERVAL
     if plan.test == "t":
         ends = mean_intervals(d[:, None], seed=plan.seed, level=1 - alpha, method="t")
