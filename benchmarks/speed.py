@@ -21,9 +21,10 @@ import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 
 from inputs import DATA, DEEP, HALF, HUGE, MIXED, SCATTERED, SHAPES, TIES, WIDE, Shape, make, write_as
@@ -368,6 +369,16 @@ def machine() -> str:
     return ", ".join([where, *versions])
 
 
+def print_table(head: Iterable[str], rows: Iterable[object], foot: str, markdown: Path | None) -> None:
+    """Print a table line by line, as its rows are measured, and write it to a file too where one is named."""
+    lines = []
+    for line in chain(head, map(str, rows), [f"\n{foot}"]):
+        lines.append(line)
+        print(line, flush=True)
+    if markdown:
+        markdown.write_text("\n".join(lines) + "\n", "utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
@@ -376,15 +387,8 @@ def main() -> None:
     parser.add_argument("--no-large", dest="large", action="store_false", help="leave out the 70 M line run")
     parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     options = parser.parse_args()
-    lines = list(HEAD)
-    print(*lines, sep="\n", flush=True)
-    for row in rows(options):
-        lines.append(str(row))
-        print(lines[-1], flush=True)
-    lines.append(f"\nMedians of {options.rounds} rounds on {machine()}.")
-    print(lines[-1])
-    if options.markdown:
-        options.markdown.write_text("\n".join(lines) + "\n")
+    foot = f"Medians of {options.rounds} rounds on {machine()}."
+    print_table(HEAD, rows(options), foot, options.markdown)
 
 
 if __name__ == "__main__":
