@@ -17,7 +17,6 @@ import importlib.util
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,12 +27,12 @@ from types import ModuleType
 import pytest
 
 import steelyard as sy
+from steelyard.demo import copy_data
 from tests.cli.command import steelyard
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-DEMO = Path(sy.__file__).parent / "demo_data"
 
 _FENCE = re.compile(r"(?:<!-- (?P<note>[^>]*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 _MEASURES = snapshot()
@@ -97,8 +96,7 @@ def matches(shown: str, printed: str) -> bool:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the bundled example, as the working folder; measures that a page registers are forgotten afterwards."""
-    copy = tmp_path / "demo"
-    shutil.copytree(DEMO, copy)
+    copy = copy_data(tmp_path / "demo")
     monkeypatch.chdir(copy)
     forget_afterwards(monkeypatch)
     return copy

@@ -21,6 +21,7 @@ from steelyard.report.words import LANGUAGES, Words
 
 DATA = Path(__file__).parent / "demo_data"
 CONFIGS = ("bm25", "lsa", "hybrid", "hybrid-rerank")
+N_PILOT = 40  # the first questions, which `keyword.jsonl` and `hybrid.jsonl` answer
 MEASURES = ("evidence_recall@5", "span_recall@5", "mrr@10")
 
 
@@ -46,6 +47,8 @@ def copy_data(folder: str | Path) -> Path:
         shutil.copytree(DATA / "documents", folder / "documents", dirs_exist_ok=True)
         for file in ("questions.jsonl", "keyword.jsonl", "hybrid.jsonl", *(f"{name}.toml" for name in CONFIGS)):
             shutil.copy(DATA / file, folder / file)
+        questions = (DATA / "questions.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "pilot.jsonl").write_bytes(b"".join(questions[:N_PILOT]))
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); name another folder") from error
     return folder

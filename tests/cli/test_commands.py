@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -12,16 +11,16 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.demo import DATA
+from steelyard.demo import copy_data
 from tests.cli.command import complaint, printed, steelyard
 from tests.shared_data import shared
 
-DEMO = ("evaluate", "questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
+DEMO = ("evaluate", "pilot.jsonl", "keyword.jsonl", "hybrid.jsonl")
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(DATA, tmp_path_factory.mktemp("demo") / "data"))
+    return copy_data(tmp_path_factory.mktemp("demo") / "data")
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
@@ -183,22 +182,22 @@ def test_a_query_that_got_nothing_is_not_missing(source: str, tmp_path: Path) ->
 def test_standard_input(demo: Path) -> None:
     run = (demo / "hybrid.jsonl").read_bytes()
     for stdin in (run, gzip.compress(run)):
-        assert "stdin" in printed("evaluate", "questions.jsonl", "-", "-m", "map", cwd=demo, stdin=stdin)
+        assert "stdin" in printed("evaluate", "pilot.jsonl", "-", "-m", "map", cwd=demo, stdin=stdin)
 
 
 WRONG = {
     "evaluate nothing.txt x": "nothing.txt: there is no such file",
-    "evaluate questions.jsonl questions.jsonl": "questions.jsonl, line 1: `retrieved` must be a list",
-    "evaluate keyword.jsonl questions.jsonl": "keyword.jsonl, line 1: has none of `gold_evidence`",
-    "evaluate questions.jsonl hybrid.jsonl -m ndgc@10": "did you mean ndcg",
-    "evaluate questions.jsonl hybrid.jsonl -m ndcg@0": "k must be a whole number from 1",
-    "evaluate questions.jsonl hybrid.jsonl --min-gain=-1": "min_gain must be a number of at least 0",
-    "evaluate questions.jsonl hybrid.jsonl hybrid.jsonl": "two runs are called",
-    "evaluate questions.jsonl documents": "documents: is a folder",
-    "evaluate questions.jsonl hybrid.jsonl --seed=-1": "seed must be",
+    "evaluate pilot.jsonl pilot.jsonl": "pilot.jsonl, line 1: `retrieved` must be a list",
+    "evaluate keyword.jsonl pilot.jsonl": "keyword.jsonl, line 1: has none of `gold_evidence`",
+    "evaluate pilot.jsonl hybrid.jsonl -m ndgc@10": "did you mean ndcg",
+    "evaluate pilot.jsonl hybrid.jsonl -m ndcg@0": "k must be a whole number from 1",
+    "evaluate pilot.jsonl hybrid.jsonl --min-gain=-1": "min_gain must be a number of at least 0",
+    "evaluate pilot.jsonl hybrid.jsonl hybrid.jsonl": "two runs are called",
+    "evaluate pilot.jsonl documents": "documents: is a folder",
+    "evaluate pilot.jsonl hybrid.jsonl --seed=-1": "seed must be",
     "evaluate documents hybrid.jsonl": "has neither qrels",
-    "evaluate questions.jsonl hybrid.jsonl -m precision@99999999999999999999": "k must be a whole number",
-    "evaluate questions.jsonl hybrid.jsonl -m f(beta=1e200)": "beta must be",
+    "evaluate pilot.jsonl hybrid.jsonl -m precision@99999999999999999999": "k must be a whole number",
+    "evaluate pilot.jsonl hybrid.jsonl -m f(beta=1e200)": "beta must be",
     "evaluate - -": "standard input (-) can be read once only",
     "convert hybrid.jsonl x/y.run": "x/y.run: cannot be written",
     "measures nonsense": "no measure is called 'nonsense'",
@@ -215,8 +214,8 @@ def test_a_run_survives_every_conversion(suffix: str, demo: Path, tmp_path: Path
     target = tmp_path / f"hybrid.{suffix}"
     assert "run: 40 queries, 400 retrieved documents" in printed("convert", demo / "hybrid.jsonl", target)
     measures = ["ndcg@10", "map", "bpref"]
-    there = sy.evaluate(demo / "questions.jsonl", target, measures)
-    here = sy.evaluate(demo / "questions.jsonl", demo / "hybrid.jsonl", measures)
+    there = sy.evaluate(demo / "pilot.jsonl", target, measures)
+    here = sy.evaluate(demo / "pilot.jsonl", demo / "hybrid.jsonl", measures)
     assert (there.values == here.values).all()
 
 
@@ -224,8 +223,8 @@ def test_a_run_survives_every_conversion(suffix: str, demo: Path, tmp_path: Path
 def test_a_truth_survives_every_conversion(suffix: str, demo: Path, tmp_path: Path) -> None:
     """Queries without any label survive in JSON and JSONL; the other formats have no way to say so."""
     target = tmp_path / f"gold.{suffix}"
-    printed("convert", demo / "questions.jsonl", target)
-    there, here = sy.Truth.read(target), sy.Truth.read(demo / "questions.jsonl")
+    printed("convert", demo / "pilot.jsonl", target)
+    there, here = sy.Truth.read(target), sy.Truth.read(demo / "pilot.jsonl")
     assert set(here.query_ids) - set(there.query_ids) <= {"en-19", "zh-19"}
     assert there.gain.sum() == here.gain.sum()
     assert (len(there) == len(here)) == suffix.startswith("json")

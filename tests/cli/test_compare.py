@@ -11,18 +11,18 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.demo import DATA
+from steelyard.demo import copy_data
 from tests.cli.command import complaint, printed, process, steelyard
 from tests.shared_data import shared
 
 pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
 
-DEMO = ("compare", "questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
+DEMO = ("compare", "pilot.jsonl", "keyword.jsonl", "hybrid.jsonl")
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(DATA, tmp_path_factory.mktemp("demo") / "data"))
+    return copy_data(tmp_path_factory.mktemp("demo") / "data")
 
 
 def test_table(demo: Path) -> None:
@@ -48,7 +48,7 @@ def test_missing_questions_are_left_out_where_asked(demo: Path) -> None:
 def test_missing_questions_count_the_same_in_every_way_to_compare(demo: Path) -> None:
     """The command line once left them out, where `sy.compare` of `sy.evaluate` and a report had them count 0."""
     (row, _) = json.loads(printed(*DEMO, "-f", "json", cwd=demo))["measures"]["ndcg@10"]["systems"]
-    truth, runs = demo / "questions.jsonl", [demo / "keyword.jsonl", demo / "hybrid.jsonl"]
+    truth, runs = demo / "pilot.jsonl", [demo / "keyword.jsonl", demo / "hybrid.jsonl"]
     report = sy.Report.of(sy.weigh(truth, runs), "ndcg@10")
     assert report.comparison is not None
     for comparison in (sy.compare(sy.evaluate(truth, runs, "ndcg@10")), report.comparison):
@@ -69,7 +69,7 @@ def test_options_reach_the_comparison(demo: Path) -> None:
     made = json.loads(printed(*DEMO, *options, cwd=demo))
     found = sy.compare(
         sy.evaluate(
-            str(demo / "questions.jsonl"),
+            str(demo / "pilot.jsonl"),
             [str(demo / "keyword.jsonl"), str(demo / "hybrid.jsonl")],
             ["ndcg@10", "map"],
             missing="skip",
@@ -134,9 +134,9 @@ def test_output_tells_the_format_and_is_never_an_input(demo: Path, tmp_path: Pat
 
 def test_standard_input_once(demo: Path) -> None:
     run = (demo / "hybrid.jsonl").read_bytes()
-    text = printed("compare", "questions.jsonl", "keyword.jsonl", "-", cwd=demo, stdin=run)
+    text = printed("compare", "pilot.jsonl", "keyword.jsonl", "-", cwd=demo, stdin=run)
     assert "better" in text
-    assert "once only" in complaint("compare", "questions.jsonl", "-", "-", cwd=demo, stdin=run)
+    assert "once only" in complaint("compare", "pilot.jsonl", "-", "-", cwd=demo, stdin=run)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ def test_bad_options(options: tuple[str, ...], said: str, demo: Path) -> None:
 
 def test_one_run(demo: Path) -> None:
     assert "two systems at least, and hybrid is the only one" in complaint(
-        "compare", "questions.jsonl", "hybrid.jsonl", cwd=demo
+        "compare", "pilot.jsonl", "hybrid.jsonl", cwd=demo
     )
 
 
 def test_strict_passes_complete_runs(demo: Path, tmp_path: Path) -> None:
     shutil.copy(demo / "hybrid.jsonl", tmp_path / "again.jsonl")
-    text = printed("compare", "questions.jsonl", "hybrid.jsonl", tmp_path / "again.jsonl", "--strict", cwd=demo)
+    text = printed("compare", "pilot.jsonl", "hybrid.jsonl", tmp_path / "again.jsonl", "--strict", cwd=demo)
     assert "equal on all 40 questions" in " ".join(text.split())
     assert "issing" not in text.partition("Signature:")[0]
 
@@ -174,7 +174,7 @@ def test_strict_passes_complete_runs(demo: Path, tmp_path: Path) -> None:
 def test_nan_scores_are_refused(demo: Path, tmp_path: Path) -> None:
     frame = pl.DataFrame({"query_id": ["en-01", "en-01"], "doc_id": ["a", "b"], "score": [1.0, float("nan")]})
     frame.write_parquet(tmp_path / "odd.parquet")
-    said = complaint("compare", "questions.jsonl", "hybrid.jsonl", tmp_path / "odd.parquet", cwd=demo)
+    said = complaint("compare", "pilot.jsonl", "hybrid.jsonl", tmp_path / "odd.parquet", cwd=demo)
     assert "odd" in said
     assert "NaN" in said or "nan" in said
 

@@ -35,6 +35,16 @@ def test_four_systems_are_compared(made: tuple[Path, str]) -> None:
     assert "2 of 40 queries are without a relevant document and count 0." in text
 
 
+def test_the_pilot_is_the_questions_that_the_invented_lists_answer(tmp_path: Path) -> None:
+    folder = copy_data(tmp_path / "demo")
+    asked, pilot, *lists = (
+        [json.loads(line)["qid"] for line in (folder / name).read_text("utf-8").splitlines()]
+        for name in ("questions.jsonl", "pilot.jsonl", "keyword.jsonl", "hybrid.jsonl")
+    )
+    assert pilot == asked[:40] == lists[1]
+    assert set(pilot) - set(lists[0]) == {"zh-20"}
+
+
 def test_the_reranked_system_answers_with_citations(made: tuple[Path, str]) -> None:
     lines = (made[0] / "runs" / "hybrid-rerank" / "outputs.jsonl").read_text("utf-8").split("\n")
     answers = [json.loads(line)["answer"] for line in lines if line]

@@ -1,7 +1,6 @@
 """`steelyard diagnose`, from the function that the command calls."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,14 @@ import steelyard
 from steelyard.base.errors import InputError
 from steelyard.cli.diagnose import run
 from steelyard.data.run_folder import write_json, write_manifest
+from steelyard.demo import copy_data
 from steelyard.rag.pipeline import Pipeline
-
-DEMO = Path(steelyard.__file__).parent / "demo_data"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundled example, run with and without a reranker."""
-    made = tmp_path_factory.mktemp("diagnose") / "demo"
-    shutil.copytree(DEMO, made)
+    made = copy_data(tmp_path_factory.mktemp("diagnose") / "demo")
     Pipeline(made / "documents", index="bm25").run(made / "questions.jsonl", made / "runs" / "bm25")
     Pipeline(made / "documents", index="bm25", rerank="lexical").run(
         made / "questions.jsonl", made / "runs" / "reranked"

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.demo import DATA
+from steelyard.demo import copy_data
 from tests.cli.command import complaint, printed
 
 pytest.importorskip("scipy", reason="plans need the extra stats")
 
-PILOT = ("plan", "questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
+PILOT = ("plan", "pilot.jsonl", "keyword.jsonl", "hybrid.jsonl")
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(shutil.copytree(DATA, tmp_path_factory.mktemp("demo") / "data"))
+    folder = copy_data(tmp_path_factory.mktemp("demo") / "data")
     shutil.copy(folder / "hybrid.jsonl", folder / "copy.jsonl")
     return folder
 
@@ -45,9 +45,9 @@ def test_it_fits_the_terminal_and_speaks_chinese(demo: Path) -> None:
         (("--difference", "0.05", "--sd", "0.2", "--power", "0.01"), "power is 0.01, expected a number between alpha"),
         (("--difference", "0.05", "--sd", "0.2", "-f", "trec"), "a plan cannot be written as trec; choose table"),
         (("--difference", "0.05", "--sd", "0.2", "-m", "ndgc"), "did you mean"),
-        (("questions.jsonl", "--difference", "0.05"), "questions.jsonl: a truth without a run"),
-        (("questions.jsonl", "hybrid.jsonl", "--difference", "0.05", "--sd", "0.2"), "and not both"),
-        (("questions.jsonl", "hybrid.jsonl", "copy.jsonl", "--difference", "0.05"), "equal on all 40 questions"),
+        (("pilot.jsonl", "--difference", "0.05"), "pilot.jsonl: a truth without a run"),
+        (("pilot.jsonl", "hybrid.jsonl", "--difference", "0.05", "--sd", "0.2"), "and not both"),
+        (("pilot.jsonl", "hybrid.jsonl", "copy.jsonl", "--difference", "0.05"), "equal on all 40 questions"),
     ],
 )
 def test_a_mistake_is_one_line(words: tuple[str, ...], message: str, demo: Path) -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.demo import DATA
+from steelyard.demo import DATA, copy_data
 from tests.cli.command import process, steelyard
 
 RUN = gzip.compress((DATA / "hybrid.jsonl").read_bytes())
@@ -23,17 +22,17 @@ NARROW = {"PYTHONIOENCODING": "ascii"}
         ((), {}, 2),
         (("--help",), {"columns": 60, "environment": NARROW}, 0),
         (("measures", "ndcg"), {"columns": 50}, 0),
-        (("evaluate", "questions.jsonl", "-", "-m", "map"), {"stdin": RUN}, 0),
-        (("evaluate", "questions.jsonl", "hybrid.jsonl", "--lang", "zh"), {"environment": NARROW}, 0),
-        (("evaluate", "questions.jsonl", "none.run"), {}, 2),
-        (("evaluate", "questions.jsonl", "hybrid.jsonl", "--no-such-option"), {"columns": 100}, 2),
+        (("evaluate", "pilot.jsonl", "-", "-m", "map"), {"stdin": RUN}, 0),
+        (("evaluate", "pilot.jsonl", "hybrid.jsonl", "--lang", "zh"), {"environment": NARROW}, 0),
+        (("evaluate", "pilot.jsonl", "none.run"), {}, 2),
+        (("evaluate", "pilot.jsonl", "hybrid.jsonl", "--no-such-option"), {"columns": 100}, 2),
         (("chat", "bm25.toml"), {"stdin": b"\xff\xfe whale\nexit\n"}, 0),
-        (("run", "--target", "own:search", "--questions", "questions.jsonl", "-m", "mrr", "--overwrite"), {}, 0),
+        (("run", "--target", "own:search", "--questions", "pilot.jsonl", "-m", "mrr", "--overwrite"), {}, 0),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_a_process_and_the_runner_agree(arguments: tuple, options: dict, status: int, tmp_path: Path) -> None:
-    folder = shutil.copytree(DATA, tmp_path / "demo")
+    folder = copy_data(tmp_path / "demo")
     (folder / "own.py").write_text("def search(query):\n    return [{'id': query, 'text': query}]\n")
     before = list(sys.path), sys.excepthook, Path.cwd(), dict(os.environ)
     here, there = (run(*arguments, cwd=folder, **options) for run in (steelyard, process))

@@ -1,6 +1,5 @@
 """Whatever a command prints, Python gets from the same call: no command knows anything that the library does not."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.app import COMMANDS
-from steelyard.demo import DATA
+from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
 from steelyard.experiment.scores_json import as_json
 from steelyard.gates.profiles import Profile
@@ -33,7 +32,7 @@ from tests.cli.command import steelyard
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
 
 EN = read_words("en")
-TRUTH, RUNS = "questions.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
+TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
 INTERACTIVE = {"chat", "demo"}
 """Commands that talk with whoever runs them, and have no result."""
 
@@ -79,19 +78,19 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
         (
-            "a.qrels keyword.jsonl hybrid.jsonl --queries questions.jsonl --segment language -f json",
+            "a.qrels keyword.jsonl hybrid.jsonl --queries pilot.jsonl --segment language -f json",
             lambda: comparison_json(
-                sy.compare(sy.weigh("a.qrels", RUNS, queries="questions.jsonl"), segments="language")
+                sy.compare(sy.weigh("a.qrels", RUNS, queries="pilot.jsonl"), segments="language")
             ),
         ),
     ],
     "plan": [
         (
-            "questions.jsonl keyword.jsonl hybrid.jsonl --difference 0.05",
+            "pilot.jsonl keyword.jsonl hybrid.jsonl --difference 0.05",
             lambda: design_terminal(sy.plan(sy.weigh(TRUTH, RUNS), difference=0.05), EN, width=80),
         ),
         (
-            "questions.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --systems 4 --missing skip -f json",
+            "pilot.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --systems 4 --missing skip -f json",
             lambda: design_json(
                 sy.plan(
                     sy.weigh(TRUTH, RUNS[1:]), "mrr", difference=0.1, power=0.9, n_systems=4, missing="skip"
@@ -135,7 +134,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "convert": [
         ("hybrid.jsonl hybrid.run", lambda: f"hybrid.run: {convert('hybrid.jsonl', 'hybrid.run')}\n"),
-        ("questions.jsonl b.qrels", lambda: f"b.qrels: {convert('questions.jsonl', 'b.qrels')}\n"),
+        ("pilot.jsonl b.qrels", lambda: f"b.qrels: {convert('pilot.jsonl', 'b.qrels')}\n"),
     ],
     "run": [
         ("bm25.toml", lambda: weighed_run_text(run_and_weigh(Config.read("bm25.toml")), EN, width=80)),
@@ -162,8 +161,8 @@ ON_CONFIGURATIONS = ("run", "sweep")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    demo = Path(shutil.copytree(DATA, tmp_path_factory.mktemp("same") / "data"))
-    convert(demo / "questions.jsonl", demo / "a.qrels")
+    demo = copy_data(tmp_path_factory.mktemp("same") / "data")
+    convert(demo / "pilot.jsonl", demo / "a.qrels")
     convert(demo / "hybrid.jsonl", demo / "a.run")
     scores = sy.evaluate(demo / TRUTH, [demo / run for run in RUNS], ["recall@5", "precision@5", "mrr"])
     (demo / "span.jsonl").write_text('{"qid": "q", "evidence": [{"doc": "text", "start": 2, "end": 6}]}\n')
