@@ -26,7 +26,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
-from steelyard.data.responses import Response, ResponseEncoder, decode_response
+from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.io.json_files import json_lines, query_id_of
 from steelyard.io.source import Source
 from steelyard.io.write import write_bytes, write_text
@@ -173,8 +173,7 @@ def write_run_folder(
     if path.exists() and any(path.iterdir()):
         raise InputError(f"{path}: holds something already; choose another folder")
     path.mkdir(parents=True, exist_ok=True)
-    encoder = ResponseEncoder()
-    write_bytes(path / OUTPUTS, b"".join(encoder.line(query_id, response) for query_id, response in responses))
+    write_bytes(path / OUTPUTS, b"".join(encode_response(query_id, response) for query_id, response in responses))
     write_json(path / CONFIG, config)
     if chunks is not None:
         write_chunks(path, chunks)

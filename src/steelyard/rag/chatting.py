@@ -11,7 +11,7 @@ from steelyard.base.progress import Progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
-from steelyard.data.responses import Response, ResponseEncoder
+from steelyard.data.responses import Response, encode_response
 from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import make
 from steelyard.rag.config import Config
@@ -77,7 +77,7 @@ class Assistant:
         question = self.question(response.query)
         if question is None:
             return {}
-        line = json.loads(ResponseEncoder().line(question.query_id, response))
+        line = json.loads(encode_response(question.query_id, response))
         scores = evaluate(
             Questions.of([question]), Outputs([line]), [make(name, self.pipeline.k) for name in MEASURES.values()],
             corpus=self.pipeline.chunks, **self._weigh.options(),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from steelyard.base.errors import InputError, OutputError
-from steelyard.data.responses import Response, ResponseEncoder, decode_response
+from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.data.run_folder import (
     CHUNKS,
     CONFIG,
@@ -40,7 +40,6 @@ class RunWriter:
     def __init__(self, path: Path, system: System, queries: Mapping[str, str]) -> None:
         self.path, self._system, self._queries = path, system, queries
         self._partial = path / PARTIAL
-        self._encoder = ResponseEncoder()
         self._appended: list[str] = []
         self._started = timestamp()
 
@@ -107,7 +106,7 @@ class RunWriter:
     def append(self, query_id: str, response: Response) -> None:
         """Write the line of a question, which is in the file when this returns."""
         self._appended.append(query_id)
-        line = self._encoder.line(query_id, response)
+        line = encode_response(query_id, response)
         try:
             self._file.write(line)
         except OSError as error:
