@@ -3,25 +3,21 @@
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from benchmarks.simulated.families import METHODS, N_TOPICS, any_shown, third_runs
+from benchmarks.simulated.samples import alike, near_copies
 
+from steelyard.base.arrays import Floats
 from steelyard.stats.equivalence import non_inferiority, tost
 from steelyard.stats.paired import paired_t, sign_flip, wilcoxon
 from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.tukey import tukey
+from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
 
-Floats = npt.NDArray[np.float64]
 N_TRIALS = 4000
 """Each with a seed of its own: under the same few signs, all trials would share their error."""
-
-
-def alike(rng: np.random.Generator, s: int, n: int) -> Floats:
-    """Scores like nDCG of equally good systems: bounded, skewed, of easy and hard queries, with ties at 0 and 1."""
-    difficulty = rng.beta(1, 1, n)
-    return np.clip(np.round(difficulty + rng.normal(0, 0.25, (s, n)), 2), 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +58,24 @@ def test_any_of_six_pairs(name: str, n_trials: int) -> None:
     assert name == "tukey" or np.mean(any_alone) > 0.15
 
 
-@pytest.mark.parametrize(("n_first", "n_second"), [(3, 2), (10, 3), (30, 7)])
-def test_near_copies_of_two_systems_that_are_alike(n_first: int, n_second: int) -> None:
+@pytest.mark.parametrize(("n_copies", "n_others"), [(3, 2), (10, 3), (30, 7)])
+def test_near_copies_beside_others(n_copies: int, n_others: int) -> None:
     """Where Tukey's shuffles take the small spread among copies for that of all, Holm keeps to its promise."""
-    rng = np.random.default_rng(n_first)
-    by_holm, by_tukey = [], []
-    for trial in range(400):
-        difficulty = rng.beta(1, 1, 43)
-        ranked = np.repeat(difficulty + rng.normal(0, 0.2, (2, 43)), [n_first, n_second], axis=0)
-        scores = ranked + rng.normal(0, 0.02, ranked.shape)
-        by_holm.append((t_pairs(scores).adjusted <= 0.05).any())
-        if n_second == 2:
-            by_tukey.append((tukey(scores, seed=trial, n_resamples=499).p <= 0.05).any())
-    assert np.mean(by_holm) <= 0.08
-    assert not by_tukey or np.mean(by_tukey) > np.mean(by_holm)
+    rng = np.random.default_rng(n_copies)
+    collections = [near_copies(rng, n_copies, n_others, N_TOPICS) for _ in range(200)]
+    shown = {name: any_shown(collections, method, 0) for name, method in METHODS.items()}
+    assert shown["Holm, baseline"] <= 0.08
+    assert shown["Holm, all pairs"] <= 0.08
+    assert n_copies < 30 or shown["Tukey"] > 0.2
+
+
+def test_a_broken_third_run_hides_nothing() -> None:
+    shared("trec_topic_scores")
+    for n_sound in (1, 10):
+        rates = third_runs(150, 1, n_sound)
+        for name in ("Holm, baseline", "Holm, all pairs"):
+            assert rates[name][1] >= rates[name][0] - 0.02
+        assert rates["Tukey"][1] < rates["Tukey"][0] - 0.1
 
 
 def test_a_loss_of_just_the_margin() -> None:

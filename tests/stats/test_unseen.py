@@ -1,10 +1,10 @@
 """The limit that allows for a loss not seen yet: against closed forms, draws, and all outcomes of hit rates."""
 
 import math
-from functools import cache
 
 import numpy as np
 import pytest
+from benchmarks.simulated.gates import CELLS, QUESTIONS, false_passes, hits
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -16,15 +16,7 @@ from tests.hypothesis_profiles import examples
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the limit needs the extra stats")
 
-LOSSES, GAINS = (0.02, 0.05, 0.10), (0.0, 0.01, 0.03, 0.05)
-CELLS = [(loss, gain) for loss in LOSSES for gain in GAINS if loss > gain]
-
 samples = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.0, 0.25, 1.0]), min_size=2, max_size=30)
-
-
-def hits(n: int, n_lost: int, n_gained: int = 0) -> np.ndarray:
-    """Differences of n hits: so many lost, so many gained."""
-    return np.repeat([-1.0, 1.0, 0.0], [n_lost, n_gained, n - n_lost - n_gained])
 
 
 @pytest.mark.parametrize("n", [2, 10, 149, 2000])
@@ -137,27 +129,6 @@ def test_a_width_is_above_0() -> None:
         non_inferiority([0.1, 0.2], margin=0.01, width=0.0)
 
 
-@cache
-def passes(n: int, n_lost: int, n_gained: int, margin: float) -> bool:
-    d = hits(n, n_lost, n_gained)
-    # Both tests must rule the margin out; t is the quicker one to ask, but knows nothing of equal differences.
-    if 0 < n_lost < n and not non_inferiority(d, margin=margin).not_worse:
-        return False
-    return non_inferiority(d, margin=margin, width=1.0).not_worse
-
-
-def false_passes(n: int, loss: float, gain: float) -> float:
-    """The exact chance that a true loss of just the margin passes, over all numbers of lost and gained hits."""
-    lost = scipy_stats.binom.pmf(np.arange(n + 1), n, loss)
-    total = 0.0
-    for n_lost in np.flatnonzero(lost > 1e-6).tolist():
-        gained = scipy_stats.binom.pmf(np.arange(n - n_lost + 1), n - n_lost, gain / (1 - loss))
-        for n_gained in np.flatnonzero(gained > 1e-6).tolist():
-            if passes(n, n_lost, n_gained, round(loss - gain, 9)):
-                total += lost[n_lost] * gained[n_gained]
-    return total
-
-
 @pytest.mark.parametrize(("loss", "gain"), [(0.02, 0.0), (0.10, 0.05)])
 def test_a_loss_of_just_the_margin_seldom_passes(loss: float, gain: float) -> None:
     assert false_passes(50, loss, gain) <= 0.06
@@ -176,7 +147,7 @@ def test_power_is_that_of_t_where_differences_scatter(n: int, tied: float, least
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [10, 20, 50, 100, 200, 500])
+@pytest.mark.parametrize("n", QUESTIONS)
 @pytest.mark.parametrize(("loss", "gain"), CELLS)
 def test_a_loss_of_just_the_margin_seldom_passes_anywhere(n: int, loss: float, gain: float) -> None:
     assert false_passes(n, loss, gain) <= 0.06
