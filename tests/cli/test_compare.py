@@ -41,7 +41,7 @@ def test_missing_questions_are_left_out_where_asked(demo: Path) -> None:
         r"^hybrid +0\.7910 +\+0\.1757 +\+28\.6% +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
     )
     assert re.search(r"^keyword +0\.6153( +–){6} +baseline$", text, re.M)
-    assert "1 question is left out, 39 are compared: keyword lacks 1." in text
+    assert "1 question is left out (keyword lacks 1); questions compared: 39." in text
     assert "count 0" not in text
 
 

@@ -59,8 +59,8 @@ def test_ratings_say_what_is_out_of_reach() -> None:
         3: "fair; out of reach here: good, excellent (at most 0.6000)",
         5: "excellent",
     }
-    assert rating_text(rated(answered(3, 2)), ZH) == "差；此处达不到：良好、优秀（最多 0.6000）"
-    assert rating_text(rated(answered(2, 2)), ZH) == "未评级：此处任何等级都达不到（最多 0.4000）"
+    assert rating_text(rated(answered(3, 2)), ZH) == "差；此处无法达到：良好、优秀（最高可达 0.6000）"
+    assert rating_text(rated(answered(2, 2)), ZH) == "未评级：此处任何等级都无法达到（最高可达 0.4000）"
 
 
 def test_the_sheet_shows_what_is_reachable_where_that_is_below_one() -> None:

@@ -177,8 +177,8 @@ def test_margin_is_explained_where_there_is_one() -> None:
 @pytest.mark.parametrize(
     ("holes", "note"),
     [
-        ([3], "1 question is left out, 29 are compared: b lacks 1."),
-        ([3, 4], "2 questions are left out, 28 are compared: b lacks 2."),
+        ([3], "1 question is left out (b lacks 1); questions compared: 29."),
+        ([3, 4], "2 questions are left out (b lacks 2); questions compared: 28."),
     ],
 )
 def test_what_is_left_out_is_counted(holes: list[int], note: str) -> None:
@@ -304,7 +304,7 @@ def test_agreement_of_leaderboards() -> None:
     (note,) = [note for note in first.notes if note.startswith("Leaderboards")]
     # map: c b a;  mrr: b a c
     assert note.startswith("Leaderboards by map and mrr: Kendall tau -0.33, tau_AP ")
-    assert note.endswith("(p 0.33).")
+    assert note.endswith("(persistence 0.33).")
 
 
 def with_sensitivity(*, low, high, tie_low, tie_high, measure: str = "ndcg@10") -> Sensitivity:

@@ -92,7 +92,7 @@ def test_the_terminal_says_outcomes_in_words_and_why() -> None:
 
 def test_chinese_reads_as_chinese() -> None:
     text = gate_text(gate(stated(PARTLY), "production"), ZH)
-    assert "标准 production（生产环境 RAG），等级“最低要求”" in text
+    assert "按评级标准 production（生产环境 RAG），等级“最低要求”" in text
     assert "recall@5：整个置信区间都不满足 0.7 的要求。" in text
     assert text.endswith("a：未通过（通过 1 项、未通过 1 项、数据不足 1 项）\n")
 
@@ -133,7 +133,7 @@ def test_bounds_differences_and_gains_in_words() -> None:
 def test_equal_values_without_a_range_show_nothing_in_words() -> None:
     equal = Check("a", "latency_ms", "baseline", "undecided", value=0.0, limit=5.0, n=12)
     assert reason_text(equal, of([equal]), EN) == "all differences are equal: there is no spread to test against"
-    assert reason_text(equal, of([equal]), ZH) == "各问题的差值全都相等，没有离散程度可供检验"
+    assert reason_text(equal, of([equal]), ZH) == "各问题的差值全部相等，没有离散程度可供检验"
     same = replace(equal, reason="identical")
     assert (same.outcome, reason_text(same, of([same]), EN)) == ("pass", "both gave the same lists")
 

@@ -60,8 +60,8 @@ def test_no_english_is_left_in_a_sweep_and_every_text_is_seen(folder: Path) -> N
         sheet = sweep_sheet(swept(folder, holdout=holdout), words=lang)
         text = "\n".join([*sheet.header, *(cell for row in sheet.rows for cell in row), *sheet.notes])
         assert "1 篇文档为空：empty" in text
-        assert f"rerank={TIRED}：运行失败的问题：9 个中的 1 个（q2），计 0 分。" in text
-        assert "（n0、n1、n2、n3、n4……），计 0 分。" in text
+        assert f"rerank={TIRED}：运行失败的问题：9 个中的 1 个（q2），按 0 计。" in text
+        assert "（n0、n1、n2、n3、n4……），按 0 计。" in text
         assert untranslated(text, NAMES) == []
     assert {key for key in ZH.texts if key.startswith("sweep.")} - heard.keys_heard == set()
 

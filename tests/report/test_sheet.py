@@ -155,7 +155,7 @@ def test_the_gravest_status_is_told_in_the_language() -> None:
     chinese = [row[-1] for row in per_query_sheet(scores, ZH).rows[:12]]
     assert english[:8] == ["missing"] * 2 + ["failed"] * 2 + ["unwinnable"] * 2 + ["no relevant"] * 2
     assert english[8:] == ["unplaced"] * 2 + [""] * 2
-    assert chinese[:8] == ["缺失"] * 2 + ["失败"] * 2 + ["无法得分"] * 2 + ["无相关"] * 2
+    assert chinese[:8] == ["缺失"] * 2 + ["失败"] * 2 + ["无法得分"] * 2 + ["无相关文档"] * 2
 
 
 def test_languages_tell_the_same_numbers_in_the_same_places() -> None:
