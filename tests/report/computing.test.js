@@ -203,6 +203,11 @@ test("legends are broken into columns where they do not fit; Chinese letters are
   assert.equal(columns(["abc", "abc"], 20), 1);
 });
 
+test("a legend keeps its other settings", () => {
+  const spec = { layer: [{ encoding: { color: { scale: { domain: ["abc"] }, legend: { symbolOpacity: 1 } } } }] };
+  assert.deepEqual(page.fitted(spec, 20).layer[0].encoding.color.legend, { symbolOpacity: 1, columns: 1 });
+});
+
 test("charts without a legend stay as they are", () => {
   for (const spec of [{}, { layer: [{ encoding: {} }, { encoding: { color: { value: "red" } } }] }]) {
     assert.deepEqual(page.fitted(structuredClone(spec), 100), spec);

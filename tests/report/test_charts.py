@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
+from steelyard.experiment.evaluation import weigh
 from steelyard.measures import parse
+from steelyard.report.charts.curves import curve_measures
 from steelyard.report.charts.distribution import value_classes
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.charts.heatmap import spread_questions
@@ -23,7 +25,7 @@ from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report
 
 pytest.importorskip("altair", reason="charts need the extra report")
-NAMES = ["leaderboard", "curves", "distribution", "scatter", "funnel", "ceilings", "heatmap"]
+NAMES = ["leaderboard", "differences", "curves", "distribution", "scatter", "funnel", "ceilings", "heatmap"]
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,34 @@ def test_the_leaderboard_has_means_and_intervals_best_first(report: Report, spec
     for row in found:
         i = list(scores.systems).index(row["system"])
         assert (row["mean"], row["low"]) == (scores.means[i, 0], scores.intervals.low[i, 0])
+
+
+def test_differences_are_those_of_the_comparison_around_zero(report: Report, specs: dict[str, Any]) -> None:
+    assert report.comparison is not None
+    compared = [row for row in report.comparison.rows["ndcg@3"] if row.verdict != "baseline"]
+    drawn = rows(specs["differences"], 2)
+    assert [(row["system"], row["difference"], row["low"], row["high"]) for row in drawn] == [
+        (row.system, row.difference, row.low, row.high) for row in compared
+    ]
+    assert rows(specs["differences"], 0) == [{"zero": 0}]
+    assert "second" in specs["differences"]["description"]
+    with_margin = draw_charts(texts_report(margin=0.05), words=read_words("en"))["differences"].to_dict()
+    assert rows(with_margin, 0) == [{"from": -0.05, "to": 0.05}]
+
+
+def test_better_and_worse_differ_in_colour_and_shape() -> None:
+    truth = {f"q{i}": {"a": 1} for i in range(30)}
+    runs = {name: dict.fromkeys(truth, order) for name, order in
+            (("middle", ["x", "a"]), ("good", ["a", "x"]), ("bad", ["x", "y", "a"]))}  # fmt: skip
+    for i, q in enumerate(truth):
+        runs["good"][q] = ["a", "x"] if i % 5 else ["x", "a"]
+        runs["bad"][q] = ["x", "y", "a"] if i % 5 else ["x", "a"]
+    spec = draw_charts(Report.of(weigh(truth, runs), "mrr"), words=read_words("en"))["differences"].to_dict()
+    assert {row["system"]: row["kind"] for row in rows(spec, 2)} == {"good": "better", "bad": "worse"}
+    for channel in ("color", "shape"):
+        scale = spec["layer"][2]["encoding"][channel]["scale"]
+        assert scale["domain"] == ["better", "worse"]
+        assert len(set(scale["range"])) == 2
 
 
 def test_shares_of_a_bar_are_counts_of_questions(report: Report, specs: dict[str, Any]) -> None:
@@ -135,6 +165,14 @@ def test_of_many_systems_the_best_have_colours() -> None:
     assert len(domain) == 7
     assert domain[-1] == "others"
     assert "system-0" in domain
+    for dark in (False, True):
+        colours = theme(dark=dark)["range"]["category"]
+        assert len(set(colours)) == len(domain)
+
+
+def test_curves_begin_with_recall() -> None:
+    """By any other measure more results may look worse, which is not what is asked."""
+    assert curve_measures(ids_report(2))[:2] == ["recall", "ndcg"]
 
 
 def test_light_and_dark_differ_in_nothing_but_colours() -> None:

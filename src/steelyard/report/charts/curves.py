@@ -22,11 +22,11 @@ _HEIGHT = 300
 
 
 def curve_measures(contents: Contents) -> list[str]:
-    """Measures that have values by depth, that of the first measure before the others, or else recall."""
+    """Measures that have values by depth: recall, which alone shows what a larger k brings, then the first measure."""
     curves = contents.diagnosis.curves
     names = [name for n, name in enumerate(curves.names) if not np.isnan(curves.values[:, n]).all()]
     first = contents.scores.measures[0].name
-    return sorted(names, key=lambda name: (name != first, name != "recall"))
+    return sorted(names, key=lambda name: (name != "recall", name != first))
 
 
 def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:
@@ -40,7 +40,8 @@ def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | 
     colours = [system if i in coloured else others for i, system in enumerate(systems)]
     rows = _rows(contents, name, systems, colours)
     domain = [*(systems[i] for i in coloured), *([others] if len(coloured) < len(systems) else [])]
-    colour = alt.Color("colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain))
+    colour = alt.Color("colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain),
+                       legend=alt.Legend(symbolOpacity=1))  # fmt: skip
     ks = [k for k in contents.diagnosis.curves.ks if any(row["k"] == k for row in rows)]
     x = alt.X("k:Q", title=words("charts.curves.axis"), scale=alt.Scale(type="log", nice=False, padding=8),
               axis=alt.Axis(values=ks, format="d", grid=False))  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from steelyard.report.charts import ceilings, curves, distribution, funnel, heatmap, leaderboard, scatter
+from steelyard.report.charts import ceilings, curves, differences, distribution, funnel, heatmap, leaderboard, scatter
 from steelyard.report.contents import Contents
 from steelyard.report.words import Words
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 CHARTS: dict[str, Callable[[Contents, Words], TopLevelMixin | None]] = {
-    "leaderboard": leaderboard.draw, "curves": curves.draw, "distribution": distribution.draw, "scatter": scatter.draw,
-    "funnel": funnel.draw, "ceilings": ceilings.draw, "heatmap": heatmap.draw,
+    "leaderboard": leaderboard.draw, "differences": differences.draw, "curves": curves.draw,
+    "distribution": distribution.draw, "scatter": scatter.draw, "funnel": funnel.draw, "ceilings": ceilings.draw,
+    "heatmap": heatmap.draw,
 }  # fmt: skip
 """What draws each chart; None where there is nothing to draw."""
 
@@ -22,7 +23,7 @@ CHARTS: dict[str, Callable[[Contents, Words], TopLevelMixin | None]] = {
 def draw_charts(contents: Contents, *, words: Words) -> dict[str, TopLevelMixin]:
     """Every chart that a report has something to draw for, by name.
 
-    leaderboard   mean and interval of every system;   curves   measures by depth
+    leaderboard   mean and interval of every system;   differences   to the baseline;   curves   measures by depth
     distribution  shares of questions by their value;   scatter   two systems, question by question
     funnel        where the gold was lost;   ceilings   what could be reached
     heatmap       the questions on which systems differ most

@@ -7,6 +7,8 @@ from typing import Any
 # Orange to blue: distinct with every kind of colour blindness, and by lightness in print.
 STEPS = ("#b5481c", "#de8c5c", "#efc7a6", "#b9d2e6", "#6ea2cb", "#1d5a88")
 ON_STEPS = ("#ffffff", "#23282d", "#23282d", "#23282d", "#23282d", "#ffffff")
+GOOD, POOR, NEUTRAL = "#2f86c8", "#d9601a", "#808a94"
+"""Better, worse, and neither; 3 : 1 at least against light and dark paper.  NEUTRAL is no system's colour."""
 N_COLOURED = 6
 """Systems with a colour of their own in a line chart; of more, the best ones and the baseline are coloured."""
 
@@ -38,5 +40,5 @@ def theme(*, dark: bool) -> dict[str, Any]:
         "title": {"color": ink, "subtitleColor": muted, "fontSize": 15, "anchor": "start", "fontWeight": 600,
                   "offset": 12},
         "view": {"stroke": None}, "mark": {"color": accent}, "text": {"color": ink, "fontSize": 12},
-        "rule": {"color": muted}, "range": {"category": colours, "heatmap": ramp, "ramp": ramp},
+        "rule": {"color": muted}, "range": {"category": [*colours, NEUTRAL], "heatmap": ramp, "ramp": ramp},
     }  # fmt: skip

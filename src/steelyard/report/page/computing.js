@@ -164,7 +164,7 @@ export function fitted(spec, width) {
     const sizes = color.scale.domain.map(size);
     const total = sizes.reduce((sum, pixels) => sum + pixels, 0);
     const room = width - 110;
-    if (total > room) color.legend = { columns: Math.max(1, Math.floor(room / Math.max(...sizes))) };
+    if (total > room) color.legend = { ...color.legend, columns: Math.max(1, Math.floor(room / Math.max(...sizes))) };
   }
   return spec;
 }

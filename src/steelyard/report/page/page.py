@@ -19,7 +19,7 @@ from steelyard.base.extras import require
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
-from steelyard.report.charts import curves, distribution, leaderboard
+from steelyard.report.charts import curves, differences, distribution, leaderboard
 from steelyard.report.charts.curves import curve_measures
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.charts.plot import spec_of
@@ -180,7 +180,7 @@ def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]
     n_measures = len(contents.scores.measures)
     by_measure = {
         "leaderboard": (leaderboard.draw, n_measures), "distribution": (distribution.draw, n_measures),
-        "curves": (curves.draw, len(curve_measures(contents))),
+        "curves": (curves.draw, len(curve_measures(contents))), "differences": (differences.draw, n_measures),
     }  # fmt: skip
     specs: dict[str, Any] = {}
     for name, chart in charts.items():
