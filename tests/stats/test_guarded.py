@@ -41,3 +41,14 @@ def test_a_pair_that_differs_on_few_of_very_many_queries_flips_signs(few: int) -
     values[1, :few] += np.linspace(0.02, 0.2, few)
     flips = sign_flip(np.append(values[1, :few] - values[0, :few], 0.0), seed=3).p
     assert tukey_limit(values).p[0] < flips == guarded_tukey(values, seed=3).p[0]
+
+
+@pytest.mark.parametrize("n", [40, 1200])
+def test_clusters_are_shuffled_whole(n: int) -> None:
+    """Queries repeated within their clusters are the queries without their copies: by shuffles and at their limit."""
+    values = np.random.default_rng(n).random((4, n)) + np.array([[0.0], [0.0], [0.05], [0.3]])
+    plain = guarded_tukey(values, seed=3)
+    repeated = guarded_tukey(np.repeat(values, 3, axis=1), seed=3, clusters=np.repeat(np.arange(n), 3))
+    assert repeated.p == pytest.approx(plain.p, rel=1e-9)
+    assert repeated.difference == pytest.approx(plain.difference, rel=1e-9)
+    assert (repeated.n, repeated.critical) == (3 * n, pytest.approx(plain.critical, rel=1e-9))

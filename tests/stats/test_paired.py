@@ -265,3 +265,27 @@ def test_the_interval_of_sign_flips_is_what_they_do_not_reject(n: int) -> None:
         assert (sign_flip(d - shift, seed=3).p <= 0.05) == rejected
     assert sign_flip_interval(d[:5], seed=3) == (-math.inf, math.inf)
     assert all(map(math.isnan, sign_flip_interval(d[:1], seed=3)))
+
+
+@pytest.mark.parametrize("n_clusters", [7, 12, 30])
+def test_the_interval_of_flips_by_cluster_is_what_they_do_not_reject(n_clusters: int) -> None:
+    rng = np.random.default_rng(n_clusters)
+    clusters = np.repeat(np.arange(n_clusters), rng.integers(1, 6, n_clusters))
+    d = rng.normal(0.1, 0.2, len(clusters)) + rng.normal(0, 0.1, n_clusters)[clusters]
+    low, high = sign_flip_interval(d, seed=3, clusters=clusters)
+    for shift, rejected in ((low - 1e-6, True), (low + 1e-6, False), (high - 1e-6, False), (high + 1e-6, True)):
+        assert (sign_flip(d - shift, seed=3, clusters=clusters).p <= 0.05) == rejected
+    assert all(map(math.isnan, sign_flip_interval(d, seed=3, clusters=["a"] * len(d))))
+
+
+def test_questions_of_one_document_are_no_independent_evidence() -> None:
+    """The short form of the simulation in test_false_positives: 8 documents of 1 to 8 questions."""
+    rng = np.random.default_rng(2)
+    by_cluster, independent = [], []
+    for _ in range(600):
+        clusters = np.repeat(np.arange(8), rng.integers(1, 9, 8))
+        d = rng.normal(0, 0.5, 8)[clusters] + rng.normal(0, 1, len(clusters))
+        by_cluster.append(paired_t(d, clusters=clusters).p <= 0.05)
+        independent.append(paired_t(d).p <= 0.05)
+    assert 0.03 <= np.mean(by_cluster) <= 0.07
+    assert np.mean(independent) > 0.1

@@ -69,21 +69,41 @@ def test_copies_of_a_query_are_no_evidence(values: list[float], copies: int) -> 
 
 
 def test_clustered_error_by_hand() -> None:
-    """Values 1 2 | 3 | 6: mean 3, residual sums -3, 0, 3; 18 * 3 / 2 / 16."""
-    found = mean_error(np.array([1.0, 2.0, 3.0, 6.0]), clusters=["a", "a", "b", "c"])
-    assert (found.mean, found.df, found.n) == (3.0, 2, 4)
-    assert found.error == pytest.approx(math.sqrt(27 / 16))
+    """Values 1 2 | 3 | 6: mean 3, residual sums -3, 0, 3 beside 2, 3 and 3 of 4 questions; (9 * 4/2 + 9 * 4/3) / 16."""
+    average = mean_error(np.array([1.0, 2.0, 3.0, 6.0]), clusters=["a", "a", "b", "c"])
+    assert (average.mean, average.n) == (3.0, 4)
+    assert average.error == pytest.approx(math.sqrt(30 / 16))
 
 
-def test_clustered_error_against_statsmodels() -> None:
-    api = pytest.importorskip("statsmodels.regression.linear_model", reason="statsmodels is an oracle for tests only")
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(5))
+def test_clustered_error_against_matrices(seed: int) -> None:
+    """CR2 as it is defined, by (I - H)^-1/2 of each cluster, and its degrees of freedom by the whole matrix."""
+    rng = np.random.default_rng(seed)
     clusters = rng.integers(0, 12, 60)
-    values = rng.normal(size=60) + rng.normal(size=12)[clusters]
-    fit = api.OLS(values, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False})
-    n_clusters = len(np.unique(clusters))
-    want = float(fit.bse[0]) * math.sqrt(n_clusters / (n_clusters - 1))
-    assert mean_error(values, clusters=clusters).error == pytest.approx(want, rel=1e-9)
+    values = rng.normal(size=60) + seed * rng.normal(size=12)[clusters]
+    n, away = len(values), values - values.mean()
+    same = clusters[:, None] == clusters
+    alike = (away[:, None] * away)[same & ~np.eye(n, dtype=bool)].mean() / (away**2).mean()
+    covariance = np.where(same, min(max(alike, 0.0), 1.0), 0.0)
+    np.fill_diagonal(covariance, 1.0)
+    parts = []
+    for cluster in np.unique(clusters):
+        rows = np.flatnonzero(clusters == cluster)
+        values_, vectors = np.linalg.eigh(np.eye(len(rows)) - 1 / n)
+        adjusted = vectors @ np.diag(values_**-0.5) @ vectors.T
+        parts.append(np.ones(len(rows)) / n @ adjusted @ (np.eye(n) - 1 / n)[rows])
+    weights = np.stack(parts)
+    omega = weights @ covariance @ weights.T
+    average = mean_error(values, clusters=clusters)
+    assert average.error == pytest.approx(math.sqrt(((weights @ values) ** 2).sum()), rel=1e-9)
+    assert average.df == pytest.approx(np.trace(omega) ** 2 / (omega**2).sum(), rel=1e-9)
+
+
+def test_one_large_cluster_leaves_few_degrees_of_freedom() -> None:
+    values = np.random.default_rng(0).normal(size=60)
+    even, uneven = np.repeat(np.arange(12), 5), np.repeat(np.arange(12), [38, *[2] * 11])
+    assert mean_error(values, clusters=even).df == 11
+    assert 1 <= mean_error(values, clusters=uneven).df < 5
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import numpy.typing as npt
 
-from steelyard.stats.samples import Clusters, cluster_sums, differences, finite, fsum, mean_error, share, t_quantile
+from steelyard.stats.samples import Clusters, differences, finite, mean_covariance, mean_error, share, t_quantile
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,7 @@ def relative_change(
             "the baseline's mean may be 0 by chance, so no ratio to it is bounded",
         )
     # The ends are the r at which the t statistic of d - r a is t: a quadratic a r**2 - 2 b r + c = 0.
-    away = cluster_sums(np.stack([a - base.mean, d - rise.mean]), clusters)
-    covariance = fsum(away[0] * away[1]) * (rise.df + 1) / rise.df / rise.n**2
+    covariance = mean_covariance(a - base.mean, d - rise.mean, clusters=clusters)
     square = base.mean**2 - t**2 * base.error**2
     cross = base.mean * rise.mean - t**2 * covariance
     last = rise.mean**2 - t**2 * rise.error**2

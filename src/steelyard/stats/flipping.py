@@ -84,20 +84,23 @@ def count_extreme(grid: OnGrid, first: Ints, second: Ints, *, n_resamples: int |
     return counts
 
 
-def unrejected_shifts(d: Floats, slack: float, *, n_resamples: int | None, seed: int) -> tuple[Floats, Floats]:
+def unrejected_shifts(
+    d: Floats, slack: float, *, sizes: Floats, n_resamples: int | None, seed: int
+) -> tuple[Floats, Floats]:  # fmt: skip
     """(r,) lowest and (r,) highest shift of the differences at which each sign pattern reaches the observed mean.
 
     A pattern that flips some questions reaches it for all shifts between the mean of those and the mean of the others;
     one that flips all or none, for every shift.
 
-    d        (n,) whole steps;   slack   as of OnGrid
-    Source   Hartigan, Using Subsample Values as Typical Values, JASA 1969.
+    d, sizes   (n,) whole steps of questions, or the sums of clusters that flip together, and how many questions each is
+    slack      as of OnGrid
+    Source     Hartigan, Using Subsample Values as Typical Values, JASA 1969.
     """
-    n, total = len(d), d.sum()
+    n, total = sizes.sum(), d.sum()
     lows, highs = [], []
-    for signs in sign_blocks(n, n_resamples=n_resamples, seed=seed, width=1):
+    for signs in sign_blocks(len(d), n_resamples=n_resamples, seed=seed, width=1):
         signed = signs @ d
-        n_flipped = (n - signs.sum(axis=1)) / 2
+        n_flipped = (n - signs @ sizes) / 2
         some = (n_flipped > 0) & (n_flipped < n)
         divided = np.where(some, n_flipped, 1.0), np.where(some, n - n_flipped, 1.0)
         sums = (total - signed) / 2, (total + signed) / 2

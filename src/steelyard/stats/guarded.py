@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.stats.paired import paired_t, sign_flip
 from steelyard.stats.pairs import Pairs, sign_flip_pairs
-from steelyard.stats.samples import differences
+from steelyard.stats.samples import Clusters, cluster_sums, differences
 from steelyard.stats.tukey import tukey, tukey_limit
 
 MANY_QUERIES = 1_000
@@ -18,7 +18,7 @@ FEW_DIFFERENCES = 50
 """Below so many, a t test of differences that are mostly 0 is not trusted."""
 
 
-def guarded_tukey(values: Floats, *, seed: int, alpha: float = 0.05) -> Pairs:
+def guarded_tukey(values: Floats, *, seed: int, alpha: float = 0.05, clusters: Clusters | None = None) -> Pairs:
     """Randomised Tukey, with no pair surer than by a sign-flip test of its own.
 
     Tukey's shuffles hold its errors where all systems are alike; among near copies of one system they make too little
@@ -26,8 +26,12 @@ def guarded_tukey(values: Floats, *, seed: int, alpha: float = 0.05) -> Pairs:
     at their normal limits, which are taken instead of drawing for minutes.
 
     values   (s, n) one row a system;   alpha   of the critical difference
+    clusters   (n,) of queries that move together, or None
     Raises   as `tukey`
     """
+    n = values.shape[1]
+    # Sums of clusters are shuffled, and change sign, as values of single queries do.
+    values = cluster_sums(values, clusters)
     differ = np.ptp(values, axis=0) > 0
     if differ.sum() < MANY_QUERIES:
         # Of very many queries those on which all are alike, which change no shuffle, are spared; two stay for a test.
@@ -37,15 +41,16 @@ def guarded_tukey(values: Floats, *, seed: int, alpha: float = 0.05) -> Pairs:
         own = sign_flip_pairs(values[:, differ], seed=seed, correction="none").p
         everywhere = [values[b] - values[a] for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)]
         pairs = replace(
-            pairs, n=values.shape[1], difference=np.array([d.mean() for d in everywhere]),
-            critical=pairs.critical * differ.sum() / values.shape[1],
-        )  # fmt: skip
+            pairs, difference=np.array([d.sum() / n for d in everywhere]), critical=pairs.critical * differ.sum() / n
+        )
     else:
         pairs = tukey_limit(values, alpha=alpha)
         places = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
         own = np.array([_own_p(differences(values[a], values[b]), seed) for a, b in places])
+        per_query = values.shape[1] / n
+        pairs = replace(pairs, difference=pairs.difference * per_query, critical=pairs.critical * per_query)
     p = np.maximum(pairs.p, own)
-    return replace(pairs, p=p, adjusted=p)
+    return replace(pairs, n=n, p=p, adjusted=p)
 
 
 def _own_p(d: Floats, seed: int) -> float:

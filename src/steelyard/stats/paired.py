@@ -117,14 +117,15 @@ def sign_flip(
 
 
 def sign_flip_interval(
-    d: npt.ArrayLike, *, seed: int, level: float = 0.95, n_resamples: int = N_RESAMPLES
-) -> tuple[float, float]:
+    d: npt.ArrayLike, *, seed: int, level: float = 0.95, n_resamples: int = N_RESAMPLES,
+    clusters: Clusters | None = None,
+) -> tuple[float, float]:  # fmt: skip
     """The sign-flip test inverted: from the lowest to the highest mean difference that it does not reject.
 
-    d, seed, n_resamples   as of `sign_flip`, whose p is at most 1 - level exactly where 0 lies outside
-    Returns                both ends; infinite where no sign pattern is rare enough at this level; NaN below two queries
-    Raises                 InputError for NaN, n_resamples < 1, a level outside (0, 1)
-    Source                 Hartigan, Using Subsample Values as Typical Values, JASA 1969; Garthwaite 1996.
+    d, seed, n_resamples, clusters   as of `sign_flip`, whose p is at most 1 - level exactly where 0 lies outside
+    Returns   both ends; infinite where no sign pattern is rare enough at this level; NaN below two queries or clusters
+    Raises    InputError for NaN, n_resamples < 1, a level outside (0, 1)
+    Source    Hartigan, Using Subsample Values as Typical Values, JASA 1969; Garthwaite 1996.
 
     >>> low, high = sign_flip_interval([0.1, 0.3, 0.2, 0.4, 0.3, 0.2], seed=0)
     >>> round(low, 3), round(high, 3)
@@ -132,17 +133,19 @@ def sign_flip_interval(
     """
     values = finite(d, n_axes=1, what="differences")
     whole(n_resamples, "n_resamples")
-    alpha, n = 1 - share(level, "level"), len(values)
+    alpha = 1 - share(level, "level")
+    nothing, sums, sizes = cluster_sums(np.stack([np.zeros_like(values), values, np.ones_like(values)]), clusters)
+    n = len(sums)
     if n < 2:
         return math.nan, math.nan
-    grid = on_grid(np.stack([np.zeros_like(values), values]))
+    grid = on_grid(np.stack([nothing, sums]))
     exact = n <= EXACT_QUERIES
     # The fewest patterns that give a p above alpha.
     count = math.floor(alpha * 2**n) + 1 if exact else math.floor(alpha * (1 + n_resamples))
     if not count:
         return -math.inf, math.inf
     lows, highs = unrejected_shifts(
-        grid.steps[1] - grid.steps[0], grid.slack, n_resamples=None if exact else n_resamples, seed=seed
+        grid.steps[1] - grid.steps[0], grid.slack, sizes=sizes, n_resamples=None if exact else n_resamples, seed=seed
     )
     low = np.partition(lows, count - 1)[count - 1]
     high = -np.partition(-highs, count - 1)[count - 1]

@@ -154,13 +154,13 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low
 
 
-def _rejected(noncentrality: float, df: int, alpha: float, n_sides: int) -> float:
+def _rejected(noncentrality: float, df: float, alpha: float, n_sides: int) -> float:
     critical = t_quantile(1 - alpha / n_sides, df)
     shown = _above(critical, df, noncentrality)
     return min(1.0, shown + _above(critical, df, -noncentrality) if n_sides == 2 else shown)
 
 
-def _rejects(noncentrality: float, df: int, alpha: float, n_sides: int, *, power: float) -> bool:
+def _rejects(noncentrality: float, df: float, alpha: float, n_sides: int, *, power: float) -> bool:
     """Whether `_rejected` reaches the power: by quick sums, and by exact ones and both sides where these decide."""
     critical = t_quantile(1 - alpha / n_sides, df)
     shown = _above(critical, df, noncentrality, total=np.sum)
@@ -169,7 +169,7 @@ def _rejects(noncentrality: float, df: int, alpha: float, n_sides: int, *, power
     return _rejected(noncentrality, df, alpha, n_sides) >= power
 
 
-def _above(bound: float, df: int, noncentrality: float, *, total: Callable[[Floats], float] = fsum) -> float:
+def _above(bound: float, df: float, noncentrality: float, *, total: Callable[[Floats], float] = fsum) -> float:
     """P(T > bound) of noncentral t, T = (Z + noncentrality) / S, by quadrature over Z or over S.
 
     SciPy's own function fails in the far tails that strict alphas and few questions lead to.  The variable is chosen
@@ -195,7 +195,7 @@ def _above(bound: float, df: int, noncentrality: float, *, total: Callable[[Floa
 
 
 @cache
-def _detectable(df: int, power: float, alpha: float, n_sides: int) -> float:
+def _detectable(df: float, power: float, alpha: float, n_sides: int) -> float:
     """Mean over its standard error at which the test rejects with this chance, by bisection."""
     low, high = 0.0, 1.0
     while _rejected(high, df, alpha, n_sides) < power:

@@ -101,7 +101,7 @@ class MeanError:
 
     mean: float
     error: float
-    df: int
+    df: float
     n: int
 
     @property
@@ -115,7 +115,7 @@ class MeanError:
         return self.error == 0
 
 
-def too_few(n: int, df: int) -> str | None:
+def too_few(n: int, df: float) -> str | None:
     """Why there is no test: at least two queries are needed, in at least two clusters."""
     if n < 2:
         return f"{n} {'query' if n == 1 else 'queries'}: a test needs at least two"
@@ -127,35 +127,78 @@ def mean_error(values: Floats, *, clusters: Clusters | None = None) -> MeanError
 
     Sums are exact (math.fsum), so the order of the queries moves no bit of a result without clusters.
 
-    clusters   None: every query for itself.  Else the variance of g clusters' summed residuals, times g / (g - 1);
-               df is g - 1.  With one query a cluster that is the same as none.
-    Source     Liang & Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 1986.
+    clusters   None: every query for itself.  Else the cluster-robust error of `mean_covariance`, with the degrees of
+               freedom that the clusters' sizes leave it: one less than their number where they are of one size, fewer
+               where a few large ones decide.  With one query a cluster that is the same as none.
+    Source     Bell & McCaffrey, Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples,
+               Survey Methodology 2002; Imbens & Kolesar, Robust Standard Errors in Small Samples, REStat 2016.
 
     >>> average = mean_error(np.array([0.0, 1.0, 2.0]))
     >>> average.mean, round(average.error, 6), average.df
     (1.0, 0.57735, 2)
+    >>> average = mean_error(np.array([0.0, 0.0, 1.0, 1.0, 0.0, 1.0]), clusters=["a", "a", "b", "b", "c", "c"])
+    >>> round(average.error, 6), round(average.df, 6)
+    (0.288675, 2.0)
     """
     n = len(values)
     if n == 0:
         return MeanError(math.nan, math.nan, -1, 0)
     mean = fsum(values) / n
-    residuals = cluster_sums((values - mean)[None, :], clusters)[0]
-    df = len(residuals) - 1
-    if df < 1:
-        return MeanError(mean, math.nan, df, n)
-    if np.abs(residuals).max() <= ROUNDING * n / (df + 1) * np.abs(values).max():
+    away = values - mean
+    sums = cluster_sums(away[None, :], clusters)[0]
+    n_groups = len(sums)
+    if n_groups < 2:
+        return MeanError(mean, math.nan, n_groups - 1, n)
+    df = n - 1 if clusters is None else _degrees_of_freedom(away, cluster_codes(clusters, n))
+    if np.abs(sums).max() <= ROUNDING * n / n_groups * np.abs(values).max():
         return MeanError(mean, 0.0, df, n)
-    variance = fsum(residuals**2) * (df + 1) / df / n**2
-    return MeanError(mean, math.sqrt(variance), df, n)
+    return MeanError(mean, math.sqrt(mean_covariance(away, away, clusters=clusters)), df, n)
 
 
-def t_sf(t: float, df: int) -> float:
+def mean_covariance(first: Floats, second: Floats, *, clusters: Clusters | None) -> float:
+    """The covariance of two means over the same n queries, from (n,) values less their means.
+
+    By cluster: products of summed residuals, each over the share of all queries that lie outside the cluster, since the
+    mean draws the residuals of a large cluster to 0 (CR2 of Bell & McCaffrey).
+    """
+    n = len(first)
+    sums = cluster_sums(np.stack([first, second]), clusters)
+    products = sums[0] * sums[1]
+    if clusters is None:
+        return fsum(products) * n / (n - 1) / n**2
+    return fsum(products / (1 - np.bincount(cluster_codes(clusters, n)) / n)) / n**2
+
+
+def _degrees_of_freedom(away: Floats, codes: Ints) -> float:
+    """Those of the chi-square distribution that the squared error is like, by its first two moments (Satterthwaite).
+
+    Queries of a cluster are taken for equally correlated, by as much as these are (and not below 0).
+
+    away   (n,) values less their mean;   codes   (n,) cluster of each, of two at least
+    """
+    n, sizes = len(away), np.bincount(codes).astype(float)
+    if not np.ptp(sizes):
+        return len(sizes) - 1
+    squares, pairs = (away**2).sum(), (sizes * (sizes - 1)).sum()
+    sums = np.bincount(codes, weights=away)
+    alike = float(((sums**2).sum() - squares) / pairs / (squares / n)) if squares and pairs else 0.0
+    spread = sizes * (1 + (sizes - 1) * min(max(alike, 0.0), 1.0))
+    # The sums of residuals have the covariance diag(spread) - share spread' - spread share' + total share share'.
+    share, total, weights = sizes / n, spread.sum(), 1 / (1 - sizes / n)
+    own = 2 * share * spread - total * share**2
+    within, both, across = ((weights * product).sum() for product in (share**2, share * spread, spread**2))
+    shared = 2 * within * across + 2 * both**2 + (total * within) ** 2 - 4 * total * within * both
+    moments = (weights * (spread - own)).sum(), (weights**2 * (spread**2 - 2 * spread * own)).sum() + shared
+    return float(min(max(moments[0] ** 2 / moments[1], 1.0), len(sizes) - 1))
+
+
+def t_sf(t: float, df: float) -> float:
     """P(T > t) of Student's t, above 0."""
     special = require("scipy.special", extra="stats", what="the t test")
     return max(float(special.stdtr(df, -t)), SMALLEST_P)
 
 
-def t_quantile(share: float, df: int) -> float:
+def t_quantile(share: float, df: float) -> float:
     """The value below which this share of Student's t lies."""
     special = require("scipy.special", extra="stats", what="a t interval")
     return float(special.stdtrit(df, share))
