@@ -103,14 +103,19 @@ def mutants(file: str, source: str) -> list[list[Mutant]]:
 
 
 def _mutable(node: ast.AST) -> Iterator[ast.AST]:
-    """Expressions and statements that compute; no types, messages or docstrings, and no decorators of classes."""
+    """Expressions and statements that compute; no types, messages or docstrings, no decorators of classes, and no
+    `zip(strict=)`, by which the code checks itself."""
     yield node
     passed_over = {"annotation", "returns", "exc"} | ({"decorator_list"} if isinstance(node, ast.ClassDef) else set())
     for field, value in ast.iter_fields(node):
         if field not in passed_over:
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
+                if isinstance(child, ast.AST) and not _passed_over(child):
                     yield from _mutable(child)
+
+
+def _passed_over(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.keyword) and node.arg == "strict")
 
 
 def _text(change: ast.AST) -> str:
