@@ -282,7 +282,7 @@ def test_movers_of_two_runs(demo: Path) -> None:
     assert text.count("Gained: ") == text.count("Lost: ") == 1
     assert "Gained: zh-20  ndcg@10 0.0000 → 0.7967 (+0.7967)\n个人资料泄露了，多久会通知我？" in text
     flat = " ".join(text.split())
-    assert "judged@10 is 12 % to 17 %; the bounds of hybrid (0.791–0.971) and keyword (0.600–0.952) overlap" in flat
+    assert "judged@10 is 12% to 17%; the bounds of hybrid (0.791–0.971) and keyword (0.600–0.952) overlap" in flat
     assert max(map(len, text.splitlines())) <= 80
     assert "Gained" not in printed(*DEMO, "--movers", "0", cwd=demo)
 
@@ -351,7 +351,7 @@ def test_ties_are_warned_of(tmp_path: Path) -> None:
         lines = (f"q{i} Q0 a 1 {score} {name}\nq{i} Q0 z 2 5 {name}\n" for i in range(4))
         (tmp_path / f"{name}.run").write_text("".join(lines))
     text = " ".join(printed("compare", "truth.txt", "tied.run", "clear.run", "-m", "mrr@10", cwd=tmp_path).split())
-    assert "Ties could move mrr@10 of tied by 0.500 (0.500–1.000): 100 % of the places looked at are tied" in text
+    assert "Ties could move mrr@10 of tied by 0.500 (0.500–1.000): 100% of the places looked at are tied" in text
     assert "give ties=average, as in mrr(ties=average)@10." in text
 
 

@@ -26,8 +26,8 @@ def test_a_measure_better_low_is_asked_to_fall(factor: float, reason: str, tmp_p
     want = relative_change(BASE, new)
     assert (check.kind, check.reason, check.better) == ("relative", reason, "lower")
     assert (check.value, check.low, check.high, check.limit) == (want.change, want.low, want.high, 0.15)
-    assert wanted_text(check, read_words("en")) == "≤ -15%"
-    assert gate_sheets(verdict, read_words("zh"))[0].rows[0][-1] == "≤ -15%"
+    assert wanted_text(check, read_words("en")) == "≤ −15%"
+    assert gate_sheets(verdict, read_words("zh"))[0].rows[0][-1] == "≤ −15%"
 
 
 def test_the_profile_says_which_way_is_good(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_baseline_has_dashes_and_others_have_signs() -> None:
     rows = {row[0]: row for row in only(sy.compare(scores_of(drawn(2)))).rows}
     assert rows["a"][2:] == ["–"] * 5 + ["baseline"]
     assert re.fullmatch(r"[+-]\d\.\d{4}", rows["b"][2])
-    assert re.fullmatch(r"[+-]\d\.\d{3} to [+-]\d\.\d{3}", rows["b"][3])
+    assert re.fullmatch(r"[+−]\d\.\d{3} to [+−]\d\.\d{3}", rows["b"][3])
     assert re.fullmatch(r"\d+/\d+/\d+", rows["b"][6])
 
 
@@ -303,7 +303,7 @@ def test_agreement_of_leaderboards() -> None:
     first, _ = comparison_sheets(sy.compare(scores_of(values)), EN)
     (note,) = [note for note in first.notes if note.startswith("Leaderboards")]
     # map: c b a;  mrr: b a c
-    assert note.startswith("Leaderboards by map and mrr: Kendall tau -0.33, tau_AP ")
+    assert note.startswith("Leaderboards by map and mrr: Kendall tau −0.33, tau_AP ")
     assert note.endswith("(persistence 0.33).")
 
 
@@ -322,11 +322,11 @@ def test_unjudged_documents_and_ties_are_warned_of() -> None:
     bounds = with_sensitivity(low=[0.61, 0.65], high=[0.72, 0.8], tie_low=[0.61, 0.65], tie_high=[0.633, 0.65])
     notes = only(dataclasses.replace(found, sensitivity=bounds)).notes
     assert (
-        "judged@10 is 83 % to 91 %; the bounds of b (0.650–0.800) and a (0.610–0.720) overlap: unjudged documents "
+        "judged@10 is 83% to 91%; the bounds of b (0.650–0.800) and a (0.610–0.720) overlap: unjudged documents "
         "could change their order."
     ) in notes
     assert (
-        "Ties could move ndcg@10 of a by 0.023 (0.610–0.633): 25 % of the places looked at are tied; give "
+        "Ties could move ndcg@10 of a by 0.023 (0.610–0.633): 25% of the places looked at are tied; give "
         "ties=average, as in ndcg(ties=average)@10."
     ) in notes
     evidence = dataclasses.replace(found, sensitivity=dataclasses.replace(bounds, labelled=False))
@@ -466,3 +466,10 @@ def test_chinese_table_fits(width: int) -> None:
 
     for sheet in comparison_sheets(segmented(by="tag", m=2), ZH):
         assert max(map(cell_len, SHEET_FORMATS["table"](sheet, width=width).splitlines())) <= width
+
+
+def test_leaderboards_of_equal_systems_are_not_compared() -> None:
+    values = np.array([[[0.1, 0.2], [0.3, 0.1]], [[0.2, 0.4], [0.3, 0.1]], [[0.9, 0.5], [0.3, 0.1]]])
+    first, _ = comparison_sheets(sy.compare(scores_of(values)), EN)
+    assert "Leaderboards by map and mrr cannot be compared: by one of them all systems are equal." in first.notes
+    assert "nan" not in " ".join(first.notes)

@@ -122,7 +122,7 @@ def test_bounds_differences_and_gains_in_words() -> None:
     assert rows["latency_ms_p95"] == ["pass", "320.5", "–", "≤ 500 (target)"]
     assert rows["cost_usd_per_million_tokens"][:2] == ["FAIL", "0.1"]
     assert rows["ndcg@10, difference"][0] == "pass"
-    assert rows["ndcg@10, difference"][3] == "> -0.02"
+    assert rows["ndcg@10, difference"][3] == "> −0.02"
     assert rows["ndcg@10, change"][1] == "+30.0%"
     assert rows["ndcg@10, change"][3] == "≥ 15%"
     assert rows["failed questions"] == ["pass", "0%", "–", "≤ 5%"]

@@ -115,7 +115,7 @@ def test_every_text_is_used() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "n", "text"),
     [(0.1, 0.25, 9, "0.100–0.250"), (float("nan"), float("nan"), 1, "–"), (3.0, 3.0, 0, "–"),
-     (120.04, float("inf"), 40, "120–∞"), (float("-inf"), 5.0, 3, "-∞–5.000")],
+     (120.04, float("inf"), 40, "120–∞"), (float("-inf"), 5.0, 3, "−∞–5.000")],
 )  # fmt: skip
 def test_intervals_in_words(low: float, high: float, n: int, text: str) -> None:
     assert interval_text(low, high, n) == text

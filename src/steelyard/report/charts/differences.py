@@ -9,7 +9,8 @@ from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.charts.plot import LISTED, altair, finite, height_of, plot, systems_axis, titled, tooltips
 from steelyard.report.charts.theme import GOOD, NEUTRAL, POOR
 from steelyard.report.contents import Contents
-from steelyard.report.sheets.verdicts import difference_text, interval_text, p_text, verdict_text
+from steelyard.report.sheets.sheet import p_text
+from steelyard.report.sheets.verdicts import difference_text, interval_text, verdict_text
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 

@@ -13,6 +13,7 @@ from steelyard.report.charts.plot import LISTED, height_of, titled
 from steelyard.report.charts.stacked import stacked
 from steelyard.report.charts.theme import ON_STEPS, STEPS
 from steelyard.report.contents import Contents
+from steelyard.report.sheets.sheet import percent
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
@@ -61,4 +62,4 @@ def value_classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:
 
 
 def _percent(part: float, whole: float) -> str:
-    return f"{part / whole:.0%}" if whole else "–"
+    return percent(part / whole if whole else None)

@@ -11,8 +11,9 @@ from steelyard.gates.gating import Gate
 from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
-from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, number, percent, signed
 from steelyard.report.sheets.signatures import signature_note
+from steelyard.report.sheets.verdicts import signed_ends
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
 
@@ -52,7 +53,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
     for system in gate.systems:
         checks = [check for check in gate.checks if check.system == system]
         rows = [[check_name(check, words), words(f"gate.outcome.{check.outcome}"), _value(check, gate),
-                 _interval(check), wanted_text(check, words)] for check in checks]  # fmt: skip
+                 _interval(check, words), wanted_text(check, words)] for check in checks]  # fmt: skip
         if reasons_in_rows:
             rows = [[*row, reason_text(check, gate, words)] for row, check in zip(rows, checks, strict=True)]
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
@@ -145,14 +146,14 @@ def check_name(check: Check, words: Words) -> str:
 
 
 def wanted_text(check: Check, words: Words) -> str:
-    """What a check asks for: "≥ 0.7 (minimum)", "> -0.01", "≤ 5%"."""
+    """What a check asks for: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%"."""
     higher = check.better == "higher"
     if check.kind == "level":
         sign = "≥" if higher else "≤"
         return words("gate.wanted.level", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
     if check.kind == "baseline":
-        return words("gate.wanted.bound", sign=">" if higher else "<", limit=f"{'-' if higher else '+'}{_limit(check)}")
-    down = "-" if check.kind == "relative" and not higher else ""
+        return words("gate.wanted.bound", sign=">" if higher else "<", limit=f"{'−' if higher else '+'}{_limit(check)}")
+    down = "−" if check.kind == "relative" and not higher else ""
     return words("gate.wanted.bound", sign="≥" if higher else "≤", limit=f"{down}{_limit(check)}")
 
 
@@ -191,7 +192,7 @@ def _limit(check: Check) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{100 * value:.3g}%"
+    return f"{100 * value:.3g}%".replace("-", "−")
 
 
 def _value(check: Check, gate: Gate) -> str:
@@ -200,14 +201,16 @@ def _value(check: Check, gate: Gate) -> str:
     if check.kind == "share":
         return _share(check.value)
     if check.kind == "relative":
-        return f"{100 * check.value:+.1f}%"
-    return f"{check.value:+.4f}" if check.kind == "baseline" else value_text(check.value, _is_handed_in(check, gate))
+        return percent(check.value, 1, sign=True)
+    return signed(check.value, 4) if check.kind == "baseline" else value_text(check.value, _is_handed_in(check, gate))
 
 
-def _interval(check: Check) -> str:
+def _interval(check: Check, words: Words) -> str:
     if math.isnan(check.low) or math.isnan(check.high):
         return "–"
     if check.kind == "level":
         return interval_text(check.low, check.high, check.n)
-    shown = (f"{100 * end:+.1f}%" if check.kind == "relative" else f"{end:+.3f}" for end in (check.low, check.high))
-    return " … ".join(shown)
+    if check.kind == "relative":
+        low, high = (percent(end, 1, sign=True) for end in (check.low, check.high))
+        return words("compare.interval", low=low, high=high)
+    return signed_ends(check.low, check.high, words)

@@ -15,7 +15,7 @@ from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
-from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, ends, number, percent
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -66,23 +66,21 @@ def leaderboard_table(contents: Contents, words: Words) -> HtmlTable:
     for i in order:
         cells = [Cell(visible(scores.systems[i]))]
         for j in range(len(scores.measures)):
-            ends = _ends(float(intervals.low[i, j]), float(intervals.high[i, j]))
-            cells.append(Cell(number(means[i, j]), ends, "best" if means[i, j] == best[j] and len(order) > 1 else ""))
+            interval = ends(float(intervals.low[i, j]), float(intervals.high[i, j]))
+            cells.append(
+                Cell(number(means[i, j]), interval, "best" if means[i, j] == best[j] and len(order) > 1 else "")
+            )
         counted = ~np.isnan(scores.values[i, 0])
         cells.append(Cell(f"{int(counted.sum()):,}"))
         if with_judged:
             judged = float(scores.judged[i, 0][counted].mean()) if counted.any() else float("nan")
-            cells.append(Cell("–" if np.isnan(judged) or scores.gold[i] is not None else f"{judged:.0%}"))
+            cells.append(Cell(percent(None if scores.gold[i] is not None else judged)))
         rows.append(cells)
     if with_judged:
         header.append(Cell(words("page.head.judged")))
     method = words(f"page.interval.{scores.intervals.method}", seed=scores.seed)
     notes = [method, *([words("page.leaderboard.best")] if len(order) > 1 else [])]
     return HtmlTable(words("page.leaderboard.caption"), header, rows, notes)
-
-
-def _ends(low: float, high: float) -> str:
-    return "–" if np.isnan(low) or np.isnan(high) else f"{low:.3f}–{high:.3f}"
 
 
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
@@ -143,6 +141,6 @@ def _shares(funnels: Sequence[Funnel]) -> list[Cell]:
     best = max((n for n, _ in counts), default=0)
     differ = any(n != best for n, _ in counts)
     return [
-        Cell(f"{n / total:.0%}" if total else "–", f"{n} / {total}", "best" if differ and n == best else "")
+        Cell(percent(n / total if total else None), f"{n} / {total}", "best" if differ and n == best else "")
         for n, total in counts
     ]

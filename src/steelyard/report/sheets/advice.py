@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.diagnosis.advice import Advice
+from steelyard.report.sheets.sheet import number, p_text, percent, signed
 from steelyard.report.words import Words
 
 _SHARES = {"share", "share_others", "shown", "wished"}
@@ -76,18 +76,13 @@ def gain_text(advice: Advice, words: Words) -> str:
 
 
 def _gain(advice: Advice) -> str:
-    return share(advice.gain) if advice.measure == "answers" else f"{advice.gain:.3f}"
+    return percent(advice.gain) if advice.measure == "answers" else number(advice.gain, 3)
 
 
 def _gain_text(advice: Advice, gain: str, words: Words) -> str:
     if advice.measure == "answers":
         return words("advice.gain_answers", gain=gain)
     return words("advice.gain", gain=gain, measure=advice.measure)
-
-
-def share(value: float) -> str:
-    """A share in percent without decimals; a dash for what is not there."""
-    return "–" if math.isnan(value) else f"{value:.0%}"
 
 
 def _values(advice: Advice, words: Words) -> dict[str, object]:
@@ -106,10 +101,10 @@ def _value(name: str, value: object) -> object:
     if not isinstance(value, float):
         return value
     if name in _SHARES:
-        return share(value)
+        return percent(value)
     if name == "p":
-        return "<0.001" if value < 0.001 else f"{value:.3f}"
-    return f"{value:+.3f}" if name in _SIGNED else f"{value:.3f}"
+        return p_text(value, sign=True)
+    return signed(value, 3) if name in _SIGNED else number(value, 3)
 
 
 def _needs_reranker(advice: Advice) -> bool:

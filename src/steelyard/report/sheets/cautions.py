@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.comparison.sensitivity import Sensitivity, count_overlapping, highest_overlapping, moved_by_ties
 from steelyard.measures import Measure, make
+from steelyard.report.sheets.sheet import ends, number, percent
 from steelyard.report.words import Words
 
 
@@ -18,8 +19,8 @@ def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     n_pairs = count_overlapping(bounds, j)
     place = {system: i for i, system in enumerate(bounds.systems)}
     low, high = (column[:, j].tolist() for column in (bounds.low, bounds.high))
-    named = {"one": better, "one_bounds": f"{low[place[better]]:.3f}–{high[place[better]]:.3f}",
-             "other": worse, "other_bounds": f"{low[place[worse]]:.3f}–{high[place[worse]]:.3f}"}  # fmt: skip
+    named = {"one": better, "one_bounds": ends(low[place[better]], high[place[better]]),
+             "other": worse, "other_bounds": ends(low[place[worse]], high[place[worse]])}  # fmt: skip
     judged = _judged(bounds, j, words)
     if n_pairs == 1:
         return [words("compare.bounds.one_pair", judged=judged, **named)]
@@ -30,14 +31,10 @@ def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
 def _judged(bounds: Sensitivity, j: int, words: Words) -> str:
     spec, shares = bounds.measures[j], bounds.judged[:, j]
     name = str(make("judged", spec.depth))
-    low, high = _percent(float(np.nanmin(shares)), words), _percent(float(np.nanmax(shares)), words)
+    low, high = percent(float(np.nanmin(shares))), percent(float(np.nanmax(shares)))
     if low == high:
         return words("compare.bounds.judged", name=name, share=low)
     return words("compare.bounds.judged_range", name=name, low=low, high=high)
-
-
-def _percent(share: float, words: Words) -> str:
-    return words("compare.bounds.percent", number=f"{100 * share:.0f}")
 
 
 def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
@@ -52,8 +49,8 @@ def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     low, high = float(bounds.tie_low[i, j]), float(bounds.tie_high[i, j])
     note = words(
         f"compare.bounds.{'ties_average' if takes_ties else 'ties'}", measure=spec, system=bounds.systems[i],
-        moved=f"{high - low:.3f}", low=f"{low:.3f}", high=f"{high:.3f}",
-        mass=_percent(float(bounds.tie_mass[i, j]), words), **({"spec": _averaged(spec)} if takes_ties else {}),
+        moved=number(high - low, 3), ends=ends(low, high), mass=percent(float(bounds.tie_mass[i, j])),
+        **({"spec": _averaged(spec)} if takes_ties else {}),
     )  # fmt: skip
     if len(moved) == 1:
         return [note]

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.comparison.changes import Changes, Listed, Mover
 from steelyard.comparison.settings_diff import SettingsDiff
-from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, number, signed
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
@@ -98,7 +98,7 @@ def changes_sheets(changes: Changes, words: Words) -> Iterator[Sheet]:
 
 def _agreement(changes: Changes, words: Words) -> str:
     shares = {
-        name: f"{value:.2f}" if changes.n else "–"
+        name: number(value if changes.n else None, 2)
         for name, value in (("overlap", changes.overlap), ("rbo", changes.rbo))
     }
     return single_line(
@@ -115,7 +115,7 @@ def _movers(changes: Changes) -> Iterator[tuple[str, Mover]]:
 def _heading(key: str, mover: Mover, changes: Changes, words: Words) -> str:
     values = words(
         "compare.changes.values", measure=changes.measure, before=number(mover.before), after=number(mover.after),
-        difference=f"{mover.difference:+.4f}",
+        difference=signed(mover.difference, 4),
     )  # fmt: skip
     return single_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 

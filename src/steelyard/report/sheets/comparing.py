@@ -9,7 +9,7 @@ from steelyard.report.sheets.cautions import label_notes, tie_notes
 from steelyard.report.sheets.changing import settings_notes, settings_sheet
 from steelyard.report.sheets.comparing_segments import segment_sheets
 from steelyard.report.sheets.comparison_notes import left_out_notes, method_notes, missing_notes, needed_notes
-from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, number, p_text
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.verdicts import (
     column_head,
@@ -18,7 +18,6 @@ from steelyard.report.sheets.verdicts import (
     effect_text,
     group_letters,
     interval_text,
-    p_text,
     relative_text,
     verdict_text,
 )

@@ -9,13 +9,12 @@ import numpy as np
 from steelyard.comparison.result import Comparison, ComparisonRow, Segmentation
 from steelyard.data.segments import LENGTHS, UNTAGGED
 from steelyard.report.sheets.comparison_notes import family_with_baseline
-from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.sheet import Sheet, p_text
 from steelyard.report.sheets.verdicts import (
     column_head,
     counts_text,
     difference_text,
     interval_text,
-    p_text,
     verdict_text,
 )
 from steelyard.report.words import Words

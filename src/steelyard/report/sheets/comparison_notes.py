@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from steelyard.comparison.groups import MOST_GROUPED
 from steelyard.comparison.margins import margin_correction
 from steelyard.comparison.result import Comparison, ComparisonRow
+from steelyard.report.sheets.sheet import number
 from steelyard.report.words import Words
 
 _MANY_SYSTEMS = 10
@@ -56,8 +59,9 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
             correction=words(f"compare.method.{method}"), family=family_with_baseline(comparison, None, words),
         )  # fmt: skip
     for agreement in comparison.agreement:
-        figures = {name: f"{getattr(agreement, name):.2f}" for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
-        yield words("compare.agreement", first=agreement.first, other=agreement.other, **figures)
+        figures = {name: number(getattr(agreement, name), 2) for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
+        key = "no_agreement" if np.isnan([agreement.kendall, agreement.tau_ap]).any() else "agreement"
+        yield words(f"compare.{key}", first=agreement.first, other=agreement.other, **figures)
 
 
 def _interval_note(comparison: Comparison, words: Words) -> str:

@@ -11,9 +11,9 @@ from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
 from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
-from steelyard.report.sheets.advice import advice_cards, share
+from steelyard.report.sheets.advice import advice_cards
 from steelyard.report.sheets.section import Paragraph, Section
-from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.sheet import Sheet, number, percent, signed
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
@@ -73,7 +73,7 @@ def stages_of(funnels: Sequence[Funnel]) -> list[str]:
 
 
 def _count(n: int, total: int) -> str:
-    return f"{n} ({share(n / total)})" if n else "0"
+    return f"{n} ({percent(n / total)})" if n else "0"
 
 
 def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
@@ -162,9 +162,9 @@ def ceilings_sheet(diagnosis: Diagnosis, words: Words, *, measure: str | None = 
     rows = []
     for i, system in enumerate(ceilings.systems):
         reranked = any(name == system for name, _ in captured)
-        row = [system, *([_number(ceilings.base[i, j]) if reranked else "–"] if captured else [])]
-        row += [_number(ceilings.reached[i, j]), *(_number(ceilings.perfect[i, j, place]) for place in places)]
-        rows.append(row + ([share(captured.get((system, deepest), math.nan))] if captured else []))
+        row = [system, *([number(ceilings.base[i, j], 3) if reranked else "–"] if captured else [])]
+        row += [number(ceilings.reached[i, j], 3), *(number(ceilings.perfect[i, j, place], 3) for place in places)]
+        rows.append(row + ([percent(captured.get((system, deepest), math.nan))] if captured else []))
     notes = list(_ceiling_notes(rows, captured=bool(captured), n_perfect=len(ns), words=words))
     if ns and measure.startswith("recall") and any(funnel.by_evidence for funnel in diagnosis.funnels):
         notes.append(words("diagnose.note.bound"))
@@ -190,8 +190,8 @@ def deeper_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
     for a, name in enumerate(ceilings.deeper_names):
         header += [f"{name}@{k}", *(f"@{ceilings.deeper_ks[place]}" for place in places)]
         for i, row in enumerate(rows):
-            deeper = [_number(ceilings.deeper[i, a, place]) for place in places]
-            row += [_number(diagnosis.curves.at(i, name, k)), *deeper]
+            deeper = [number(ceilings.deeper[i, a, place], 3) for place in places]
+            row += [number(diagnosis.curves.at(i, name, k), 3), *deeper]
     return Sheet(header, rows, notes=[words("diagnose.note.deeper", k=k)])
 
 
@@ -209,14 +209,10 @@ def _best_pairs(ceilings: Ceilings, measure: str) -> list[list[str]]:
     pairs = [pair for pair in ceilings.pairs if pair.measure == measure]
     pairs.sort(key=lambda pair: (-pair.mean, pair.first, pair.second))
     return [
-        [f"{pair.first} + {pair.second}", _number(pair.mean), f"{pair.gain:+.3f}", str(pair.first_only),
+        [f"{pair.first} + {pair.second}", number(pair.mean, 3), signed(pair.gain, 3), str(pair.first_only),
          str(pair.second_only)]
         for pair in pairs[:_PAIRS]
     ]  # fmt: skip
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}"
 
 
 # What to try ---------------------------------------------------------------------------------------------------------

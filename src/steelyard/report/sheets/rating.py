@@ -101,7 +101,7 @@ def value_text(value: float, handed_in: bool) -> str:
     """Four decimals for a measure; six digits for milliseconds, money and the like, which are handed in."""
     if math.isinf(value):
         return _end(value)
-    return number(value) if not handed_in or math.isnan(value) else f"{value:.6g}"
+    return number(value) if not handed_in or math.isnan(value) else f"{value:.6g}".replace("-", "−")
 
 
 def interval_text(low: float, high: float, n: int) -> str:
@@ -113,5 +113,5 @@ def interval_text(low: float, high: float, n: int) -> str:
 
 def _end(value: float) -> str:
     if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+        return "∞" if value > 0 else "−∞"
+    return number(value, 3) if abs(value) < 10 else f"{value:.4g}".replace("-", "−")

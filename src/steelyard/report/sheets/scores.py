@@ -10,7 +10,7 @@ from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
-from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.sheets.sheet import Sheet, ends, number, percent
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words, read_words
 
@@ -48,17 +48,11 @@ def _status(statuses: list[int], words: Words) -> str:
     return words(f"scores.status.{STATUSES[min(grave)]}") if grave else ""
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    if low is None or high is None or np.isnan(low):
-        return "–"
-    return f"{low:.3f}–{high:.3f}"
-
-
 def _single_system(scores: Scores, words: Words) -> Sheet:
     names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
     rows = [
-        [row["measure"], number(row["mean"]), _interval(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
-         str(row["no_relevant"]), _share(row["judged"])]
+        [row["measure"], number(row["mean"]), ends(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
+         str(row["no_relevant"]), percent(row["judged"])]
         for row in scores.mean().iter_rows(named=True)
     ]  # fmt: skip
     return _without_judged(scores, Sheet([scores.systems[0], *(words(f"scores.head.{name}") for name in names)], rows))
@@ -79,10 +73,8 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
     judged = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
     rows = []
     for i in order:
-        cells = [
-            f"{number(means[i, j])} {_interval(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))
-        ]
-        rows.append([scores.systems[i], *cells, str(int(scores.missing[i].sum())), _share(judged[i])])
+        cells = [f"{number(means[i, j])} {ends(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))]
+        rows.append([scores.systems[i], *cells, str(int(scores.missing[i].sum())), percent(judged[i])])
     place = {i: r for r, i in enumerate(order)}
     best = {
         (place[i], j + 1)
@@ -93,10 +85,6 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
     judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")
     header = [words("scores.head.system"), *names, words("scores.head.missing"), judged_head]
     return _without_judged(scores, Sheet(header, rows, best))
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
 
 
 def _notes(scores: Scores, words: Words) -> Iterator[str]:

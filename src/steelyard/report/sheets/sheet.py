@@ -1,8 +1,9 @@
-"""A table of texts, the same for terminal, Markdown and LaTeX, and how numbers are written in it."""
+"""A table of texts, the same for terminal, Markdown and LaTeX, and how numbers are written for people."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
@@ -19,17 +20,54 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
 
-def number(value: float | None) -> str:
-    """Four decimals, or a dash for what is not there."""
+def number(value: float | None, decimals: int = 4) -> str:
+    """So many decimals, with a true minus; a dash for what is not there.
+
+    >>> number(0.25), number(-0.5, 2), number(None)
+    ('0.2500', '−0.50', '–')
+    """
     if value is None or np.isnan(value):
         return "–"
-    return f"{value:.4f}" if abs(value) < _LARGE else f"{value:.6g}"
+    return (f"{value:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
 
 
 def signed(value: float, decimals: int) -> str:
-    """A number with its sign, a true minus among them.
+    """A number with its sign, a true minus among them; 0 has none, and a dash is for what is not there.
 
-    >>> signed(-0.25, 2), signed(0.0, 1)
-    ('−0.25', '+0.0')
+    >>> signed(-0.25, 2), signed(0.0, 1), signed(float("nan"), 1)
+    ('−0.25', '0.0', '–')
     """
-    return f"{value:+.{decimals}f}".replace("-", "−")
+    return f"+{number(value, decimals)}" if value > 0 else number(value + 0.0, decimals)
+
+
+def percent(share: float | None, decimals: int = 0, *, sign: bool = False) -> str:
+    """A share in per cent, halves rounded up as in the labels of charts; a dash for what is not there.
+
+    >>> percent(0.125), percent(None), percent(-0.0625, 1), percent(0.0625, 1, sign=True)
+    ('13%', '–', '−6.3%', '+6.3%')
+    """
+    if share is None or np.isnan(share):
+        return "–"
+    rounded = Decimal(100 * share).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return f"{'+' if sign and share > 0 else ''}{rounded}%".replace("-", "−")
+
+
+def p_text(p: float, *, sign: bool = False) -> str:
+    """p to three digits; with sign, as it is written behind a p in a sentence.  A dash where there is none.
+
+    >>> p_text(0.0341), p_text(0.0341, sign=True), p_text(0.0002), p_text(0.0002, sign=True)
+    ('0.034', '= 0.034', '<0.001', '< 0.001')
+    """
+    if np.isnan(p):
+        return "–"
+    equals, below = ("= ", "< ") if sign else ("", "<")
+    return f"{below}0.001" if p < 0.001 else f"{equals}{p:.3f}"
+
+
+def ends(low: float | None, high: float | None, decimals: int = 3) -> str:
+    """Both ends of an interval of values; a dash where there is none.
+
+    >>> ends(0.5, 0.75)
+    '0.500–0.750'
+    """
+    return "–" if low is None or np.isnan(low) else f"{number(low, decimals)}–{number(high, decimals)}"

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.base.arrays import Bools
-from steelyard.comparison.result import ComparisonRow
 from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
 from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.rating import rating_text
-from steelyard.report.sheets.sheet import number, signed
-from steelyard.report.sheets.verdicts import verdict_text
+from steelyard.report.sheets.sheet import number, p_text, percent, signed
+from steelyard.report.sheets.verdicts import interval_text, verdict_text
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -49,21 +48,11 @@ def verdict(contents: Contents, words: Words) -> str:
     other = rows[0] if leads else rows[1]
     difference = {
         "system": visible(rows[0].system), "mean": number(rows[0].mean), "baseline": visible(comparison.baseline),
-        "other": visible(other.system), "difference": signed(other.difference, 4), "ends": difference_ends(other),
-        "level": f"{100 * (1 - comparison.alpha):g}", "p": _p(other.adjusted),
+        "other": visible(other.system), "difference": signed(other.difference, 4), "ends": interval_text(other, words),
+        "level": f"{100 * (1 - comparison.alpha):g}", "p": p_text(other.adjusted, sign=True),
         "test": words(f"page.test.{comparison.test}"), "verdict": verdict_text(other, comparison, words),
     }  # fmt: skip
     return words("page.verdict.several" if leads else "page.verdict.baseline", **values | difference)
-
-
-def difference_ends(row: ComparisonRow) -> str:
-    """Both ends of the interval of a difference, signed."""
-    return "–" if np.isnan(row.low) else f"{signed(row.low, 3)} … {signed(row.high, 3)}"
-
-
-def _p(p: float) -> str:
-    """p with the sign before it: "= 0.034", "< 0.001"; a dash where there is none."""
-    return "–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def facts(contents: Contents, words: Words) -> Iterator[Fact]:
@@ -155,7 +144,7 @@ def _unsure(contents: Contents, words: Words) -> Iterator[str]:
     ]  # fmt: skip
     if judged:
         share, system = min(judged)
-        yield words("page.care.unjudged", share=f"{share:.0%}", system=system, n=len(judged))
+        yield words("page.care.unjudged", share=percent(share), system=system, n=len(judged))
         concerned = {bounds.systems[i] for i in by_ids}
         pairs = [
             words("page.care.pair", first=visible(first), second=visible(second))

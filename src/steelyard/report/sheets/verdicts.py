@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.comparison.power import fewest_to_show
 from steelyard.comparison.result import Comparison, ComparisonRow
+from steelyard.report.sheets.sheet import percent, signed
 from steelyard.report.words import Words
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -18,17 +19,17 @@ def column_head(name: str, comparison: Comparison, words: Words) -> str:
 
 def difference_text(row: ComparisonRow) -> str:
     """The difference with its sign; a dash for the baseline."""
-    return "–" if row.verdict == "baseline" or np.isnan(row.difference) else f"{row.difference:+.4f}"
+    return "–" if row.verdict == "baseline" else signed(row.difference, 4)
 
 
 def interval_text(row: ComparisonRow, words: Words) -> str:
     """Both ends of the interval of the difference; a dash where there is none."""
-    return "–" if np.isnan(row.low) else words("compare.interval", low=f"{row.low:+.3f}", high=f"{row.high:+.3f}")
+    return signed_ends(row.low, row.high, words)
 
 
-def p_text(p: float) -> str:
-    """p to three digits; a dash where there is none."""
-    return "–" if np.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+def signed_ends(low: float, high: float, words: Words) -> str:
+    """Both ends of an interval of differences, with a word between them, as a dash beside a minus misleads."""
+    return "–" if np.isnan(low) else words("compare.interval", low=signed(low, 3), high=signed(high, 3))
 
 
 def counts_text(row: ComparisonRow) -> str:
@@ -38,12 +39,12 @@ def counts_text(row: ComparisonRow) -> str:
 
 def relative_text(row: ComparisonRow) -> str:
     """The relative change in per cent; a dash where there is none."""
-    return "–" if np.isnan(row.relative) else f"{100 * row.relative:+.1f}%"
+    return percent(row.relative, 1, sign=True)
 
 
 def effect_text(row: ComparisonRow) -> str:
     """The standardised difference with its sign; a dash for the baseline."""
-    return "–" if row.verdict == "baseline" or np.isnan(row.effect) else f"{row.effect:+.2f}"
+    return "–" if row.verdict == "baseline" else signed(row.effect, 2)
 
 
 def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
