@@ -84,6 +84,11 @@ class TestBM25:
     def test_a_chinese_sentence_is_not_one_token(self) -> None:
         assert positions(bm25(["鲸鱼在海里游泳", "秤"]).search("海里有鲸鱼吗", None, 2)) == [0]
 
+    def test_uncut_chinese_is_lost_where_it_has_no_spaces(self) -> None:
+        index = bm25(["鲸鱼在海里游泳", "一头 鲸鱼"], chinese="none")
+        assert positions(index.search("鲸鱼", None, 2)) == [1]
+        assert positions(index.search("海里有鲸鱼吗", None, 2)) == []
+
     @pytest.mark.parametrize("texts", [[], [""], ["", "。", " \n"]])
     def test_a_corpus_without_words(self, texts: list[str]) -> None:
         found, scores = bm25(texts).search("whale 鲸鱼", None, 3)

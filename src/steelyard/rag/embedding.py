@@ -20,7 +20,7 @@ from steelyard.base.extras import require
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
-from steelyard.text.tokens import Tokenizer
+from steelyard.text.tokens import Chinese, Tokenizer
 
 _VERSION = b"steelyard-lsa-1\n"
 _NOISE = 1e-6
@@ -49,7 +49,7 @@ class LSA:
 
     dimensions: Annotated[int, at_least(1)] = 256
     min_df: Annotated[int, at_least(1)] = 1
-    chinese: Literal["words", "bigrams"] = "words"
+    chinese: Chinese = "words"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = False
     seed: Annotated[int, at_least(0)] = 0

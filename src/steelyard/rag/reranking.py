@@ -15,7 +15,7 @@ from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranker
-from steelyard.text.tokens import Tokenizer
+from steelyard.text.tokens import Chinese, Tokenizer
 
 _REMEMBERED = 50_000
 """Texts whose tokens are kept at most: the same chunks come again with every question."""
@@ -40,7 +40,7 @@ class Lexical:
     """
 
     pairs: Annotated[float, between(0, 1)] = 0.5
-    chinese: Literal["words", "bigrams"] = "bigrams"
+    chinese: Chinese = "bigrams"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = True
     _tokenizer: Tokenizer = field(init=False, repr=False, compare=False)

@@ -18,7 +18,7 @@ from steelyard.base.limits import at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Ranking
-from steelyard.text.tokens import Tokenizer
+from steelyard.text.tokens import Chinese, Tokenizer
 
 _SPARE = 16
 """How many hits more than k are asked of faiss, so that a close cut rarely needs a second look."""
@@ -67,7 +67,7 @@ class BM25:
     k1: Annotated[float, at_least(0)] = 1.5
     b: Annotated[float, between(0, 1)] = 0.75
     method: Literal["lucene", "robertson", "atire"] = "lucene"
-    chinese: Literal["words", "bigrams"] = "words"
+    chinese: Chinese = "words"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = False
     needs_vectors: bool = field(default=False, init=False)

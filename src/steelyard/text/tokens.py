@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
@@ -32,12 +32,16 @@ _HYPHENATED_NAME = re.compile(r"[^\W\d_](?:-.*|[^-]*-.*\d.*|[^-]*\d.*)")
 
 _STOPWORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS
 
+Chinese = Literal["words", "bigrams", "none"]
+"""How Chinese is cut into tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
     """Turns a text into its tokens, in their order.
 
-    chinese     "words" (rjieba, which the extra "rag" installs) or "bigrams" (built in: 知识库 is 知识, 识库)
+    chinese     "words" (rjieba, which the extra "rag" installs), "bigrams" (built in: 知识库 is 知识, 识库), or "none"
+                (a run between spaces and punctuation is one token, as for an engine that knows no Chinese)
     stem        "english" (Snowball, extra "rag": goods is good) or "none"
     stopwords   whether `ENGLISH_STOPWORDS` and `CHINESE_STOPWORDS` are left out
 
@@ -52,8 +56,8 @@ class Tokenizer:
     - a possessive 's is dropped, with a straight or curly apostrophe, and so are soft hyphens;
     - Chinese is cut into words in their plain reading, each once: compounds do not give their parts as well, which
       would count them twice;
-    - a run that has Japanese kana is cut into bigrams under either scheme, and so is Korean; a run of one character
-      is a token;
+    - a run that has Japanese kana is cut into bigrams by "words" too, and so is Korean; a run of one character is a
+      token;
     - punctuation, symbols and emoji are dropped.
 
     Raises   InputError for a setting that does not exist; on use MissingExtraError with the line that installs what is
@@ -63,12 +67,12 @@ class Tokenizer:
     ['用', 'gpt-4o', '部署', '署知', '知识', '识库', '2000', 'well', 'known', 'names']
     """
 
-    chinese: Literal["words", "bigrams"] = "words"
+    chinese: Chinese = "words"
     stem: Literal["english", "none"] = "english"
     stopwords: bool = False
 
     def __post_init__(self) -> None:
-        for name, choices in (("chinese", ("words", "bigrams")), ("stem", ("english", "none"))):
+        for name, choices in (("chinese", get_args(Chinese)), ("stem", ("english", "none"))):
             value = getattr(self, name)
             if value not in choices:
                 raise InputError(f"tokenizer: {name} must be {' or '.join(map(repr, choices))}, not {value!r}")
@@ -79,7 +83,7 @@ class Tokenizer:
 
     def many(self, texts: Iterable[str]) -> list[list[str]]:
         """The tokens of each text."""
-        cut = _bigrams if self.chinese == "bigrams" else _words
+        cut = _CUTS[self.chinese]
         stemmed: Callable[[list[str]], list[str]] | None = None
         if self.stem == "english":
             # One stemmer a call: it must not be shared by threads.
@@ -128,3 +132,10 @@ def _words(run: str) -> list[str]:
         return _bigrams(run)
     words: list[str] = require("rjieba", extra="rag", what='chinese="words"').cut(run)
     return words
+
+
+def _whole(run: str) -> list[str]:
+    return [run]
+
+
+_CUTS: dict[Chinese, Callable[[str], list[str]]] = {"words": _words, "bigrams": _bigrams, "none": _whole}
