@@ -112,6 +112,12 @@ def matching(n: int) -> Weighing:
     return weigh({f"q{i}": {"d": 1} for i in range(N)}, {f"q{i}": ["d" if i < n else "x"] for i in range(N)})
 
 
+def without_results(n: int) -> Weighing:
+    """So many of 40 questions have an empty list."""
+    lists = {f"q{i:02}": [] if i < n else ["d", "x", "y", "z", "u"] for i in range(N)}
+    return weigh({query_id: {"d": 1} for query_id in lists}, lists)
+
+
 ENGLISH, CHINESE, LONG = "what is it", "这是什么东西", " ".join(["word"] * 30)
 FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
     # code, where it fires, where it does not
@@ -127,7 +133,9 @@ FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
     ("shifted", lambda: neighbours(25, -1), lambda: neighbours(37, -1)),
     ("swapped", lambda: exchanged(4), lambda: exchanged(1)),
     ("tied", lambda: scored(9, score=lambda rank: 1.0), lambda: scored(9, score=lambda rank: rank // 3)),
+    ("empty_lists", lambda: without_results(4), lambda: without_results(3)),
     ("short_lists", lambda: one([None] * 8 + [1] * 32, depth=4), lambda: one([None] * 8 + [1] * 32, depth=5)),
+    ("short_lists", lambda: one([None] * 8 + [1] * 32, depth=4), lambda: without_results(8)),
     ("doubled", lambda: listed_twice(20), lambda: listed_twice(2)),
     ("not_in_corpus", lambda: with_gold_elsewhere(1), lambda: with_gold_elsewhere(0)),
     ("cut", lambda: cut_gold(1, found_halves=2, rule="contains"), lambda: cut_gold(1, found_halves=2)),
@@ -228,11 +236,11 @@ def test_the_hybrid_names_who_finds_what() -> None:
     assert found.gain == 0.375
 
 
-def test_a_tag_and_a_language_of_the_same_questions_are_told_once() -> None:
+def test_a_language_whose_questions_have_a_tag_is_named_once_as_the_language() -> None:
     asked = questions(N, tags={i: ["zh"] for i in range(15)}, texts=[CHINESE] * 15)
     found = diagnose(weighed(asked, outputs("a", [None] * 12 + [1] * 28)), k=5).advice
-    assert [advice.code for advice in found if advice.code.startswith("cluster")] == ["cluster_tag"]
-    assert [advice.numbers["tested"] for advice in found if advice.code == "cluster_tag"] == [2]
+    assert [advice.code for advice in found if advice.code.startswith("cluster")] == ["cluster_language"]
+    assert [advice.numbers["tested"] for advice in found if advice.code == "cluster_language"] == [2]
 
 
 def test_a_tag_is_not_blamed_for_its_language() -> None:

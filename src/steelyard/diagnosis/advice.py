@@ -30,7 +30,9 @@ class Advice:
     query_ids: tuple[str, ...]
 
 
-MISTAKES = frozenset(("reversed_order", "shifted", "swapped", "nothing_matches", "tied", "short_lists", "doubled"))
+MISTAKES = frozenset(
+    ("reversed_order", "shifted", "swapped", "nothing_matches", "tied", "empty_lists", "short_lists", "doubled")
+)
 """Patterns that say that something around the search engine is wrong, and that other patterns follow from."""
 
 Rule = Callable[[Facts], Iterator[Advice]]

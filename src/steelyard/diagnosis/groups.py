@@ -30,12 +30,11 @@ class QuestionGroup:
 
 
 def question_groups(weighing: Weighing, tags: Mapping[str, Bools]) -> list[QuestionGroup]:
-    """Tags, documents of the gold, languages where there are several, and long questions."""
-    groups = [QuestionGroup("tag", tag, mask) for tag, mask in tags.items()]
-    groups += [QuestionGroup("document", doc, mask) for doc, mask in sorted(_documents(weighing).items())]
+    """Languages where there are several, tags, documents of the gold, and long questions."""
     languages = language_segments(weighing.questions, weighing.query_ids)
-    if len(languages) > 1:
-        groups += [QuestionGroup("language", code, mask) for code, mask in languages.items()]
+    groups = [QuestionGroup("language", code, mask) for code, mask in languages.items() if len(languages) > 1]
+    groups += [QuestionGroup("tag", tag, mask) for tag, mask in tags.items()]
+    groups += [QuestionGroup("document", doc, mask) for doc, mask in sorted(_documents(weighing).items())]
     lengths = length_segments(weighing.questions, weighing.query_ids)
     groups += [
         QuestionGroup("long", code, segments["long"].members, segments["long"].fewest)

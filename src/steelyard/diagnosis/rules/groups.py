@@ -57,7 +57,7 @@ def _is_testable(group: QuestionGroup, system: SystemFacts) -> bool:
 
 
 def _different(groups: list[QuestionGroup], among: Bools) -> list[QuestionGroup]:
-    """Groups of different questions: a tag that names the language counts once, as a tag."""
+    """Groups of different questions: a tag that names the language counts once, as the language."""
     by_members = {(group.mask & among).tobytes(): group for group in reversed(groups)}
     return list(reversed(by_members.values()))
 

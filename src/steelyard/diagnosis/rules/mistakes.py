@@ -101,15 +101,19 @@ def tied(facts: Facts) -> Iterator[Advice]:
 
 @rule
 def short_lists(facts: Facts) -> Iterator[Advice]:
-    """Lists of fewer than k results: all of them, or many that lack gold."""
+    """Lists without any result, or of fewer than k: many that lack gold, or all lists."""
     for system in facts.systems:
         a = system.weighed.alignment
-        mask = system.answered & (a.n_retrieved < facts.k)
+        best = parse(facts.measure)(completed(a, facts.k))
+        empty = system.answered & (a.n_retrieved == 0)
+        if empty.sum() >= _many(system):
+            yield _on_some(facts, "empty_lists", system, empty, best)
+        answered = system.answered & ~empty
+        mask = answered & (a.n_retrieved < facts.k)
         if mask.sum() < _many(system):
             continue
-        best = parse(facts.measure)(completed(a, facts.k))
         lacking = mask & (best > system.value + EQUAL)
-        if lacking.sum() >= _many(system) or (mask.sum() >= MIN_GROUP and mask[system.answered].all()):
+        if lacking.sum() >= _many(system) or (mask.sum() >= MIN_GROUP and mask[answered].all()):
             yield _on_some(
                 facts,
                 "short_lists",
