@@ -3,6 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as page from "../../src/steelyard/report/page/computing.js";
 
+const PAGE = {
+  ids: ["q1", "q&a"],
+  systems: ["a/b", "b", "=c"],
+  measures: ["ndcg@3", "recall(min_gain=2)@3"],
+  tag_names: ["en", "fees, late"],
+  outcomes: ["", "stage:6", "status:1"],
+  order: [2, 0, 1],
+  pair: [0, 2],
+  has_outcomes: true,
+};
 const base64 = (numbers) => Buffer.from(numbers.buffer).toString("base64");
 
 test("fields are filled in, and n chooses between singular and plural", () => {
@@ -35,12 +45,79 @@ test("marks count code points", () => {
   ]);
 });
 
-test("an address names a question, or nothing", () => {
-  assert.equal(page.questionOf("#question-0"), 0);
-  assert.equal(page.questionOf("#question-12"), 12);
-  for (const hash of ["", "#question-", "#question-1x", "#question--1", "#other-1", "x#question-1"]) {
-    assert.equal(page.questionOf(hash), null, hash);
+test("an address and the view that it names are one", () => {
+  const first = page.firstView(PAGE);
+  assert.deepEqual(first.systems, [2, 0, 1]);
+  assert.equal(page.addressOf(first, PAGE), "");
+  assert.deepEqual(page.viewAt("", PAGE), first);
+  const view = {
+    ...first,
+    search: "late fees & <b>",
+    tag: "1",
+    outcome: "stage:6",
+    system: 1,
+    measure: null,
+    systems: [0, 1],
+    hidden: ["spread"],
+    sort: { column: "1/0", down: true },
+    question: 1,
+    pair: [0, 0],
+  };
+  const address = page.addressOf(view, PAGE);
+  assert.match(address, /^#question=q%26a&beside=a\/b&beside=a\/b&search=late\+fees/);
+  assert.deepEqual(page.viewAt(address, PAGE), view);
+  for (const part of [{ systems: [] }, { sort: { column: "spread", down: true } }, { sort: { column: "id", down: false } }]) {
+    assert.deepEqual(page.viewAt(page.addressOf({ ...first, ...part }, PAGE), PAGE), { ...first, ...part });
   }
+});
+
+test("an address of something else is no view, and what there is not is passed over", () => {
+  assert.equal(page.viewAt("#leaderboard", PAGE), null);
+  const first = page.firstView(PAGE);
+  for (const hash of [
+    "#",
+    "#question=q3",
+    "#question=__proto__&beside=constructor&beside=b",
+    "#question=%E0%A4%A&sort=%FF",
+    "#sort=-ndcg@3/nobody&measure=<script>&tag=toString&outcome=stage:99&of=x&system=x&hide=question",
+    "#sort=0/1&=&==&&&",
+    "#beside=b",
+  ]) {
+    assert.deepEqual(page.viewAt(hash, PAGE), first, hash);
+  }
+});
+
+test("many systems are a choice of the best and the baseline; one system shows all measures", () => {
+  const order = [8, 7, 6, 5, 4, 3, 2, 1, 0];
+  const many = { ...PAGE, systems: order.map(String), order, pair: [1, 8] };
+  assert.deepEqual(page.firstView(many).systems, [8, 7, 6, 5, 4, 3, 1]);
+  const alone = { ...PAGE, systems: ["a"], order: [0], pair: null };
+  const view = page.firstView(alone);
+  assert.deepEqual([view.measure, view.pair], [null, [0]]);
+  assert.deepEqual(page.columnsOf(view, alone), ["0/0", "1/0", "outcome"]);
+});
+
+test("columns are those of the systems and measures, and what is not hidden", () => {
+  const view = { ...page.firstView(PAGE), systems: [2, 0] };
+  assert.deepEqual(page.columnsOf(view, PAGE), ["0/2", "0/0", "spread", "outcome"]);
+  assert.deepEqual(page.columnsOf({ ...view, measure: null, hidden: ["outcome"] }, PAGE), ["0/2", "1/2", "0/0", "1/0", "spread"]);
+  assert.deepEqual(page.columnsOf({ ...view, systems: [] }, { ...PAGE, has_outcomes: false }), ["spread"]);
+});
+
+test("an order follows the measure that is shown", () => {
+  assert.deepEqual(page.followed({ column: "0/11", down: true }, 2), { column: "2/11", down: true });
+  assert.deepEqual(page.followed({ column: "0/1", down: true }, null), { column: "0/1", down: true });
+  assert.deepEqual(page.followed({ column: "id", down: false }, 2), { column: "id", down: false });
+});
+
+test("moves are places in the other list, and how many further up", () => {
+  assert.deepEqual(page.moves([5, 6, 7, 8], [6, 9, 7, 5]), [
+    { there: 3, up: 3 },
+    { there: 0, up: -1 },
+    { there: 2, up: 0 },
+    null,
+  ]);
+  assert.deepEqual(page.moves(Uint16Array.of(), [1]), []);
 });
 
 test("what is lazy is computed at most one time", () => {

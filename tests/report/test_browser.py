@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from steelyard.report.words import read_words
-from tests.report.reports import hostile_report, texts_report
+from tests.report.reports import MEASURES, hostile_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="pages need the extra report")
@@ -88,7 +88,7 @@ def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opened]:
 
 
 def ids(page: Any) -> list[str]:
-    return [element.inner_text() for element in page.query_selector_all(f"{ROWS} th small .tag:first-child")]
+    return [element.inner_text() for element in page.query_selector_all(f"{ROWS} th .id")]
 
 
 # Any two of language, light and width meet in the first four; the others are for the thorough.
@@ -119,7 +119,7 @@ def test_columns_sort(opened: Opened) -> None:
     page.click('th[data-column="id"] button')
     assert ids(page) == ["q4", "q3", "q2", "q1"]
     assert page.get_attribute('th[data-column="id"]', "aria-sort") == "descending"
-    page.focus('th[data-column="s2"] button')
+    page.focus('th[data-column="0/2"] button')
     page.keyboard.press("Enter")
     values = [cell.inner_text() for cell in page.query_selector_all(f"{ROWS} td:nth-child(4)")]
     assert values == sorted(values)
@@ -142,8 +142,32 @@ def test_questions_are_searched_and_filtered(opened: Opened) -> None:
     assert sorted(ids(page)) == ["q1", "q4"]
     page.click("#reset")
     page.select_option("#filter-system", label="third")
-    page.select_option("#filter-stage", label="failed")
+    page.select_option("#filter-outcome", label="failed")
     assert ids(page) == ["q3"]
+    assert page.inner_text('th[data-column="outcome"]') == "Outcome of third"
+
+
+def test_columns_are_chosen_and_heads_stay(browser: Any, files: dict[str, Path]) -> None:
+    made = Opened(browser, files["en"], viewport={"width": 390, "height": 500})
+    page = made.page
+    page.select_option("#filter-measure", label="All")
+    page.click("#columns summary")
+    page.uncheck("#columns input >> nth=0")
+    heads = [head.inner_text() for head in page.query_selector_all("#question-table thead th")]
+    assert heads[1:3] == [f"{page.inner_text('#columns label >> nth=1')}\n{name}" for name in MEASURES[:2]]
+    assert len(heads) == 1 + 2 * len(MEASURES) + 2
+    scroll = page.query_selector("#questions .scroll")
+    scroll.scroll_into_view_if_needed()
+    scroll.evaluate("box => box.scrollTo(200, 60)")
+    box, corner = scroll.bounding_box(), page.query_selector("#question-table th").bounding_box()
+    first = page.query_selector(f"{ROWS}:nth-child(2) th").bounding_box()
+    assert (round(corner["x"]), round(corner["y"])) == (round(box["x"]) + 1, round(box["y"]) + 1)
+    assert round(first["x"]) == round(corner["x"])
+    # Above the questions is their own head, whatever is below it.
+    on_top = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('th')?.dataset.column",
+                           [corner["x"] + 12, corner["y"] + corner["height"] - 12])  # fmt: skip
+    assert on_top == "id"
+    made.close()
 
 
 def test_a_question_opens_with_its_gold_marked(opened: Opened) -> None:
@@ -153,10 +177,16 @@ def test_a_question_opens_with_its_gold_marked(opened: Opened) -> None:
     page.wait_for_selector('th[data-column="id"][aria-sort="ascending"]')
     page.click(f"{ROWS}:nth-child(3) button")
     page.wait_for_selector("dialog[open]")
-    first = page.query_selector("dialog .system:has(summary:text-is('first'))")
-    assert [mark.inner_text() for mark in first.query_selector_all("mark")] == ["The repair café", "on Saturdays"]
-    third = page.query_selector("dialog .system:has(summary:text-is('third'))")
-    assert "timeout after 30 s" in third.inner_text()
+    page.select_option("#beside-0", label="first")
+    page.select_option("#beside-1", label="third")
+    marks = [mark.inner_text() for mark in page.query_selector_all("#list-0 mark")]
+    assert marks == ["The repair café", "on Saturdays"]
+    assert "timeout after 30 s" in page.inner_text("#list-1")
+    page.click("#question-systems button >> text=second")
+    assert page.input_value("#beside-1") == "1"
+    assert [move.inner_text() for move in page.query_selector_all("#list-0 .move [aria-hidden]")] == ["→2", "–"]
+    assert [move.inner_text() for move in page.query_selector_all("#list-1 .move [aria-hidden]")] == ["+", "↓1"]
+    assert page.get_attribute("#list-1 .move >> nth=1", "title") == "rank 1 in first"
     page.keyboard.press("ArrowLeft")
     assert "仓库几点关门" in page.inner_text("dialog h2")
     page.click("#question-before")
@@ -166,17 +196,37 @@ def test_a_question_opens_with_its_gold_marked(opened: Opened) -> None:
     assert page.query_selector("dialog[open]") is None
 
 
-def test_links_and_addresses_open_questions(opened: Opened) -> None:
+def test_addresses_carry_what_is_shown(browser: Any, opened: Opened) -> None:
     page = opened.page
-    link = page.query_selector("a[data-question]")
-    number = link.get_attribute("data-question")
-    link.click()
+    number = page.get_attribute("a[data-question]", "data-question")
+    page.click("a[data-question]")
     page.wait_for_selector("dialog[open]")
     assert page.inner_text("#question-id") == f"q{int(number) + 1}"
     page.click("#question-close")
-    page.evaluate("location.hash = 'question-3'")
+    page.select_option("#filter-tag", label="fees")
+    page.click('th[data-column="spread"] button')
+    page.click(f"{ROWS} >> text=Is there a piano?")
+    address = page.url
+    assert address.endswith("#question=q4&tag=fees&sort=-spread")
+    page.go_back()
+    page.wait_for_selector("dialog", state="hidden")
+    page.go_back()
+    page.wait_for_selector('th[data-column="spread"][aria-sort="none"]')
+    assert len(ids(page)) == 2
+    page.go_back()
+    page.wait_for_selector(f"{ROWS} >> nth=3")
+    opened.asked.append(address)
+    page.goto(address)
+    page.reload()
     page.wait_for_selector("dialog[open]")
     assert page.inner_text("#question-id") == "q4"
+    page.keyboard.press("Escape")
+    assert sorted(ids(page)) == ["q1", "q4"]
+    for hash in ("#question=q9", "#question=%3Cimg src=x%3E&system=__proto__&sort=-x/y", "#leaderboard", "#%FF=&=="):
+        page.evaluate("hash => { location.hash = hash }", hash)
+        page.wait_for_timeout(20)
+        assert page.query_selector("dialog[open]") is None
+    opened.asked[:] = opened.asked[:1]
 
 
 def test_charts_follow_the_choice_and_the_light(opened: Opened) -> None:

@@ -25,12 +25,6 @@ export function stretches(text, marks) {
   return bounds.slice(1).map((end, i) => [points.slice(bounds[i], end).join(""), i % 2 === 1]);
 }
 
-// The number of the question that an address names, or null.
-export function questionOf(hash) {
-  const match = /^#question-(\d+)$/.exec(hash);
-  return match ? Number(match[1]) : null;
-}
-
 // Packed columns ---------------------------------------------------------------------------------------------------
 
 export function lazily(compute) {
@@ -80,6 +74,16 @@ export function spread(values) {
   return present.length ? Math.max(...present) - Math.min(...present) : null;
 }
 
+// Where the entries of a list are in another one: their place there, from 0, and how many places further up they are
+// here; null for an entry that the other list lacks.
+export function moves(own, other) {
+  const places = new Map([...other].map((entry, place) => [entry, place]));
+  return [...own].map((entry, place) => {
+    const there = places.get(entry);
+    return there === undefined ? null : { there, up: there - place };
+  });
+}
+
 // Questions by their values in two systems: equal pairs are one row, with their number and the first question.
 export function pairs(across, up, nQuestions) {
   const rows = new Map();
@@ -94,6 +98,105 @@ export function pairs(across, up, nQuestions) {
     else rows.set(key, { x, y, n: 1, q });
   }
   return { rows: [...rows.values()], ...counts };
+}
+
+// The view ---------------------------------------------------------------------------------------------------------
+
+// Columns that a table begins with: many systems are a choice of the best ones, and of the baseline.
+export const SYSTEMS_AT_FIRST = 6;
+const FURTHER = ["spread", "outcome"];
+
+// What the page shows of the questions at first.  Measures, systems and tags are numbers; no measure is all of them.
+// `page` has ids, systems, measures, tag_names, outcomes, order (best first) and pair (two systems, or null).
+export function firstView(page) {
+  const { order, pair, measures, systems } = page;
+  return {
+    search: "",
+    tag: "",
+    outcome: "",
+    system: order[0],
+    measure: systems.length === 1 && measures.length > 1 ? null : 0,
+    systems: order.filter((s, place) => order.length <= SYSTEMS_AT_FIRST || place < SYSTEMS_AT_FIRST || s === pair?.[0]),
+    hidden: [],
+    sort: { column: `0/${order[0]}`, down: false },
+    question: null,
+    pair: pair ?? [order[0]],
+  };
+}
+
+// The columns of values, and the further ones that are not hidden.
+export function columnsOf(view, page) {
+  const measures = view.measure === null ? page.measures.map((_, j) => j) : [view.measure];
+  const values = view.systems.flatMap((s) => measures.map((j) => `${j}/${s}`));
+  const needed = { spread: page.systems.length > 1, outcome: page.has_outcomes };
+  return [...values, ...FURTHER.filter((name) => needed[name] && !view.hidden.includes(name))];
+}
+
+// A view as the part of an address behind #, by the names that people know; what is as at first is left out.
+export function addressOf(view, page) {
+  const first = firstView(page);
+  const facts = new URLSearchParams();
+  const add = (key, value, before) => {
+    if (JSON.stringify(value) !== JSON.stringify(before)) for (const item of [value].flat()) facts.append(key, item);
+  };
+  const names = (systems) => systems.map((s) => page.systems[s]);
+  if (view.question !== null) {
+    add("question", page.ids[view.question]);
+    add("beside", names(view.pair), names(first.pair));
+  }
+  add("search", view.search, "");
+  add("tag", view.tag === "" ? "" : page.tag_names[view.tag], "");
+  add("outcome", view.outcome, "");
+  add("of", page.systems[view.system], page.systems[first.system]);
+  add("measure", page.measures[view.measure] ?? "all", page.measures[first.measure] ?? "all");
+  add("system", view.systems.length ? names(view.systems) : "", names(first.systems));
+  add("hide", view.hidden, []);
+  const sort = ({ column, down }) => `${down ? "-" : ""}${namedColumn(column, page)}`;
+  add("sort", sort(view.sort), sort(first.sort));
+  const address = facts.toString().replace(/%(40|2F|3A|2C)/g, decodeURIComponent);
+  return address && `#${address}`;
+}
+
+// The view that an address names, as far as it names what there is; null for an address of something else.
+export function viewAt(hash, page) {
+  const first = firstView(page);
+  if (!hash.includes("=")) return hash.length > 1 ? null : first;
+  const facts = new URLSearchParams(hash.slice(1));
+  const place = (names, name) => (names.includes(name) ? names.indexOf(name) : null);
+  const systems = (key) => facts.getAll(key).map((name) => place(page.systems, name));
+  const pair = systems("beside");
+  const shown = facts.get("system") === "" ? [] : page.order.filter((s) => systems("system").includes(s));
+  const tag = place(page.tag_names, facts.get("tag"));
+  const measure = facts.get("measure") === "all" ? null : (place(page.measures, facts.get("measure")) ?? first.measure);
+  return {
+    search: facts.get("search") ?? "",
+    tag: tag === null ? "" : String(tag),
+    outcome: page.outcomes.includes(facts.get("outcome")) ? facts.get("outcome") : "",
+    system: place(page.systems, facts.get("of")) ?? first.system,
+    measure,
+    systems: shown.length || facts.get("system") === "" ? shown : first.systems,
+    hidden: FURTHER.filter((name) => facts.getAll("hide").includes(name)),
+    sort: sortAt(facts.get("sort") ?? "", page) ?? first.sort,
+    question: place(page.ids, facts.get("question")),
+    pair: pair.length === first.pair.length && !pair.includes(null) ? pair : first.pair,
+  };
+}
+
+function namedColumn(column, page) {
+  if (!column.includes("/")) return column;
+  const [measure, system] = column.split("/");
+  return `${page.measures[measure]}/${page.systems[system]}`;
+}
+
+function sortAt(text, page) {
+  const down = text.startsWith("-");
+  const name = down ? text.slice(1) : text;
+  if (["id", ...FURTHER].includes(name)) return { column: name, down };
+  for (const [j, measure] of page.measures.entries()) {
+    const s = name.startsWith(`${measure}/`) ? page.systems.indexOf(name.slice(measure.length + 1)) : -1;
+    if (s >= 0) return { column: `${j}/${s}`, down };
+  }
+  return null;
 }
 
 // The table of questions -------------------------------------------------------------------------------------------
@@ -128,6 +231,11 @@ export function ordered(rows, key, down) {
   const keyed = rows.map((q) => [place(key(q)), q]);
   keyed.sort(([a, q], [b, r]) => a - b || q - r);
   return keyed.map(([, q]) => q);
+}
+
+// The order where another measure is shown: that of the same system by the new measure.
+export function followed({ column, down }, measure) {
+  return { column: measure !== null && column.includes("/") ? column.replace(/^\d+/, measure) : column, down };
 }
 
 // The order after a click on a column: the other way round; of another column the lowest first, of spreads the widest.

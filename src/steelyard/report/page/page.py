@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 _WHAT = "the HTML report"
+_MODULES = ("computing", "base", "view", "table", "dialog", "report")
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
 _LINKED = 30
@@ -87,7 +88,9 @@ def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -
     order = contents.by_mean()
     charts = draw_charts(contents, words=words)
     figures = {name: _figure(name, chart, words) for name, chart in charts.items()}
-    data = payload(contents) | {"order": order, "stage_names": [stage_name(stage, words) for stage in STAGES]}
+    data = payload(contents) | {
+        "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
+    }  # fmt: skip
     safe = jinja2.utils.markupsafe.Markup
     script, bundle, style = _script(), _bundle(), _file("report.css")
     return {
@@ -97,7 +100,7 @@ def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -
         "title": visible(title) if title is not None else words("page.title"), "subtitle": _subtitle(contents, words),
         "systems": data["systems"], "measures": data["measures"], "order": order,
         "verdict": verdict(contents, words), "care": care(contents, words), "facts": list(facts(contents, words)),
-        "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": scatter_pair(contents),
+        "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": data["pair"],
         "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),
         "limits": list(_limits(data, words)), **_comparison(contents, words), **_ratings(contents, words),
         **_diagnosis(contents, words), "outcomes": list(_outcomes(contents, words)),
@@ -125,10 +128,16 @@ def _file(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """The modules of the page as one classic script: what one exports, the other finds in the same function."""
-    computing = re.sub(r"^export ", "", _file("computing.js"), flags=re.M)
-    report = re.sub(r"^import .*?;\n", "", _file("report.js"), flags=re.M | re.S)
-    return f'(() => {{\n"use strict";\n{computing}\n{report}}})();\n'
+    """The modules of the page as one classic script: each is a function, and what it exports is there for the next."""
+    return f'(() => {{\n"use strict";\n{"".join(map(_module, _MODULES))}}})();\n'
+
+
+def _module(name: str) -> str:
+    """A module as one statement, which names what it exports and nothing else."""
+    text = re.sub(r"^import .*?;\n", "", _file(f"{name}.js"), flags=re.M | re.S)
+    exported = ", ".join(re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.M))
+    body = re.sub(r"^export ", "", text, flags=re.M)
+    return f"const {{ {exported} }} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
 
 
 @cache

@@ -1,0 +1,206 @@
+// The table of questions: filters, columns, order, pages.
+import {
+  columnsOf,
+  fitting,
+  followed,
+  lazily,
+  ordered,
+  pageOf,
+  reordered,
+  searchable,
+  shortened,
+  spread,
+} from "./computing.js";
+import { byId, columns, data, element, nQuestions, nSystems, order, outcomeOf, say, stageOf, statusOf, whole } from "./base.js";
+import { facts, follow, change, view } from "./view.js";
+
+const table = byId("question-table");
+const filter = (name) => byId(`filter-${name}`);
+const texts = lazily(() => searchable(data));
+const shown = { page: 0, rows: [], heads: "", asked: "" };
+
+export const rowsOfTable = () => shown.rows;
+
+// Rows -----------------------------------------------------------------------------------------------------------
+
+function fittingRows() {
+  return fitting(
+    {
+      n: nQuestions,
+      tags: data.tags,
+      texts,
+      stage: (q) => stageOf(view.system, q),
+      status: (q) => statusOf(view.system, q),
+    },
+    view,
+  );
+}
+
+const spreadOf = (question) => spread(view.systems.map((s) => columns[view.measure ?? 0].value(s, question)));
+
+// What a column of the table is sorted by.
+function sortKey(column) {
+  if (column === "id") return (q) => q;
+  if (column === "spread") return spreadOf;
+  if (column === "outcome") return (q) => stageOf(view.system, q);
+  const [measure, system] = column.split("/").map(Number);
+  return (q) => columns[measure].value(system, q);
+}
+
+function row(question) {
+  const tags = data.tags[question].map((tag) => element("span", { class: "tag" }, data.tag_names[tag]));
+  const query = data.queries[question];
+  const name = element(
+    "th",
+    { scope: "row" },
+    element(
+      "button",
+      { class: "plain", type: "button", "data-question": question },
+      shortened(query || data.ids[question], 160),
+    ),
+    element("small", {}, query ? element("span", { class: "tag id" }, data.ids[question]) : null, ...tags),
+  );
+  return element("tr", {}, name, ...columnsOf(view, facts).map((column) => cell(column, question)));
+}
+
+function cell(key, question) {
+  if (key === "outcome") return element("td", { class: "text" }, outcomeOf(view.system, question));
+  const value = sortKey(key)(question);
+  if (key === "spread") return element("td", {}, columns[view.measure ?? 0].text(value));
+  const column = columns[Number(key.split("/")[0])];
+  const item = element("td", { class: "value" }, column.text(value));
+  const top = column.top();
+  if (value !== null && top > 0) item.style.setProperty("--share", Math.max(0, Math.min(1, value / top)));
+  return item;
+}
+
+// Heads ----------------------------------------------------------------------------------------------------------
+
+function head(key) {
+  const names = { id: say("head.question"), spread: say("head.spread") };
+  let name = names[key];
+  if (key === "outcome") name = nSystems > 1 ? say("head.outcome_of", { system: data.systems[view.system] }) : say("head.outcome");
+  const button = element("button", { type: "button" }, name);
+  if (name === undefined) {
+    const [measure, system] = key.split("/").map(Number);
+    const several = view.measure === null && data.measures.length > 1;
+    if (nSystems > 1) button.append(data.systems[system]);
+    if (several && nSystems > 1) button.append(element("small", {}, data.measures[measure]));
+    if (nSystems === 1) button.append(data.measures[measure]);
+  }
+  return element("th", { scope: "col", class: key === "outcome" ? "text" : null, "data-column": key }, button);
+}
+
+// Heads stay as they are while the columns do: one of them may have the focus.
+function showHeads() {
+  const keys = ["id", ...columnsOf(view, facts)];
+  const heads = `${keys} ${view.system}`;
+  if (heads !== shown.heads) table.tHead.rows[0].replaceChildren(...keys.map(head));
+  shown.heads = heads;
+  for (const item of table.tHead.rows[0].cells) {
+    const own = item.dataset.column === view.sort.column;
+    item.setAttribute("aria-sort", own ? (view.sort.down ? "descending" : "ascending") : "none");
+  }
+}
+
+// Showing --------------------------------------------------------------------------------------------------------
+
+function showRows() {
+  const { number, last, begin, rows } = pageOf(shown.rows, shown.page);
+  shown.page = number;
+  table.tBodies[0].replaceChildren(...rows.map(row));
+  byId("shown").textContent = rows.length
+    ? say("shown", {
+        from: whole.format(begin + 1),
+        to: whole.format(begin + rows.length),
+        total: whole.format(shown.rows.length),
+        all: whole.format(nQuestions),
+      })
+    : say("none");
+  byId("before").disabled = number === 0;
+  byId("after").disabled = number === last;
+}
+
+function showFilters() {
+  const values = { search: view.search, tag: view.tag, outcome: view.outcome, system: view.system, measure: view.measure ?? "" };
+  for (const [name, value] of Object.entries(values)) {
+    if (filter(name) && filter(name).value !== String(value)) filter(name).value = value;
+  }
+  for (const box of document.querySelectorAll("#columns input")) {
+    box.checked = box.name === "system" ? view.systems.includes(Number(box.value)) : !view.hidden.includes(box.value);
+  }
+}
+
+function show() {
+  const asked = JSON.stringify({ ...view, question: null, pair: null });
+  if (asked === shown.asked) return;
+  shown.asked = asked;
+  shown.page = 0;
+  shown.rows = ordered(fittingRows(), sortKey(view.sort.column), view.sort.down);
+  showFilters();
+  showHeads();
+  showRows();
+}
+
+// Choosing -------------------------------------------------------------------------------------------------------
+
+function startFilters() {
+  let waiting = 0;
+  let typing = false;
+  const search = () => {
+    clearTimeout(waiting);
+    if (filter("search").value !== view.search) change({ search: filter("search").value }, { quietly: typing });
+    typing = true;
+  };
+  filter("search").addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(search, 120);
+  });
+  filter("search").addEventListener("change", () => {
+    search();
+    typing = false;
+  });
+  for (const name of ["tag", "outcome"]) {
+    filter(name)?.addEventListener("change", (event) => change({ [name]: event.target.value }));
+  }
+  filter("system")?.addEventListener("change", (event) => change({ system: Number(event.target.value) }));
+  filter("measure")?.addEventListener("change", (event) => {
+    const measure = event.target.value === "" ? null : Number(event.target.value);
+    change({ measure, sort: followed(view.sort, measure) });
+  });
+  byId("reset").addEventListener("click", () => change({ search: "", tag: "", outcome: "" }));
+}
+
+function startColumns() {
+  const chooser = byId("columns");
+  if (!chooser) return;
+  const boxes = (name) => [...chooser.querySelectorAll(`input[name="${name}"]`)];
+  chooser.addEventListener("change", () => {
+    const systems = boxes("system").filter((box) => box.checked);
+    const hidden = boxes("further").filter((box) => !box.checked);
+    change({ systems: systems.map((box) => Number(box.value)), hidden: hidden.map((box) => box.value) });
+  });
+  byId("all-systems")?.addEventListener("click", () => change({ systems: [...order] }));
+  byId("no-systems")?.addEventListener("click", () => change({ systems: [] }));
+}
+
+export function startTable() {
+  startFilters();
+  startColumns();
+  table.tHead.addEventListener("click", (event) => {
+    const column = event.target.closest("th")?.dataset.column;
+    if (column) change({ sort: reordered(view.sort, column) });
+  });
+  table.tBodies[0].addEventListener("click", (event) => {
+    const line = event.target.closest("tr");
+    if (line && !String(getSelection())) change({ question: Number(line.querySelector("button").dataset.question) });
+  });
+  const leaf = (pages) => {
+    shown.page += pages;
+    showRows();
+    table.closest(".scroll").scrollTop = 0;
+  };
+  byId("before").addEventListener("click", () => leaf(-1));
+  byId("after").addEventListener("click", () => leaf(1));
+  follow(show);
+}

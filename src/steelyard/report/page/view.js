@@ -1,0 +1,40 @@
+// What the page shows of the questions, in one place: the table, the dialog and the address follow it.
+import { addressOf, firstView, viewAt } from "./computing.js";
+import { byId, data } from "./base.js";
+
+const outcomes = [...(byId("filter-outcome")?.options ?? [])].map((option) => option.value);
+// Where all questions have one outcome, it is no column.
+export const facts = { ...data, outcomes, has_outcomes: outcomes.length > 2 };
+export const view = firstView(facts);
+const followers = [];
+
+// Have `show(view)` called after every change.
+export function follow(show) {
+  followers.push(show);
+  show(view);
+}
+
+function showView() {
+  for (const show of followers) show(view);
+}
+
+// Show something else.  The way back leads to what was shown before; what changes quietly (while somebody types, or
+// leafs through questions) is no step of its own.
+export function change(changes, { quietly = false } = {}) {
+  Object.assign(view, changes);
+  const address = location.href.split("#")[0] + addressOf(view, facts);
+  try {
+    if (address !== location.href) history[quietly ? "replaceState" : "pushState"](null, "", address);
+  } catch {
+    // Frames of some programs have no address of their own: the page shows the same without.
+  }
+  showView();
+}
+
+function readAddress() {
+  Object.assign(view, viewAt(location.hash, facts) ?? { question: null });
+  showView();
+}
+
+addEventListener("hashchange", readAddress);
+Object.assign(view, viewAt(location.hash, facts));
