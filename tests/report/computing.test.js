@@ -263,6 +263,27 @@ test("neighbours are those of the order that is shown", () => {
   assert.deepEqual(page.neighbours([7, 3, 5], 4), []);
 });
 
+test("attributes hold numbers or nothing", () => {
+  assert.deepEqual(["0", "-1.5", "1e-7", "", undefined].map(page.numberOf), [0, -1.5, 1e-7, null, null]);
+});
+
+test("of many systems a chart shows the first ones and the one that is always shown", () => {
+  const systems = (n) => Array.from({ length: n }, (_, i) => `s${i}`);
+  const spec = (n) => ({
+    height: 10 * n,
+    layer: [{ encoding: { x: {} } }, { encoding: { y: { field: "system", sort: systems(n) } } }],
+    datasets: { a: systems(n).map((system) => ({ system })), b: [{ zero: 0 }] },
+  });
+  assert.deepEqual(page.systemsOf(spec(3)), ["s0", "s1", "s2"]);
+  assert.deepEqual(page.systemsOf({ encoding: { y: { field: "value" } } }), []);
+  assert.deepEqual(page.fewer(spec(11), "s10"), spec(11));
+  const few = page.fewer(spec(14), "s12");
+  assert.deepEqual(page.systemsOf(few), [...systems(10), "s12"]);
+  assert.deepEqual(few.datasets, { a: page.systemsOf(few).map((system) => ({ system })), b: [{ zero: 0 }] });
+  assert.equal(few.height, 110);
+  assert.deepEqual(page.systemsOf(page.fewer(spec(14), "s3")), systems(10));
+});
+
 test("squares fit the page", () => {
   assert.deepEqual(page.fitted({ width: 400, height: 400 }, 1000), { width: 400, height: 400 });
   assert.deepEqual(page.fitted({ width: 400, height: 400 }, 380), { width: 300, height: 300 });

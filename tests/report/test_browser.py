@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from steelyard.report.words import read_words
-from tests.report.reports import MEASURES, hostile_report, texts_report
+from tests.report.reports import MEASURES, hostile_report, ids_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="pages need the extra report")
@@ -126,6 +126,27 @@ def test_columns_sort(opened: Opened) -> None:
     assert page.get_attribute('th[data-column="id"]', "aria-sort") == "none"
 
 
+def test_many_systems_are_folded_in_and_sorted(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "many.html"
+    file.write_text(render(ids_report(13, baseline="system-12"), words=read_words("en")), encoding="utf-8")
+    many = Opened(browser, file)
+    page, rows = many.page, "#leaderboard-table tbody tr:visible"
+    assert len(page.query_selector_all(rows)) == 11
+    assert "baseline" in page.inner_text(f"{rows} >> nth=10")
+    page.click("#leaderboard th button >> text=recall@3")
+    values = [float(cell.get_attribute("data-value")) for cell in page.query_selector_all(f"{rows} td:nth-child(5)")]
+    assert values[:10] == sorted(values[:10], reverse=True)
+    page.click("#leaderboard >> text=Show all 13 systems")
+    assert len(page.query_selector_all(rows)) == 13
+    many.draw()
+    labels = 'figure[data-chart="distribution/0"] svg .role-axis-label text'
+    assert "system-12" in [label.text_content() for label in page.query_selector_all(labels)]
+    before = len(page.query_selector_all(labels))
+    page.click('figure[data-chart="distribution/0"] button >> text=Show all 13 systems')
+    page.wait_for_function("([labels, n]) => document.querySelectorAll(labels).length === n", arg=[labels, before + 2])
+    many.close()
+
+
 def test_questions_are_searched_and_filtered(opened: Opened) -> None:
     page = opened.page
     page.fill("#filter-search", "FEES late")
@@ -232,8 +253,8 @@ def test_addresses_carry_what_is_shown(browser: Any, opened: Opened) -> None:
 def test_charts_follow_the_choice_and_the_light(opened: Opened) -> None:
     page = opened.page
     opened.draw()
-    page.select_option('select[data-measure-of="leaderboard"]', label="mrr@3")
-    page.wait_for_selector('figure[data-chart="leaderboard/0"] svg >> text=mrr@3')
+    page.select_option('select[data-measure-of="differences"]', label="mrr@3")
+    page.wait_for_selector('figure[data-chart="differences/0"] svg >> text=mrr@3')
     page.select_option("#scatter-x", label="third")
     page.wait_for_selector('figure[data-chart="scatter/0"] svg >> text=third')
     assert "third" in page.inner_text("#scatter-said")
@@ -264,7 +285,7 @@ def test_hostile_texts_stay_texts(browser: Any, files: dict[str, Path]) -> None:
         assert page.query_selector("dialog img, dialog script") is None
         page.click("#question-close")
     assert page.evaluate("document.scripts.length") == 6
-    dot = page.query_selector('figure[data-chart="leaderboard/0"] .mark-symbol path')
+    dot = page.query_selector('figure[data-chart="differences/0"] .role-mark.mark-symbol path')
     dot.scroll_into_view_if_needed()
     dot.hover(force=True)
     tooltip = page.wait_for_selector("#vg-tooltip-element.visible", state="attached")

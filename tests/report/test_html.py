@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import string
 from dataclasses import replace
@@ -26,6 +27,7 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.report.details.details import Details
 from steelyard.report.details.highlighting import Highlights, merged
 from steelyard.report.details.limits import Limits
+from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import NOTHING, embedded, packed, packed_values, payload
 from steelyard.report.report import Report
 from steelyard.report.visible import visible
@@ -256,6 +258,63 @@ def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
              for key in known if key.startswith("page.script.")}  # fmt: skip
     kinds = {f"kind.{kind}" for kind in ("chunk", "span", "quote", "text", "pages", "document")}
     assert there - asked - kinds - {"nothing_retrieved", "lists_left_out"} == set()
+
+
+def test_the_leaderboard_ranks_and_draws_intervals() -> None:
+    report = ids_report(4)
+    table = leaderboard_table(report, read_words("en"))
+    assert [cell.text for cell in table.header] == [
+        "System",
+        "Rank",
+        "ndcg@3",
+        "dcg@3",
+        "recall@3",
+        "Group",
+        "Labelled",
+    ]
+    assert [row[0].value for row in table.rows] == [0, 1, 2, 3]
+    means = [row[2].value for row in table.rows]
+    assert means == sorted(report.scores.means[:, 0].tolist(), reverse=True)
+    bars = [row[2].bar for row in table.rows if row[2].bar is not None]
+    assert len(bars) == 4
+    assert all(0 <= low <= mean <= high <= 100 for low, mean, high in bars)
+    assert (min(bar[0] for bar in bars), max(bar[2] for bar in bars)) == (0, 100)
+    assert [row[0].small for row in table.rows].index("baseline") == table.kept
+
+
+def test_equal_systems_share_a_rank_and_low_measures_begin_low() -> None:
+    truth = {f"q{i}": {"a": 1, "b": 1} for i in range(4)}
+    runs = {name: dict.fromkeys(truth, ranked) for name, ranked in
+            (("far", ["x", "y", "a"]), ("one", ["a", "x"]), ("same", ["b", "x"]))}  # fmt: skip
+    table = leaderboard_table(Report.of(weigh(truth, runs), ["unjudged@3", "mrr"]), read_words("en"))
+    assert [(row[0].text, row[1].text) for row in table.rows] == [("one", "1"), ("same", "1"), ("far", "3")]
+    assert [cell.value for cell in table.header[2:4]] == [1, -1]
+
+
+def test_latency_is_shown_where_it_is_reported() -> None:
+    questions = [{"qid": f"q{i}", "query": "?", "evidence": [{"text": "gold"}]} for i in range(3)]
+    lines = [
+        {"qid": f"q{i}", "retrieved": [{"id": "c", "text": "gold"}], "latency_ms": {"total": 10.0 * i}}
+        for i in range(1, 3)
+    ]
+    runs = {"slow": [*lines, {"qid": "q0", "error": "timeout", "retrieved": []}],
+            "silent": [{"qid": f"q{i}", "retrieved": [{"id": "c", "text": "gold"}]} for i in range(3)]}  # fmt: skip
+    report = Report.of(weigh(questions, runs), "recall@1")
+    assert report.latency_ms == {"slow": (20.0, math.inf)}
+    table = leaderboard_table(report, read_words("en"))
+    of = {row[0].text: [cell.text for cell in row[-2:]] for row in table.rows}
+    assert [cell.text for cell in table.header[-2:]] == ["P50, ms", "P95, ms"]
+    assert of == {"slow": ["20", "∞"], "silent": ["–", "–"]}
+
+
+def test_what_all_systems_share_is_a_note_and_no_column() -> None:
+    report = texts_report()
+    table = leaderboard_table(report, read_words("en"))
+    assert "Questions in the mean" not in [cell.text for cell in table.header]
+    assert "Each mean is over 4 questions." in table.notes
+    one = leaderboard_table(ids_report(1), read_words("en"))
+    assert [row[0].text for row in one.rows] == ["ndcg@3", "dcg@3", "recall@3"]
+    assert [row[1].bar is None for row in one.rows] == [False, True, False]
 
 
 def test_one_system_has_no_comparison() -> None:

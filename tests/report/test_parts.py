@@ -42,7 +42,8 @@ def test_the_page_of_stored_parts_has_the_same_bytes() -> None:
 
 def test_no_part_holds_the_systems_that_were_weighed() -> None:
     assert [part.name for part in fields(Contents)] == [
-        "scores", "comparison", "sensitivity", "profile", "ratings", "diagnosis", "details", "notes"
+        "scores", "comparison", "sensitivity", "profile", "ratings", "diagnosis", "details", "notes",
+        "latency_ms",
     ]  # fmt: skip
 
 

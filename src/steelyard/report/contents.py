@@ -21,6 +21,7 @@ from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import Measure
 from steelyard.report.details.details import Details
+from steelyard.stats.percentiles import percentile_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class Contents:
     ratings      against the profile;   diagnosis   where the gold was lost, ceilings, advice
     details      single questions, as a page shows them
     notes        system -> what its run folder remarks, such as empty documents; systems without remarks are left out
+    latency_ms   system -> P50 and P95 of the milliseconds of its questions, of systems whose outputs report them; a
+                 question that failed counts as slower than any limit
     """
 
     scores: Scores
@@ -45,6 +48,7 @@ class Contents:
     diagnosis: Diagnosis
     details: Details = field(repr=False)
     notes: Mapping[str, Sequence[Note]]
+    latency_ms: Mapping[str, tuple[float, float]]
 
     @classmethod
     def of(
@@ -77,7 +81,7 @@ class Contents:
         scores = weighing.scores(
             measures or profile.measures or defaults.REPORT_MEASURES, min_gain=min_gain, missing=missing, seed=seed
         )  # fmt: skip
-        comparison = None
+        comparison, latencies = None, weighing.latency_ms
         if len(scores.systems) > 1:
             comparison = compare(
                 scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed
@@ -89,16 +93,21 @@ class Contents:
                 scores.systems, weighing.alignments, scores.measures, counted=~np.isnan(scores.values)
             ),
             profile=profile,
-            ratings=rate(scores, profile),
+            ratings=rate(scores, profile, latency_ms=latencies),
             diagnosis=diagnose(
                 weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
                 min_gain=min_gain, seed=seed,
             ),
             details=Details.of(weighing),
             notes={system: list(folder.notes) for system, folder in weighing.folders.items() if folder.notes},
+            latency_ms={
+                system: (percentile_interval(values, 0.5).value, percentile_interval(values, 0.95).value)
+                for system, values in latencies.items()
+            },
         )  # fmt: skip
 
     def by_mean(self, measure: int = 0) -> list[int]:
         """Places of the systems, best mean first; of equal ones the one that was named first."""
-        means = self.scores.means[:, measure]
+        sign = 1 if self.scores.measures[measure].definition.higher_is_better else -1
+        means = sign * self.scores.means[:, measure]
         return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))

@@ -199,6 +199,34 @@ function sortAt(text, page) {
   return null;
 }
 
+// Many systems -----------------------------------------------------------------------------------------------------
+
+export const FIRST_SYSTEMS = 10;
+
+// The number that an attribute holds; null without one.
+export function numberOf(text) {
+  return text === undefined || text === "" ? null : Number(text);
+}
+
+// The systems of a chart that has a row for each of them, from the first to the last; none of other charts.
+export function systemsOf(spec) {
+  const layer = [spec, ...(spec.layer || [])].find((part) => part.encoding?.y?.field === "system");
+  return layer?.encoding.y.sort || [];
+}
+
+// The same chart with the first systems alone, and the one that is always shown.
+export function fewer(spec, kept) {
+  const systems = systemsOf(spec);
+  if (systems.length <= FIRST_SYSTEMS + 1) return spec;
+  const shown = systems.filter((system, place) => place < FIRST_SYSTEMS || system === kept);
+  const isShown = new Set(shown);
+  for (const layer of [spec, ...(spec.layer || [])]) if (layer.encoding?.y?.sort) layer.encoding.y.sort = shown;
+  for (const [name, rows] of Object.entries(spec.datasets))
+    spec.datasets[name] = rows.filter((row) => row.system === undefined || isShown.has(row.system));
+  spec.height = (spec.height / systems.length) * shown.length;
+  return spec;
+}
+
 // The table of questions -------------------------------------------------------------------------------------------
 
 // What a search looks through: the id, the question, and its tags.

@@ -19,19 +19,20 @@ from steelyard.base.extras import require
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
-from steelyard.report.charts import curves, differences, distribution, leaderboard
+from steelyard.report.charts import curves, differences, distribution
 from steelyard.report.charts.curves import curve_measures
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.charts.plot import spec_of
 from steelyard.report.charts.scatter import scatter_pair
 from steelyard.report.charts.theme import theme
 from steelyard.report.contents import Contents
+from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import embedded, payload
 from steelyard.report.page.tables import (
     Cell,
     HtmlTable,
     comparison_tables,
-    leaderboard_table,
+    kept_row,
     ratings_table,
     sheet_table,
     tags_table,
@@ -41,7 +42,7 @@ from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stag
 from steelyard.report.sheets.rating import text_in
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.summary import care, facts, verdict
-from steelyard.report.visible import visible
+from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 _HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 _WHAT = "the HTML report"
-_MODULES = ("computing", "base", "view", "table", "dialog", "report")
+_MODULES = ("computing", "base", "view", "table", "dialog", "systems", "report")
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
 _LINKED = 30
@@ -87,9 +88,11 @@ def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -
     """What the template fills in."""
     order = contents.by_mean()
     charts = draw_charts(contents, words=words)
+    charts.pop("leaderboard")  # The table of that name holds the same bars.
     figures = {name: _figure(name, chart, words) for name, chart in charts.items()}
     data = payload(contents) | {
         "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
+        "baseline": None if contents.comparison is None else single_line(contents.comparison.baseline),
     }  # fmt: skip
     safe = jinja2.utils.markupsafe.Markup
     script, bundle, style = _script(), _bundle(), _file("report.css")
@@ -188,8 +191,8 @@ def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]
     """Specs by NAME/NUMBER, a number for each measure that a chart can show."""
     n_measures = len(contents.scores.measures)
     by_measure = {
-        "leaderboard": (leaderboard.draw, n_measures), "distribution": (distribution.draw, n_measures),
-        "curves": (curves.draw, len(curve_measures(contents))), "differences": (differences.draw, n_measures),
+        "differences": (differences.draw, n_measures), "distribution": (distribution.draw, n_measures),
+        "curves": (curves.draw, len(curve_measures(contents))),
     }  # fmt: skip
     specs: dict[str, Any] = {}
     for name, chart in charts.items():
@@ -278,18 +281,25 @@ def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
 
 
 def _counts(contents: Contents, words: Words) -> HtmlTable:
-    """How many questions of each kind every system has, by the first measure."""
-    scores = contents.scores
-    names = ("n", "missing", "failed", "unwinnable", "no_relevant", "ignored")
-    counted = ~np.isnan(scores.values[:, 0])
-    masks = [counted, scores.missing, scores.failed, scores.unwinnable, scores.no_relevant[:, 0]]
-    rows = [
-        [Cell(visible(system)), *(Cell(f"{int(mask[i].sum()):,}") for mask in masks),
-         Cell(f"{int(scores.unjudged_queries[i]):,}")]
-        for i, system in enumerate(scores.systems)
-    ]  # fmt: skip
-    header = [Cell(words("page.head.system")), *(Cell(words(f"page.head.{name}")) for name in names)]
-    return HtmlTable(words("page.recipe.caption"), header, rows, list(_gold_notes(scores, words)))
+    """How many questions of each kind every system has, by the first measure; what all have alike are notes."""
+    scores, order = contents.scores, contents.by_mean()
+    counts = {
+        "n": (~np.isnan(scores.values[:, 0])).sum(axis=1), "missing": scores.missing.sum(axis=1),
+        "failed": scores.failed.sum(axis=1), "unwinnable": scores.unwinnable.sum(axis=1),
+        "no_relevant": scores.no_relevant[:, 0].sum(axis=1), "ignored": scores.unjudged_queries,
+    }  # fmt: skip
+    several = len(order) > 1
+    shown = {name: n for name, n in counts.items() if (len(set(n.tolist())) > 1 if several else n.any())}
+    rows = [[Cell(visible(scores.systems[i])), *(Cell(f"{int(n[i]):,}") for n in shown.values())] for i in order]
+    header = [Cell(words("page.head.system")), *(Cell(words(f"page.head.{name}")) for name in shown)]
+    alike = {words(f"page.head.{name}"): int(n[0]) for name, n in counts.items() if name not in shown}
+    notes = [words("page.recipe.alike", name=name, n=f"{n:,}") for name, n in alike.items() if n]
+    if none := [name for name, n in alike.items() if not n]:
+        notes.append(words("page.recipe.none", listed=words.listed(none, len(none))))
+    return HtmlTable(
+        words("page.recipe.caption"), header, rows if shown else [], [*notes, *_gold_notes(scores, words)],
+        kept=kept_row(contents),
+    )  # fmt: skip
 
 
 def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:

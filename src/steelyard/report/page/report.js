@@ -1,8 +1,9 @@
 // What the page does at the start, and its charts.  Data from outside is only ever put into the page as text.  The page
 // holds this and its other modules as one classic script.
-import { fitted, lazily, pairs } from "./computing.js";
+import { fewer, fitted, lazily, pairs, systemsOf } from "./computing.js";
 import { byId, columns, data, nQuestions, read, say } from "./base.js";
 import { startDialog } from "./dialog.js";
+import { foldBelow, startSystems } from "./systems.js";
 import { startTable } from "./table.js";
 import { change } from "./view.js";
 
@@ -31,11 +32,22 @@ class Chart {
     this.drawn = false;
     this.turn = 0;
     this.change = (spec) => spec;
+    this.description = figure.querySelector("figcaption .alternative");
+    foldBelow(this.plot, systemsOf(specs()[this.name]).length, (folded) => {
+      this.folded = folded;
+      if (this.drawn) this.draw();
+    });
+  }
+
+  spec() {
+    const spec = this.change(structuredClone(specs()[this.name]));
+    return fitted(this.folded ? fewer(spec, data.baseline) : spec, this.plot.clientWidth);
   }
 
   async draw(config = configs()[isDark() ? "dark" : "light"]) {
     this.drawn = true;
-    const spec = fitted(this.change(structuredClone(specs()[this.name])), this.plot.clientWidth);
+    const spec = this.spec();
+    if (this.description && spec.description) this.description.textContent = spec.description;
     const turn = ++this.turn;
     const height = this.plot.offsetHeight;
     this.plot.style.minHeight = `${height}px`;
@@ -161,6 +173,7 @@ themeButton.addEventListener("click", () => {
 });
 prefersDark.addEventListener("change", showTheme);
 showTheme();
+startSystems();
 startTable();
 startDialog();
 startNavigation();

@@ -1,12 +1,10 @@
-"""The tables of the page, as cells of text: leaderboard, comparison, ratings."""
+"""The tables of the page, as cells: comparison, ratings, tags; the leaderboard is in a file of its own."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from steelyard.comparison.result import Comparison
 from steelyard.diagnosis.funnel import Funnel
@@ -15,7 +13,7 @@ from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
-from steelyard.report.sheets.sheet import Sheet, ends, number, percent
+from steelyard.report.sheets.sheet import Sheet, number, percent
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -27,22 +25,34 @@ class Cell:
     text, small   what it says, and what is added below in small type
     style         best for the best value of a column, text for words that begin at the left
     pill          low or top for a rating at an end of its levels, plain for one between; "" for no rating
+    value         the number, or the ends of its order, that the column is sorted by; of a head, 1 where the lowest
+                  value comes first and -1 where the highest does, None where nothing is sorted by it
+    ends          of the interval of the value
+    bar           low, value and high in per cent of the width of the cell, which all cells of a column share
     """
 
     text: str
     small: str = ""
     style: str = ""
     pill: str = ""
+    value: float | None = None
+    ends: tuple[float, float] | None = None
+    bar: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
 class HtmlTable:
-    """A caption for readers that do not see the page, a header, rows of cells, and notes below."""
+    """A caption for readers that do not see the page, a header, rows of cells, and notes below.
+
+    kept    where the rows are systems, the place of the one that is always shown, of the baseline, or else of the first
+            one; of many the others are folded in behind a button.  None where rows are something else
+    """
 
     caption: str
     header: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default=())
+    kept: int | None = None
 
 
 def sheet_table(sheet: Sheet, caption: str) -> HtmlTable:
@@ -54,33 +64,11 @@ def sheet_table(sheet: Sheet, caption: str) -> HtmlTable:
     )
 
 
-def leaderboard_table(contents: Contents, words: Words) -> HtmlTable:
-    """Means and intervals of every system and measure, best first measure first; what is behind them."""
-    scores, order = contents.scores, contents.by_mean()
-    means, intervals = scores.means, scores.intervals
-    best = np.nanmax(np.where(np.isnan(means), -np.inf, means), axis=0)
-    with_judged = any(mapping is None for mapping in scores.gold)
-    header = [Cell(words("page.head.system")), *(Cell(str(measure)) for measure in scores.measures),
-              Cell(words("page.head.n"))]  # fmt: skip
-    rows = []
-    for i in order:
-        cells = [Cell(visible(scores.systems[i]))]
-        for j in range(len(scores.measures)):
-            interval = ends(float(intervals.low[i, j]), float(intervals.high[i, j]))
-            cells.append(
-                Cell(number(means[i, j]), interval, "best" if means[i, j] == best[j] and len(order) > 1 else "")
-            )
-        counted = ~np.isnan(scores.values[i, 0])
-        cells.append(Cell(f"{int(counted.sum()):,}"))
-        if with_judged:
-            judged = float(scores.judged[i, 0][counted].mean()) if counted.any() else float("nan")
-            cells.append(Cell(percent(None if scores.gold[i] is not None else judged)))
-        rows.append(cells)
-    if with_judged:
-        header.append(Cell(words("page.head.judged")))
-    method = words(f"page.interval.{scores.intervals.method}", seed=scores.seed)
-    notes = [method, *([words("page.leaderboard.best")] if len(order) > 1 else [])]
-    return HtmlTable(words("page.leaderboard.caption"), header, rows, notes)
+def kept_row(contents: Contents) -> int:
+    """The row of the baseline where systems come best first; the first one where there is no baseline."""
+    if contents.comparison is None:
+        return 0
+    return [contents.scores.systems[i] for i in contents.by_mean()].index(contents.comparison.baseline)
 
 
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
@@ -91,7 +79,8 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
         rows = [[*row[:-1], replace(row[-1], style="text")] for row in table.rows]
-        tables.append((measure, replace(table, header=header, rows=rows)))
+        kept = next(r for r, row in enumerate(comparison.rows[measure]) if row.verdict == "baseline")
+        tables.append((measure, replace(table, header=header, rows=rows, kept=kept)))
     return tables
 
 
@@ -106,7 +95,8 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
     ]
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
     notes = [words("ratings.interval"), *reach, *map(visible, advice_lines(contents.ratings, contents.profile, words))]
-    return HtmlTable(words("page.ratings.caption"), [Cell(words("page.head.system")), *map(Cell, names)], rows, notes)
+    header = [Cell(words("page.head.system")), *map(Cell, names)]
+    return HtmlTable(words("page.ratings.caption"), header, rows, notes, kept=kept_row(contents))
 
 
 def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:

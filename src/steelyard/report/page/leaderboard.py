@@ -1,0 +1,136 @@
+"""The leaderboard of the page: ranks, means with their intervals as bars, groups, latencies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.report.charts.plot import finite
+from steelyard.report.contents import Contents
+from steelyard.report.page.tables import Cell, HtmlTable, kept_row
+from steelyard.report.sheets.sheet import ends, number, percent
+from steelyard.report.sheets.verdicts import group_letters
+from steelyard.report.visible import visible
+from steelyard.report.words import Words
+
+
+def leaderboard_table(contents: Contents, words: Words) -> HtmlTable:
+    """Means and intervals of every system and measure, best first measure first; of one system a row a measure."""
+    return _measures_table(contents, words) if len(contents.scores.systems) == 1 else _systems_table(contents, words)
+
+
+def _measures_table(contents: Contents, words: Words) -> HtmlTable:
+    scores = contents.scores
+    header = [Cell(words("page.head.measure")), Cell(words("page.head.mean"))]
+    rows = []
+    for j, measure in enumerate(scores.measures):
+        low, high = measure.definition.range
+        whole = (low, high) if math.isfinite(high - low) else (math.nan, math.nan)
+        rows.append([Cell(str(measure)), _mean_cell(contents, 0, j, whole)])
+    return HtmlTable(words("page.leaderboard.title"), header, rows, _leaderboard_notes(contents, words))
+
+
+def _systems_table(contents: Contents, words: Words) -> HtmlTable:
+    scores, order = contents.scores, contents.by_mean()
+    signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
+    goodness = np.where(np.isnan(scores.means), -np.inf, scores.means * signs)
+    low, high = (
+        np.where(np.isnan(bound), scores.means, bound) for bound in (scores.intervals.low, scores.intervals.high)
+    )
+    wholes = [_whole(low[:, j], high[:, j]) for j in range(len(signs))]
+    letters = {} if contents.comparison is None else group_letters(
+        contents.comparison.groups.get(str(scores.measures[0]), []))  # fmt: skip
+    baseline = None if contents.comparison is None else contents.comparison.baseline
+    uneven = {name: column for name, column in _counts(contents).items() if not _is_even(column)}
+    rows = []
+    for place, i in enumerate(order):
+        system = scores.systems[i]
+        rank = 1 + int((goodness[:, 0] > goodness[i, 0]).sum())
+        small = words("compare.verdict.baseline") if system == baseline else ""
+        cells = [Cell(visible(system), small, value=place), Cell(str(rank), value=place)]
+        for j in range(len(signs)):
+            cell = _mean_cell(contents, i, j, wholes[j])
+            cells.append(replace(cell, style="best") if goodness[i, j] == goodness[:, j].max() else cell)
+        cells += [Cell(letters[system], style="letters")] if letters else []
+        rows.append([*cells, *_latency_cells(contents, system), *(column[i] for column in uneven.values())])
+    header = [
+        Cell(words("page.head.system")), Cell(words("page.head.rank"), value=1),
+        *(Cell(str(measure), value=-sign) for measure, sign in zip(scores.measures, signs, strict=True)),
+        *([Cell(words("page.head.groups"), style="letters")] if letters else []),
+        *(Cell(words(f"page.head.{name}"), value=1) for name in (("p50", "p95") if contents.latency_ms else ())),
+        *(Cell(words(f"page.head.{name}"), value=-1) for name in uneven),
+    ]  # fmt: skip
+    notes = [*_leaderboard_notes(contents, words), words("page.leaderboard.best")]
+    notes += [words("page.leaderboard.letters")] if letters else []
+    return HtmlTable(words("page.leaderboard.title"), header, rows, notes, kept=kept_row(contents))
+
+
+def _mean_cell(contents: Contents, i: int, j: int, whole: tuple[float, float]) -> Cell:
+    """A mean with its interval, also as a bar on a scale with these ends."""
+    scores = contents.scores
+    mean, low, high = (float(values[i, j]) for values in (scores.means, scores.intervals.low, scores.intervals.high))
+    cell = Cell(number(mean), "" if math.isnan(low) else ends(low, high), value=None if math.isnan(mean) else mean)
+    if math.isnan(low) or not whole[0] < whole[1]:
+        return cell
+    shares = [round(100 * (value - whole[0]) / (whole[1] - whole[0]), 1) for value in (low, mean, high)]
+    return replace(cell, ends=(low, high), bar=(shares[0], shares[1], shares[2]))
+
+
+def _whole(low: Floats, high: Floats) -> tuple[float, float]:
+    """The lowest and the highest end of a column; NaN where there is none."""
+    there = ~np.isnan(low)
+    return (float(low[there].min()), float(high[there].max())) if there.any() else (math.nan, math.nan)
+
+
+def _latency_cells(contents: Contents, system: str) -> list[Cell]:
+    """P50 and P95 in milliseconds, of all systems where some report them."""
+    if not contents.latency_ms:
+        return []
+    of = contents.latency_ms.get(system, (math.nan, math.nan))
+    return [Cell(_milliseconds(ms), value=finite(ms)) for ms in of]
+
+
+def _milliseconds(ms: float) -> str:
+    """Three digits, or all whole ones; a dash where there is none, and ∞ where most questions failed.
+
+    >>> _milliseconds(0.24749), _milliseconds(1520.4)
+    ('0.247', '1,520')
+    """
+    if not math.isfinite(ms):
+        return "–" if math.isnan(ms) else "∞"
+    return f"{ms:.3g}" if ms < 100 else f"{ms:,.0f}"
+
+
+def _counts(contents: Contents) -> dict[str, list[Cell]]:
+    """Of each system the questions in its mean, and the share of labelled documents where documents are labelled."""
+    scores = contents.scores
+    counted = ~np.isnan(scores.values[:, 0])
+    counts = {"n": [Cell(f"{int(row.sum()):,}", value=int(row.sum())) for row in counted]}
+    if any(mapping is None for mapping in scores.gold):
+        shares = (
+            float(judged[row].mean()) if mapping is None and row.any() else math.nan
+            for judged, row, mapping in zip(scores.judged[:, 0], counted, scores.gold, strict=True)
+        )
+        counts["judged"] = [Cell(percent(share), value=finite(share)) for share in shares]
+    return counts
+
+
+def _is_even(cells: Sequence[Cell]) -> bool:
+    """Whether all systems have the same, which is not worth a column."""
+    return len({cell.text for cell in cells}) == 1
+
+
+def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
+    """How intervals were computed, and counts that all systems share."""
+    scores = contents.scores
+    notes = [words(f"page.interval.{scores.intervals.method}", seed=scores.seed)]
+    if scores.intervals.method != "none":
+        notes.append(words("page.leaderboard.bars" if len(scores.systems) > 1 else "page.leaderboard.bar"))
+    for name, cells in _counts(contents).items():
+        if _is_even(cells) and cells[0].value is not None:
+            notes.append(words(f"page.leaderboard.{name}", n=int(cells[0].value), share=cells[0].text))
+    return notes
