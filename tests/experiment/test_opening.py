@@ -138,3 +138,46 @@ def test_run_folders_are_opened_once(tmp_path: Path, opened: Counter[str], monke
     assert list(weighing.folders) == weighing.systems
     assert opened["config.json"] == len(folders)
     assert opened["outputs.jsonl"] == len(folders)
+
+
+def beir_folder(folder: Path) -> Path:
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\nq2\td1\t0\n")
+    written(folder / "queries.jsonl", {"_id": "q1", "text": "one?"}, {"_id": "q2", "text": "two?"})
+    written(folder / "corpus.jsonl", *({"_id": f"d{i}", "title": f"Title {i}", "text": f"text {i}"} for i in range(4)))
+    return folder
+
+
+def test_a_beir_folder_brings_queries_and_texts_when_they_are_asked_for(tmp_path: Path, opened: Counter[str]) -> None:
+    folder = beir_folder(tmp_path / "beir")
+    opened.clear()
+    weighing = sy.weigh(folder, {"q1": ["d1", "d3"], "q2": ["d9"]})
+    weighing.scores("recall@1")
+    assert not {"queries.jsonl", "corpus.jsonl"} & opened.keys()
+    assert {query_id: question.query for query_id, question in weighing.questions.items()} == {
+        "q1": "one?",
+        "q2": "two?",
+    }
+    assert len(weighing.questions) == 2
+    assert weighing.texts(["d3", "d9", "d1"]) == {"d1": "Title 1\n\ntext 1", "d3": "Title 3\n\ntext 3"}
+    (folder / "corpus.jsonl").unlink()
+    (folder / "queries.jsonl").unlink()
+    bare = sy.weigh(folder, {"q1": ["d1"]})
+    assert (dict(bare.questions), bare.texts(["d1"])) == ({}, {})
+
+
+@pytest.mark.parametrize("truth", ["folder", "dict"])
+def test_documents_change_no_score_of_runs_by_ids(tmp_path: Path, truth: str) -> None:
+    folder = beir_folder(tmp_path / "beir")
+    gold: object = folder if truth == "folder" else {"q1": {"d1": 1}, "q2": {"d2": 2, "d1": 0}}
+    (tmp_path / "a.run").write_text("q1 Q0 d3 1 2 a\nq1 Q0 d1 2 1 a\nq2 Q0 d2 1 1 a\n")
+    runs, measures = [tmp_path / "a.run"], ["mrr", "ndcg@2", "recall@1"]
+    weighing = sy.weigh(gold, runs, corpus=folder)
+    assert weighing.scores(measures).values.tolist() == sy.evaluate(gold, runs, measures).values.tolist()
+    assert weighing.texts(["d1"]) == {"d1": "Title 1\n\ntext 1"}
+
+
+def test_evidence_without_labels_needs_chunks(tmp_path: Path) -> None:
+    questions = [{**LINE, "evidence": [{"doc": "d1", "text": "text 1"}]}]
+    with pytest.raises(sy.InputError, match="the chunks of the corpus"):
+        sy.weigh(questions, [sy.Run(RUN)], corpus=beir_folder(tmp_path / "beir"))

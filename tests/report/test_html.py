@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.align.resolver import Resolver
+from steelyard.data.corpus import Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.evaluation import weigh
@@ -33,7 +34,7 @@ from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
-from tests.report.reports import EVIL, QUESTIONS, TEXTS, hostile_report, ids_report, texts_report, texts_weighing
+from tests.report.reports import EVIL, QUESTIONS, TEXTS, evil, hostile_report, ids_report, texts_report, texts_weighing
 
 pytest.importorskip("altair", reason="pages need the extra report")
 pytest.importorskip("jinja2", reason="pages need the extra report")
@@ -321,7 +322,7 @@ def test_one_system_has_no_comparison() -> None:
     page = render(ids_report(1), words=read_words("en"))
     assert 'id="leaderboard"' in page
     assert not any(f'id="{name}"' in page for name in ("comparison", "scatter", "heatmap"))
-    assert "so no texts can be shown" in page
+    assert "so no texts are shown" in page
 
 
 def test_questions_without_a_value_stay_without() -> None:
@@ -347,6 +348,22 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     assert limited(entries=12)["depth"] == 1
     assert limited(entries=11)["depth"] == 0
     assert limited(id_bytes=9)["depth"] < 20
+
+
+def test_documents_are_shown_for_runs_by_ids() -> None:
+    truth = {"q1": {"d1": 1, "d9": 2}, "q2": {"d2": 1}}
+    runs = {"a": {"q1": ["d1", "d3"], "q2": ["d2"]}, "b": {"q1": ["d4"], "q2": ["d1"]}}
+    texts = {"d1": evil("first"), "d2": "long " * 1000, "d3": "", "d9": " gold\n\n that none has "}
+    weighing = weigh(truth, runs, corpus=[Document(doc_id, text) for doc_id, text in texts.items()])
+    report = Report.of(weighing, "recall@1")
+    data = payload(report)
+    assert data["chunk_ids"] == ["d1", "d3", "d2", "d4"]
+    assert data["chunk_texts"] == [visible(evil("first")), "", f"{'long ' * 800}"[:3999] + "…", ""]
+    assert data["chunk_texts_left_out"] == 0
+    assert [piece[5] for piece in data["gold"][0]] == ["gold that none has", visible(" ".join(evil("first").split()))]
+    small = replace(report, details=Details.of(weighing, Limits(chunk_bytes=4_001)))
+    assert payload(small)["chunk_texts_left_out"] == 1
+    assert payload(Report.of(weigh(truth, runs), "recall@1"))["chunk_texts"] is None
 
 
 def test_two_texts_of_one_id_stay_apart() -> None:

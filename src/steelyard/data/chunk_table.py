@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -131,6 +131,13 @@ class Corpus:
 
     chunks: ChunkTable | None = None
     documents: Sequence[Document] | None = None
+
+    def texts(self, ids: Collection[str]) -> dict[str, str]:
+        """Texts of some chunks or documents by their ids; those that the corpus lacks are left out."""
+        texts = {document.doc_id: document.text for document in self.documents or ()}
+        if self.chunks is not None:
+            texts |= {id: text for id, text in zip(self.chunks.ids, self.chunks.texts, strict=True) if text is not None}
+        return {id: texts[id] for id in ids if id in texts}
 
     def digest(self) -> str:
         """SHA-256 of what the corpus holds: equal for equal chunks and documents, whatever files they come from."""

@@ -37,8 +37,7 @@ def beir_questions(folder: Path) -> Iterator[Question]:
     labels = dict(zip(truth.query_ids, truth.labels, strict=True))
     for query_id, doc_id, gain in truth.frame.drop_nulls().iter_rows():
         pieces[query_id].append(Piece("document", gain, doc=doc_id))
-    file = next((folder / f"queries.jsonl{end}" for end in ("", ".gz", ".zst")
-                 if (folder / f"queries.jsonl{end}").is_file()), None)  # fmt: skip
+    file = beir_queries_file(folder)
     if file is None:
         raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
     asked = set[str]()
@@ -48,6 +47,12 @@ def beir_questions(folder: Path) -> Iterator[Question]:
             yield Question(query_id, text, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=where)
     for query_id in sorted(pieces.keys() - asked):
         yield Question(query_id, None, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=str(folder))
+
+
+def beir_queries_file(folder: Path) -> Path | None:
+    """The file of queries of a BEIR folder; None for a folder without one."""
+    files = (folder / f"queries.jsonl{end}" for end in ("", ".gz", ".zst"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def beir_queries(source: Source) -> Iterator[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -95,9 +95,29 @@ class Questions(Sequence[Question]):
             if not question.labels and question.evidence:
                 raise InputError(
                     f"{question.where}: question {question.query_id!r} has evidence but no chunk ids, and the run "
-                    "has ids alone; give texts or offsets in the run, or a corpus"
+                    "has ids alone; give texts or offsets in the run, or the chunks of the corpus (--corpus)"
                 )
         return Truth({q.query_id: q.labels or {} for q in self._questions}, name=self.name)
+
+
+class LateQuestions(Mapping[str, Question]):
+    """Questions by id, read when the first of them is asked for: few commands need the texts of queries."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def _by_id(self) -> dict[str, Question]:
+        return {question.query_id: question for question in read_queries(self._path)}
+
+    def __getitem__(self, query_id: str) -> Question:
+        return self._by_id[query_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_id)
+
+    def __len__(self) -> int:
+        return len(self._by_id)
 
 
 def read_queries(path: str | Path) -> Questions:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -13,7 +14,8 @@ from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
-from steelyard.data.questions import Questions, read_queries
+from steelyard.data.question_files import beir_queries_file
+from steelyard.data.questions import LateQuestions, Questions, read_queries
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.data.truth import Truth
@@ -21,7 +23,15 @@ from steelyard.io import formats
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.io.source import Source
 
+Texts = Callable[[Collection[str]], Mapping[str, str]]
+"""Texts of documents by their ids, as far as they are there."""
+
 _ON_DUPLICATE = get_args(OnDuplicate)
+
+
+def no_texts(ids: Collection[str]) -> dict[str, str]:
+    """The `Texts` of a truth without documents."""
+    return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +56,14 @@ class Inputs:
     gold       the truth, or the questions with their evidence
     questions  query_id -> query, tags and answer, as far as they are given
     corpus     chunks or documents apart from the systems, if any are named
+    texts      those of documents by id, of the corpus or of the truth's BEIR folder; read when they are asked for
     """
 
     gold: Truth | Questions
     systems: Sequence[System]
     questions: Mapping[str, Question]
     corpus: Corpus | None
+    texts: Texts
 
 
 def open_inputs(
@@ -74,12 +86,12 @@ def open_inputs(
     located = [(name, _locate_run(run)) for name, run in named_runs]
     looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for _, run in located)
     gold = _open_gold(located_truth, looked_up, on_duplicate)
-    with_texts = gold if queries is None else _open_queries(queries)
     return Inputs(
         gold,
         _systems(located, evidence=isinstance(gold, Questions)),
-        {question.query_id: question for question in with_texts} if isinstance(with_texts, Questions) else {},
+        _questions(gold, located_truth, queries),
         opened_corpus,
+        _texts(opened_corpus, located_truth),
     )
 
 
@@ -150,10 +162,36 @@ def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
     return looked_up or any(b'"evidence"' in block for block in located.blocks())
 
 
+def _questions(gold: Truth | Questions, located_truth: object, queries: object) -> Mapping[str, Question]:
+    """Questions by id: those that are named, else those of the gold or of its folder."""
+    if queries is not None:
+        return _by_id(_open_queries(queries))
+    if isinstance(gold, Questions):
+        return _by_id(gold)
+    file = beir_queries_file(located_truth) if isinstance(located_truth, Path) else None
+    return {} if file is None else LateQuestions(file)
+
+
+def _by_id(questions: Questions) -> dict[str, Question]:
+    return {question.query_id: question for question in questions}
+
+
 def _open_queries(data: object) -> Questions:
     if isinstance(data, Questions):
         return data
     return read_queries(data) if is_path(data) else Questions(cast("list[dict[str, Any]]", data))
+
+
+def _texts(corpus: Corpus | None, located_truth: object) -> Texts:
+    """Where the texts of documents are that runs and truth name by their ids."""
+    if corpus is not None:
+        return corpus.texts
+    if not isinstance(located_truth, Path):
+        return no_texts
+    from steelyard.data.loading import beir_corpus, read_texts
+
+    file = beir_corpus(located_truth)
+    return no_texts if file is None else partial(read_texts, file)
 
 
 def _named_runs(runs: object) -> list[tuple[str | None, object]]:

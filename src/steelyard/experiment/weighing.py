@@ -29,7 +29,7 @@ from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
-from steelyard.experiment.opening import Inputs, System
+from steelyard.experiment.opening import Inputs, System, Texts, no_texts
 from steelyard.experiment.scores import Scores
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
@@ -131,6 +131,7 @@ class Weighing:
     questions  query_id -> query, tags and answer, as far as they are given
     recipe     rule, steps and policy by which the gold is looked up
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
+    texts      those of documents that are named by id, for whoever wants to read them
     """
 
     gold: Truth | Questions
@@ -138,6 +139,7 @@ class Weighing:
     questions: Mapping[str, Question] = field(repr=False)
     recipe: Mapping[str, Any] = field(repr=False)
     corpus: Corpus | None = field(repr=False, default=None)
+    texts: Texts = field(repr=False, default=no_texts)
 
     @classmethod
     def of(
@@ -159,7 +161,7 @@ class Weighing:
         for system, aligned in zip(inputs.systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True):
             weighed.append(Weighed.of_ids(system, gold, on_duplicate, aligned))
             progress("runs", len(weighed), len(runs))
-        return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate})
+        return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate}, texts=inputs.texts)
 
     @classmethod
     def of_evidence(
@@ -170,17 +172,19 @@ class Weighing:
         Raises   InputError and its children.
         """
         gold, weighed = resolver.questions, list[Weighed]()
+        # Documents say nothing of chunks that a run names by their ids alone.
+        has_chunks = inputs.corpus is not None and inputs.corpus.chunks is not None
         progress("runs", 0, len(inputs.systems))
         for system in inputs.systems:
             outputs = system.outputs
-            if outputs is None or (inputs.corpus is None and len(outputs.table) and not outputs.table.says_where):
+            if outputs is None or (not has_chunks and len(outputs.table) and not outputs.table.says_where):
                 aligned = align(gold.truth(), system.run, on_duplicate=on_duplicate)
                 weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate, aligned))
             else:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
             progress("runs", len(weighed), len(inputs.systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
-        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus)
+        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts)
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"

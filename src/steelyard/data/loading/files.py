@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, overload
@@ -78,13 +78,35 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
         if pattern is not None:
             raise InputError(f"{path}: is no folder; a pattern ({pattern!r}) chooses files of a folder")
         return _loaded([(path, path.name)], encoding, [])
-    beir = next((name for name in _BEIR if (path / name).is_file()), None)
+    beir = beir_corpus(path)
     if beir and pattern is None:
-        return _loaded([(path / beir, beir)], encoding, [])
+        return _loaded([(beir, beir.name)], encoding, [])
     files, skipped = _walk(path, pattern)
     if not files:
         raise InputError(f"{path}: {_nothing_there(skipped, pattern)}; documents are files of {', '.join(KINDS)}")
     return _loaded(files, encoding, skipped)
+
+
+def beir_corpus(folder: Path) -> Path | None:
+    """The file of documents of a BEIR folder; None for a folder without one."""
+    return next((folder / name for name in _BEIR if (folder / name).is_file()), None)
+
+
+def read_texts(file: Path, doc_ids: Collection[str]) -> dict[str, str]:
+    """Texts of some documents of a JSONL file, as `load` reads them; what the file lacks is left out.
+
+    Raises   InputError naming the line.
+    """
+    source, texts, wanted = Source(file), dict[str, str](), set(doc_ids)
+    for number, line in json_lines(source) if wanted else ():
+        where = f"{source.name}, line {number}"
+        doc_id = _id_of(line, where)
+        if doc_id in wanted:
+            texts[doc_id] = _text_of(line, where)
+            wanted.discard(doc_id)
+            if not wanted:
+                break
+    return texts
 
 
 def _stem(name: str) -> str | None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.experiment.weighing import Weighed, Weighing
-from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces
+from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened
-from steelyard.report.details.lists import ListDetails, list_details
+from steelyard.report.details.lists import ListDetails, list_details, list_frames, unread_chunks
 from steelyard.report.visible import visible
 
 
@@ -64,7 +64,9 @@ class Details:
         number = {tag: i for i, tag in enumerate(tags)}
         budget = Budget(limits.gold_bytes)
         answers = [None if q is None or q.answer is None else budget(q.answer) for q in questions]
-        gold, more = gold_pieces(weighing, limits, budget)
+        gold, more = gold_pieces(weighing, limits)
+        depth, frames = list_frames(weighing, limits)
+        texts = weighing.texts(unread_gold(gold) | unread_chunks(weighing, frames))
         return cls(
             truth=visible(weighing.gold.name),
             query_ids=[visible(query_id) for query_id in weighing.query_ids],
@@ -72,10 +74,10 @@ class Details:
             answers=answers,
             tag_names=[visible(tag) for tag in tags],
             tags=[sorted({number[tag] for tag in q.tags}) if q else [] for q in questions],
-            gold=gold,
+            gold=[[piece.within(budget, texts, limits) for piece in pieces] for pieces in gold],
             more=more,
             left_out=budget.left_out,
-            lists=list_details(weighing, limits),
+            lists=list_details(weighing, limits, depth, frames, texts),
             systems=[_system(weighed, i, weighing, limits) for i, weighed in enumerate(weighing.weighed)],
         )
 

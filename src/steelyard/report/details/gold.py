@@ -12,10 +12,11 @@ from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.weighing import Weighing
-from steelyard.report.details.limits import Budget, Limits
+from steelyard.report.details.limits import Budget, Limits, cut
 from steelyard.report.visible import visible
 
 _FEWEST, _MOST = 3, 50
+_WHOLE = ("chunk", "document")
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,18 @@ class GoldPiece:
     where: str
     text: str | None
 
+    def within(self, budget: Budget, texts: Mapping[str, str], limits: Limits) -> GoldPiece:
+        """The piece fit to be shown, its text as long as there is room; of a document by its id, the beginning."""
+        text = self.text
+        if text is None and self.kind in _WHOLE and self.name in texts:
+            text = cut(" ".join(texts[self.name].split()), limits.gold_document)
+        return GoldPiece(
+            self.kind, self.gain, None if self.group is None else visible(self.group), visible(self.name),
+            self.where, budget(text) if text else None,
+        )  # fmt: skip
 
-def gold_pieces(weighing: Weighing, limits: Limits, budget: Budget) -> tuple[list[list[GoldPiece]], dict[int, int]]:
+
+def gold_pieces(weighing: Weighing, limits: Limits) -> tuple[list[list[GoldPiece]], dict[int, int]]:
     """Pieces of every question, the first ones of many; and question -> how many more there are."""
     most = max(_FEWEST, min(_MOST, limits.gold_pieces // max(len(weighing.query_ids), 1)))
     if isinstance(weighing.gold, Truth):
@@ -46,10 +57,15 @@ def gold_pieces(weighing: Weighing, limits: Limits, budget: Budget) -> tuple[lis
     pieces, more = list[list[GoldPiece]](), dict[int, int]()
     for i, query_id in enumerate(weighing.query_ids):
         own = of_query.get(query_id, [])
-        pieces.append([_within(piece, budget) for piece in own[:most]])
+        pieces.append(own[:most])
         if len(own) > most:
             more[i] = len(own) - most
     return pieces, more
+
+
+def unread_gold(gold: Sequence[Sequence[GoldPiece]]) -> set[str]:
+    """Ids of documents that are gold without a text."""
+    return {piece.name for pieces in gold for piece in pieces if piece.kind in _WHOLE and piece.text is None}
 
 
 def pieces_of(question: Question) -> Sequence[Piece]:
@@ -94,11 +110,3 @@ def _of_piece(piece: Piece, documents: Mapping[str, str]) -> GoldPiece:
     where = {"span": f"{piece.start}–{piece.end}", "pages": ", ".join(map(str, piece.pages))}.get(piece.kind, "")
     return GoldPiece(piece.kind, piece.gain, piece.group or None, piece.chunk_id or piece.doc, where,
                      piece.text or span or None)  # fmt: skip
-
-
-def _within(piece: GoldPiece, budget: Budget) -> GoldPiece:
-    """The piece fit to be shown, its text as long as there is room."""
-    return GoldPiece(
-        piece.kind, piece.gain, None if piece.group is None else visible(piece.group), visible(piece.name),
-        piece.where, None if piece.text is None else budget(piece.text),
-    )  # fmt: skip

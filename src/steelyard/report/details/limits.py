@@ -15,6 +15,7 @@ class Limits:
     id_bytes     of the ids of what the lists show
     chunk_bytes, answer_bytes, gold_bytes   of texts of chunks, of answers, of gold and expected answers
     gold_pieces  of all questions together
+    document     characters of a document that a run names by its id; gold_document   of one that is gold
     query, reason   characters of a query and of the reason of a failure
     """
 
@@ -25,6 +26,8 @@ class Limits:
     answer_bytes: int = 1_500_000
     gold_bytes: int = 1_000_000
     gold_pieces: int = 100_000
+    document: int = 4_000
+    gold_document: int = 200
     query: int = 2_000
     reason: int = 500
 
@@ -48,4 +51,9 @@ class Budget:
 
 def shortened(text: str, size: int) -> str:
     """The first characters of a text, the last of them … where it is longer than `size`."""
-    return visible(text if len(text) <= size else text[: size - 1] + "…")
+    return visible(cut(text, size))
+
+
+def cut(text: str, size: int) -> str:
+    """The first characters of a text as it is, the last of them … where it is longer than `size`."""
+    return text if len(text) <= size else text[: size - 1] + "…"

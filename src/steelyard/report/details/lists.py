@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Ints
+from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.weighing import Weighed, Weighing
 from steelyard.report.details.highlighting import Highlights
-from steelyard.report.details.limits import Budget, Limits
+from steelyard.report.details.limits import Budget, Limits, cut
 from steelyard.report.visible import visible
 
 
@@ -23,7 +24,7 @@ class ListDetails:
     chunk    (e,) the chunk in each place;   gain   (e,) the place of its gain in gains, 0 for no label
     gains    distinct gains, ascending, behind None
     ids      of the chunks: two systems may call different texts by one id
-    texts    of the chunks; None where the system does not bring them along, or where there is no room
+    texts    of the chunks; empty where nobody brings them along, None where there is no room
     docs     names of the documents;   doc   chunk -> place of its document, -1 for none
     left_out texts without room;   has_texts   whether any system brings texts along
     marks    question -> chunk -> first character and the one behind the last of every stretch of gold, in a row
@@ -43,10 +44,14 @@ class ListDetails:
     marks: dict[int, dict[int, list[int]]]
 
 
-def list_details(weighing: Weighing, limits: Limits) -> ListDetails:
-    """Lists as deep as the limits allow, and the texts of their chunks, first places first."""
-    depth, frames = _frames(weighing, limits)
-    chunks = _Chunks()
+def list_details(
+    weighing: Weighing, limits: Limits, depth: int, frames: Sequence[pl.DataFrame], documents: Mapping[str, str]
+) -> ListDetails:
+    """Lists as deep as the limits allow, and the texts of their chunks, first places first.
+
+    depth, frames   of `list_frames`;   documents   texts of what systems name by id alone
+    """
+    chunks = _Chunks({id: cut(text, limits.document) for id, text in documents.items()})
     places = _places(weighing, frames, chunks)
     budget = Budget(limits.chunk_bytes)
     texts = _texts(chunks.texts, places, budget)
@@ -71,7 +76,7 @@ def list_details(weighing: Weighing, limits: Limits) -> ListDetails:
     )
 
 
-def _frames(weighing: Weighing, limits: Limits) -> tuple[int, list[pl.DataFrame]]:
+def list_frames(weighing: Weighing, limits: Limits) -> tuple[int, list[pl.DataFrame]]:
     """The depth that the limits allow, and the first places of each system's lists, as of `Weighing.lists`."""
     n_lists = max(len(weighing.systems) * len(weighing.query_ids), 1)
     depth = max(0, min(limits.depth, limits.entries // n_lists))
@@ -80,6 +85,16 @@ def _frames(weighing: Weighing, limits: Limits) -> tuple[int, list[pl.DataFrame]
         depth //= 2
         frames = [frame.filter(pl.col("rank") <= depth) for frame in frames]
     return depth, frames
+
+
+def unread_chunks(weighing: Weighing, frames: Sequence[pl.DataFrame]) -> set[str]:
+    """Ids that the lists show of systems without any text."""
+    ids = set[str]()
+    for weighed, frame in zip(weighing.weighed, frames, strict=True):
+        table = _table(weighed)
+        if table is None or not table.has_text:
+            ids.update(frame["doc_id"].unique())
+    return ids
 
 
 _NO_PLACES = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64, "gain": pl.Float64})
@@ -106,8 +121,12 @@ def _places(weighing: Weighing, frames: Sequence[pl.DataFrame], chunks: _Chunks)
 
 @dataclass
 class _Chunks:
-    """Chunks as they are met, each once; alike in two systems only where id and text are."""
+    """Chunks as they are met, each once; alike in two systems only where id and text are.
 
+    documents   texts of those that a system names by id alone
+    """
+
+    documents: Mapping[str, str]
     ids: list[str] = field(default_factory=list)
     texts: list[str | None] = field(default_factory=list)
     docs: list[str | None] = field(default_factory=list)
@@ -116,8 +135,14 @@ class _Chunks:
     def enter(self, weighed: Weighed, frame: pl.DataFrame) -> pl.DataFrame:
         """doc_id -> chunk, for all that a system's lists show."""
         ids = frame["doc_id"].unique(maintain_order=True)
-        sources = zip(ids, _sources(weighed, ids), strict=True)
-        numbers = [self._number(id, text, doc) for id, (text, doc) in sources]
+        table = _table(weighed)
+        rows = [None if table is None else table.row_of.get(id) for id in ids]
+        numbers = [
+            self._number(id, self.documents.get(id), None)
+            if table is None or row is None
+            else self._number(id, table.texts[row] or self.documents.get(id), table.docs[row])
+            for id, row in zip(ids, rows, strict=True)
+        ]
         return pl.DataFrame({"doc_id": ids, "chunk": pl.Series(numbers, dtype=pl.Int64)})
 
     def _number(self, id: str, text: str | None, doc: str | None) -> int:
@@ -129,21 +154,18 @@ class _Chunks:
         return number
 
 
-def _sources(weighed: Weighed, ids: pl.Series) -> Iterator[tuple[str | None, str | None]]:
-    """Text and document of chunks, where the system or its corpus brings them along."""
-    table = weighed.outputs.table if weighed.outputs is not None else None
+def _table(weighed: Weighed) -> ChunkTable | None:
+    """What a system or its corpus says of its chunks; None where ids are all."""
     if weighed.evidence is not None:
-        table = weighed.evidence.table
-    for id in ids:
-        row = None if table is None else table.row_of.get(id)
-        yield (None, None) if table is None or row is None else (table.texts[row], table.docs[row])
+        return weighed.evidence.table
+    return weighed.outputs.table if weighed.outputs is not None else None
 
 
 def _texts(texts: Sequence[str | None], places: pl.DataFrame, budget: Budget) -> list[str | None]:
     """Texts of chunks within the budget, those that are ranked best in some list first."""
     best = np.full(len(texts), np.iinfo(np.int64).max)
     np.minimum.at(best, places["chunk"].to_numpy(), places["rank"].to_numpy())
-    within: list[str | None] = [None] * len(texts)
+    within: list[str | None] = [""] * len(texts)
     for i in np.argsort(best, kind="stable").tolist():
         text = texts[i]
         if text is not None:
@@ -157,7 +179,7 @@ def _marks(
     """See `ListDetails`; of chunks whose text is shown alone."""
     system, query, chunk = (places[name].to_numpy() for name in ("system", "query", "chunk"))
     has_evidence = np.array([weighed.evidence is not None for weighed in weighing.weighed])
-    has_text = np.array([text is not None for text in texts], bool)
+    has_text = np.array([bool(text) for text in texts], bool)
     rows = np.flatnonzero(has_evidence[system] & has_text[chunk])
     # What is one chunk to the reader is marked once, whichever systems show it.
     _, first = np.unique(query[rows] * len(texts) + chunk[rows], return_index=True)

@@ -4,6 +4,7 @@ import { byId, columns, data, element, lists, nSystems, order, outcomeOf, say } 
 import { rowsOfTable } from "./table.js";
 import { follow, change, view } from "./view.js";
 
+const GOLD_AT_FIRST = 4;
 const dialog = byId("question");
 const sides = [byId("list-0"), byId("list-1")].filter(Boolean);
 const selects = [byId("beside-0"), byId("beside-1")].filter(Boolean);
@@ -25,9 +26,10 @@ function* facts(question) {
 }
 
 function goldList(question) {
-  const pieces = data.gold[question];
+  // Pieces without gain are labelled as no gold.
+  const pieces = [...data.gold[question].entries()].filter(([, piece]) => piece[1] > 0);
   if (!pieces.length) return element("p", {}, say("no_gold"));
-  const items = pieces.map(([kind, gain, group, name, place, text], i) => {
+  const items = pieces.map(([i, [kind, gain, group, name, place, text]]) => {
     const about = [say(`kind.${kind}`, { name, place })];
     if (gain !== 1) about.push(say("gain", { gain }));
     if (group !== null) about.push(say("alternative", { group }));
@@ -42,8 +44,13 @@ function goldList(question) {
   });
   const more = data.gold_more[question];
   if (more) items.push(element("li", {}, say("gold_more", { n: more })));
-  // Names alone are many to a line.
-  return element("ul", { class: pieces.some((piece) => piece[5] !== null) ? "gold" : "gold brief" }, ...items);
+  // Names alone are many to a line; of many texts the first ones are enough to begin with.
+  if (pieces.every(([, piece]) => piece[5] === null)) return element("ul", { class: "gold brief" }, ...items);
+  const list = (part) => element("ul", { class: "gold" }, ...part);
+  if (items.length <= GOLD_AT_FIRST) return list(items);
+  const n = items.length - GOLD_AT_FIRST + (more ? more - 1 : 0);
+  const rest = element("details", {}, element("summary", {}, say("gold_more", { n })), list(items.slice(GOLD_AT_FIRST)));
+  return element("div", {}, list(items.slice(0, GOLD_AT_FIRST)), rest);
 }
 
 // All systems ----------------------------------------------------------------------------------------------------
@@ -135,7 +142,7 @@ function chunk(rank, entry, gain, s, question) {
   if (isGold) name.append(element("span", { class: "gain" }, say("chunk_gain", { gain })));
   else if (gain === null && !data.of[s].evidence) name.append(element("span", {}, say("unjudged")));
   const body = element("div", {}, name);
-  if (data.chunk_texts) body.append(textOf(entry, question));
+  if (data.chunk_texts && data.chunk_texts[entry] !== "") body.append(textOf(entry, question));
   return element(
     "li",
     { class: isGold ? "is-gold" : null, "data-entry": entry },
