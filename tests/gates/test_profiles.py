@@ -16,7 +16,9 @@ PRODUCTION = ("minimum", "good", "excellent")
 TARGET = ("target",)
 RERANKER = ("target", "excellent")
 SHIPPED = {
-    "ratings": (RATINGS, {"precision@k": (0.5, 0.7, 0.85), "recall@k": (0.6, 0.75, 0.85), "mrr@k": (0.4, 0.6, 0.8),
+    "ratings": (RATINGS, {"precision@k": (0.5, 0.7, 0.85), "recall@k": (0.6, 0.75, 0.85),
+                          "evidence_recall@k": (0.6, 0.75, 0.85), "span_recall@k": (0.6, 0.75, 0.85),
+                          "mrr@k": (0.4, 0.6, 0.8),
                           "ndcg@k": (0.5, 0.7, 0.85)}, ()),
     "production": (PRODUCTION, {"recall@5": (0.70, 0.80, 0.85), "precision@5": (0.60, 0.75, 0.80),
                                 "mrr@k": (0.50, 0.70, 0.80)}, ("recall@5", "precision@5", "mrr")),

@@ -11,6 +11,7 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
 from steelyard.report.report import Report
 from steelyard.report.sheets.diagnosis import worst_stage
+from steelyard.report.sheets.headline import headline
 from steelyard.report.sheets.sheet import signed
 from steelyard.report.sheets.summary import care, facts, verdict
 from steelyard.report.words import read_words
@@ -21,29 +22,34 @@ pytest.importorskip("scipy", reason="comparisons need the extra stats")
 EN, ZH = read_words("en"), read_words("zh")
 
 
-def test_the_verdict_names_the_best_system_its_difference_and_the_test() -> None:
+def test_the_verdict_comes_first_then_its_numbers() -> None:
     report = texts_report(baseline="third")
     assert report.comparison is not None
-    row = report.comparison.rows["ndcg@3"][0]
-    told = verdict(report, EN)
-    assert told.startswith(f"{row.system} is ahead by ndcg@3: {row.mean:.4f}, a difference of {row.difference:+.4f}")
-    assert "the baseline third" in told
-    assert f"paired t test, p = {row.adjusted:.3f}" in told
-    assert verdict(report, ZH).startswith(f"按 ndcg@3，{row.system} 领先")
+    row, baseline = (next(r for r in report.comparison.rows["ndcg@3"] if r.system == name) for name in (
+        report.comparison.rows["ndcg@3"][0].system, "third"))  # fmt: skip
+    first, text = verdict(report, EN)
+    assert first == headline(report.comparison, EN)
+    numbers = f"ndcg@3: {row.system} {row.mean:.4f}, third (baseline) {baseline.mean:.4f}, difference +"
+    assert numbers in text
+    assert f"paired t test, p = {row.adjusted:.3f}" in text
+    assert "third（基线）" in verdict(report, ZH)[1]
 
 
 def test_a_baseline_that_leads_is_held_against_the_next() -> None:
-    best = texts_report().scores.systems[texts_report().by_mean()[0]]
-    told = verdict(texts_report(baseline=best), EN)
-    assert told.startswith(f"The baseline {best} is ahead by ndcg@3")
-    assert "Next is " in told
+    report = texts_report(baseline=texts_report().scores.systems[texts_report().by_mean()[0]])
+    assert report.comparison is not None
+    best, second = report.comparison.rows["ndcg@3"][:2]
+    assert best.verdict == "baseline"
+    assert (
+        f"ndcg@3: {second.system} {second.mean:.4f}, {best.system} (baseline) {best.mean:.4f}" in verdict(report, EN)[1]
+    )
 
 
 def test_one_system_has_a_mean_and_an_interval() -> None:
-    assert verdict(ids_report(1), EN).startswith("system-0 reaches ndcg@3 ")
-    assert "95 % interval" in verdict(ids_report(1), EN)
+    assert verdict(ids_report(1), EN)[0].startswith("system-0 reaches ndcg@3 ")
+    assert "95 % interval" in verdict(ids_report(1), EN)[0]
     single = Report.of(weigh({"q": {"a": 1}}, {"q": ["a"]}), "mrr")
-    assert verdict(single, EN) == "run reaches mrr 1.0000 on 1 question; an interval needs two questions at least."
+    assert verdict(single, EN)[0] == "run reaches mrr 1.0000 on 1 question; an interval needs two questions at least."
 
 
 def test_facts_lead_to_their_sections() -> None:

@@ -166,6 +166,11 @@ class Scores(ScoreArrays):
             }
         ).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
 
+    @property
+    def primary(self) -> Measure:
+        """The measure that headlines, orders, ratings and advice go by: the first one."""
+        return self.measures[0]
+
     @cached_property
     def means(self) -> Floats:
         """(s, m) mean over the queries that are not skipped; NaN where there is none."""

@@ -44,6 +44,17 @@ class Words:
         """Whether there is a text for a key."""
         return key in self.texts
 
+    def together(self, items: list[str], limit: int) -> str:
+        """Items as one subject: "a, b and c"; of more than so many the first, and how many others.
+
+        >>> read_words("en").together(["a", "b", "c"], 4), read_words("en").together(["a", "b", "c"], 2)
+        ('a, b and c', 'a and 2 others')
+        """
+        if len(items) > limit:
+            return self("list.others", first=items[0], n=len(items) - 1)
+        *some, last = items
+        return self("list.and", some=self("list.comma").join(some), last=last) if some else last
+
     def listed(self, items: list[str], limit: int = 5) -> str:
         """Some items in a row, and how many there are in all where not all are shown."""
         shown = self("list.comma").join(items[:limit])

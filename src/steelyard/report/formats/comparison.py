@@ -13,11 +13,14 @@ import numpy as np
 
 from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow
 from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.report.formats.sections import escaped
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.changing import changes_json, changes_sheets, changes_text, settings_json
 from steelyard.report.sheets.comparing import comparison_sheets
+from steelyard.report.sheets.headline import headline
 from steelyard.report.sheets.verdicts import group_letters, verdict_text
 from steelyard.report.words import Words, read_words
+from steelyard.report.wrapping import wrapped
 
 FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
@@ -31,17 +34,21 @@ _OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "grou
 def comparison_terminal(
     comparison: Comparison, words: Words, *, width: int | None = None, colour: bool = False
 ) -> str:  # fmt: skip
-    """Tables of so many columns, and the questions that moved; None for as many columns as it takes."""
+    """The verdict, tables of so many columns, and the questions that moved; None for as many columns as it takes."""
     sheets = comparison_sheets(comparison, words, relative=width is None or width >= _WIDE)
+    head = "\n".join(wrapped(headline(comparison, words), width))
     tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in sheets]
-    return "\n".join([*tables, *(changes_text(changes, words, width=width) for changes in comparison.changes)])
+    return "\n".join(
+        [f"{head}\n", *tables, *(changes_text(changes, words, width=width) for changes in comparison.changes)]
+    )
 
 
 def comparison_markdown(comparison: Comparison, words: Words) -> str:
-    """Tables, with those of the questions that moved, for a wiki or an issue."""
+    """The verdict and tables, with those of the questions that moved, for a wiki or an issue."""
     sheets = [*comparison_sheets(comparison, words, relative=True)]
     sheets += [sheet for changes in comparison.changes for sheet in changes_sheets(changes, words)]
-    return "\n".join(map(SHEET_FORMATS["markdown"], sheets))
+    head = f"**{escaped(headline(comparison, words))}**\n"
+    return "\n".join([head, *map(SHEET_FORMATS["markdown"], sheets)])
 
 
 def comparison_latex(comparison: Comparison, words: Words) -> str:
@@ -76,6 +83,7 @@ def comparison_json(comparison: Comparison) -> str:
     content: dict[str, Any] = {
         "format": FORMAT,
         "signature": str(comparison.signature),
+        "headline": headline(comparison, read_words("en")),
         "baseline": comparison.baseline,
         "test": comparison.test,
         "correction": comparison.correction,

@@ -40,13 +40,14 @@ def sections_markdown(sections: Iterable[Section]) -> str:
     """Sections with headings, for a wiki or an issue."""
     parts = []
     for section in sections:
-        parts.append(f"## {_escaped(section.title)}\n")
+        parts.append(f"## {escaped(section.title)}\n")
         for paragraph in section.paragraphs:
-            title = [f"### {_escaped(paragraph.title)}\n"] if paragraph.title else []
-            parts += [*title, f"{_escaped(paragraph.text)}\n"]
+            title = [f"### {escaped(paragraph.title)}\n"] if paragraph.title else []
+            parts += [*title, f"{escaped(paragraph.text)}\n"]
         parts += map(sheet_markdown, section.sheets)
     return "\n".join(parts)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text that Markdown shows as it is."""
     return "".join(f"\\{character}" if character in "\\`*_<>[]|" else character for character in visible(text))

@@ -20,7 +20,7 @@ def report_sections(contents: Contents, words: Words, *, marks: bool = False) ->
     marks   † and ‡ in the comparison, for a paper
     """
     answers = [Paragraph(fact.text, fact.title) for fact in facts(contents, words)]
-    yield Section("short", words("page.summary.title"), [Paragraph(verdict(contents, words)), *answers])
+    yield Section("short", words("page.summary.title"), [*map(Paragraph, verdict(contents, words)), *answers])
     if warnings := care(contents, words):
         yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
     yield Section("leaderboard", words("page.leaderboard.title"), sheets=[scores_sheet(contents.scores, words)])

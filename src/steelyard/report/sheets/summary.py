@@ -12,10 +12,10 @@ from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
+from steelyard.report.sheets.headline import headline, headline_numbers
 from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.rating import rating_text
-from steelyard.report.sheets.sheet import number, p_text, percent, signed
-from steelyard.report.sheets.verdicts import interval_text, verdict_text
+from steelyard.report.sheets.sheet import number, percent
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -33,26 +33,18 @@ class Fact:
     link: str
 
 
-def verdict(contents: Contents, words: Words) -> str:
-    """The best system by the first measure, its difference to the baseline or to the next one, interval and test."""
-    scores, best = contents.scores, contents.by_mean()[0]
-    low, high = scores.intervals.low[best, 0], scores.intervals.high[best, 0]
-    values = {"measure": str(scores.measures[0]), "system": visible(scores.systems[best]),
-              "mean": number(scores.means[best, 0]), "questions": words("count.questions", n=len(scores.query_ids)),
-              "low": number(low), "high": number(high)}  # fmt: skip
-    comparison = contents.comparison
-    if comparison is None:
-        return words("page.verdict.one_bare" if np.isnan(low) else "page.verdict.one", **values)
-    rows = comparison.rows[values["measure"]]
-    leads = rows[0].system != comparison.baseline
-    other = rows[0] if leads else rows[1]
-    difference = {
-        "system": visible(rows[0].system), "mean": number(rows[0].mean), "baseline": visible(comparison.baseline),
-        "other": visible(other.system), "difference": signed(other.difference, 4), "ends": interval_text(other, words),
-        "level": f"{100 * (1 - comparison.alpha):g}", "p": p_text(other.adjusted, sign=True),
-        "test": words(f"page.test.{comparison.test}"), "verdict": verdict_text(other, comparison, words),
-    }  # fmt: skip
-    return words("page.verdict.several" if leads else "page.verdict.baseline", **values | difference)
+def verdict(contents: Contents, words: Words) -> list[str]:
+    """The headline, then its numbers, by the primary measure; of one system its mean."""
+    if contents.comparison is not None:
+        return [headline(contents.comparison, words), headline_numbers(contents.comparison, words)]
+    scores = contents.scores
+    low, high = scores.intervals.low[0, 0], scores.intervals.high[0, 0]
+    text = words(
+        "page.verdict.one_bare" if np.isnan(low) else "page.verdict.one", system=visible(scores.systems[0]),
+        measure=str(scores.primary), mean=number(scores.means[0, 0]), low=number(low), high=number(high),
+        questions=words("count.questions", n=len(scores.query_ids)),
+    )  # fmt: skip
+    return [text]
 
 
 def facts(contents: Contents, words: Words) -> Iterator[Fact]:
@@ -68,21 +60,30 @@ def facts(contents: Contents, words: Words) -> Iterator[Fact]:
 
 
 def _best_rating(contents: Contents, best: str, words: Words) -> str:
-    """The rating of the first measure, or of the first one that the profile rates; nothing where it rates none."""
+    """The rating of the primary measure; that it has no levels; nothing where the profile rates nothing."""
     own = [rating for rating in contents.ratings if rating.system == best and rating.level is not None]
-    if not own:
-        return ""
-    first = next((rating for rating in own if rating.measure == str(contents.scores.measures[0])), own[0])
-    return words("page.summary.rating_of", system=best, measure=first.measure, rating=rating_text(first, words))
+    primary = str(contents.scores.primary)
+    rating = next((r for r in contents.ratings if (r.system, r.measure) == (best, primary)), None)
+    if rating is not None:
+        return words("page.summary.rating_of", system=best, measure=primary, rating=rating_text(rating, words))
+    return words("page.summary.unrated", measure=primary, profile=contents.profile.name) if own else ""
 
 
 def _most_lost(contents: Contents, best: str, words: Words) -> str:
+    """How many questions have any gold in the first k, and where most others lost it."""
     funnel = next(funnel for funnel in contents.diagnosis.funnels if funnel.system == best)
-    worst = worst_stage(funnel)
-    if worst is None:
-        return words("page.summary.nothing_lost", system=best)
-    stage, n = worst
-    return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, total=funnel.n_queries)
+    worst, k = worst_stage(funnel), contents.diagnosis.k
+    if worst is not None:
+        (stage, n), counts = worst, funnel.counts()
+        return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, k=k,
+                     found=counts["found"] + counts["unused"], total=funnel.n_queries)  # fmt: skip
+    total, found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
+    if total == found:
+        return words("page.summary.nothing_lost", system=best, k=k)
+    pieces = words(f"page.summary.{'pieces' if funnel.by_evidence else 'documents'}")
+    return words(
+        "page.summary.nothing_lost_of", system=best, k=k, found=f"{found:,}", total=f"{total:,}", pieces=pieces
+    )
 
 
 def _first_advice(contents: Contents, words: Words) -> str:
@@ -137,7 +138,7 @@ def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
 
 def _unsure(contents: Contents, words: Words) -> Iterator[str]:
     """How far missing labels, and the order of ties, could change the first measure."""
-    bounds, measure = contents.sensitivity, str(contents.scores.measures[0])
+    bounds, measure = contents.sensitivity, str(contents.scores.primary)
     by_ids = [i for i, mapping in enumerate(contents.scores.gold) if mapping is None]
     judged = [
         (bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED
