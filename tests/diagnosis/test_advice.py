@@ -89,10 +89,11 @@ def neighbours(start: int, by: int, *, jump: int = 1) -> Weighing:
     return weigh({f"q{i}": {f"d{i}": 1} for i in range(N)}, lists)
 
 
-def exchanged(pairs: int) -> Weighing:
-    """The labels of so many pairs of questions are exchanged."""
+def exchanged(pairs: int, *, rank: int = 1) -> Weighing:
+    """The labels of so many pairs of questions are exchanged; every list has one of the two at one rank."""
     other = {i: i + 20 for i in range(pairs)} | {i + 20: i for i in range(pairs)}
-    lists = {f"q{i}": [f"d{other.get(i, i)}", *(f"f{i}-{n}" for n in range(8))] for i in range(N)}
+    fillers = [[f"f{i}-{n}" for n in range(8)] for i in range(N)]
+    lists = {f"q{i}": [*f[: rank - 1], f"d{other.get(i, i)}", *f[rank - 1 :]] for i, f in enumerate(fillers)}
     return weigh({f"q{i}": {f"d{i}": 1} for i in range(N)}, lists)
 
 
@@ -132,6 +133,7 @@ FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
     ("shifted", lambda: neighbours(0, 1), lambda: neighbours(0, 1, jump=2)),
     ("shifted", lambda: neighbours(25, -1), lambda: neighbours(37, -1)),
     ("swapped", lambda: exchanged(4), lambda: exchanged(1)),
+    ("swapped", lambda: exchanged(4), lambda: exchanged(4, rank=2)),
     ("tied", lambda: scored(9, score=lambda rank: 1.0), lambda: scored(9, score=lambda rank: rank // 3)),
     ("empty_lists", lambda: without_results(4), lambda: without_results(3)),
     ("short_lists", lambda: one([None] * 8 + [1] * 32, depth=4), lambda: one([None] * 8 + [1] * 32, depth=5)),

@@ -50,13 +50,13 @@ class Crossings:
 
     def __init__(self, weighing: Weighing, place: int, *, k: int, min_gain: float, hit: Bools, answered: Bools) -> None:
         self.weighing, self.system = weighing, weighing.weighed[place]
-        self.hit, self.answered = hit, answered
+        self.hit, self.answered, self.min_gain = hit, answered, min_gain
         ids = pl.Series("query_id", weighing.query_ids, dtype=pl.String)
         self.rows = pl.DataFrame({"query_id": ids, "q": np.arange(len(ids))})
         self.labels = _labels(weighing, place).join(self.rows, on="query_id").select("q", "doc_id", "gain")
         self.gold = self.labels.filter(pl.col("gain") >= min_gain).select("q", "doc_id")
         deep = self.system.run.top(MORE * k).join(self.rows, on="query_id").select("q", "doc_id", "rank")
-        self.lists = deep.filter(pl.col("rank") <= k).drop("rank")
+        self.lists = deep.filter(pl.col("rank") <= k)
         self.nowhere = answered & ~_mask(deep.join(self.gold, on=["q", "doc_id"], how="semi"), len(hit))
 
     def shift(self) -> Shift | None:
@@ -68,16 +68,22 @@ class Crossings:
         """(q,) place of the question whose gold a list holds, and that holds this one's in turn; -1 for no such pair.
 
         Both have none of their own, however deep it is looked for; what is ranked somewhat low is no mistake of labels.
+        Pairs that rank each other's gold highest come first.
         """
         lists, gold = (f.filter(pl.Series(self.nowhere[f["q"].to_numpy()])) for f in (self.lists, self.gold))
         pairs = lists.join(gold.rename({"q": "other"}), on="doc_id").filter(pl.col("q") != pl.col("other"))
-        pairs = pairs.select("q", "other").unique()
-        mutual = pairs.join(pairs.select(q="other", other="q"), on=["q", "other"], how="semi").sort("q", "other")
+        pairs = pairs.group_by("q", "other").agg(pl.col("rank").min())
+        mutual = pairs.join(pairs.select("rank", q="other", other="q"), on=["q", "other"], suffix="_other")
+        mutual = mutual.sort(pl.col("rank") + pl.col("rank_other"), "q", "other").select("q", "other")
         partner = np.full(len(self.nowhere), -1)
         for q, other in mutual.iter_rows():
             if partner[q] < 0 and partner[other] < 0:
                 partner[q], partner[other] = other, q
         return partner
+
+    def first(self, partner: Ints) -> Bools:
+        """(q,) whether the first result is gold of the question's partner."""
+        return (partner >= 0) & (self.value_with(partner, f"hit_rate(min_gain={self.min_gain!r})@1") > 0)
 
     def value_with(self, partner: Ints, measure: str) -> Floats:
         """(q,) values, had each question the labels of its partner, where it has one."""

@@ -29,6 +29,8 @@ CROSSED = 1 / 4
 labels are exchanged where so many of the lost questions come in pairs.  On one subject, a few do by chance."""
 MIN_SWAPPED = 4
 """One pair of questions that find each other's gold may be two questions on one subject; two pairs are a pattern."""
+FIRST = 2
+"""Exchanged labels fit the first result so many times as often as by chance, which puts them anywhere among k."""
 MATCHING = 0.05
 """Fewer questions with anything judged in their lists: ids that are the same by chance."""
 MIN_MATCHED = 20

@@ -11,7 +11,16 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.diagnosis.advice import Advice, advice_on, rule
 from steelyard.diagnosis.facts import Facts, SystemFacts
 from steelyard.diagnosis.lists import completed, perfect_reranking, reversed_lists
-from steelyard.diagnosis.thresholds import CROSSED, EQUAL, MIN_GAIN, MIN_GROUP, MIN_QUESTIONS, MIN_SHARE, MIN_SWAPPED
+from steelyard.diagnosis.thresholds import (
+    CROSSED,
+    EQUAL,
+    FIRST,
+    MIN_GAIN,
+    MIN_GROUP,
+    MIN_QUESTIONS,
+    MIN_SHARE,
+    MIN_SWAPPED,
+)
 from steelyard.diagnosis.uncertainty import interval
 from steelyard.measures import parse
 
@@ -53,7 +62,9 @@ def swapped(facts: Facts) -> Iterator[Advice]:
             continue
         partner = system.crossings.swaps()
         mask = partner >= 0
-        if mask.sum() >= max(MIN_SWAPPED, CROSSED * system.crossings.nowhere.sum()):
+        if mask.sum() < max(MIN_SWAPPED, CROSSED * system.crossings.nowhere.sum()):
+            continue
+        if system.crossings.first(partner)[mask].mean() >= min(1.0, FIRST / facts.k):
             first = int(np.flatnonzero(mask)[0])
             ids = system.funnel.query_ids
             yield _exchanged(
