@@ -20,7 +20,7 @@ from steelyard.report.sheets.sections import report_sections
 from steelyard.report.words import LANGUAGES, Words
 
 DATA = Path(__file__).parent / "demo_data"
-CONFIGS = ("bm25", "lsa", "hybrid", "hybrid-rerank")
+CONFIGS = ("bm25", "bm25-spaces", "hybrid", "hybrid-rerank")
 N_PILOT = 40  # the first questions, which `keyword.jsonl` and `hybrid.jsonl` answer
 MEASURES = ("evidence_recall@5", "span_recall@5", "mrr@10")
 
@@ -94,7 +94,9 @@ def write_pages(demo: Demo, words: Words) -> str:
 
 
 def _in_short(report: Report, words: Words) -> Iterator[Section]:
-    """Verdict and rating, the funnel, and the first piece of advice."""
+    """Verdict and rating, the comparison by the first measure, the funnel, and the first piece of advice."""
     sections = {section.name: section for section in report_sections(report, words)}
-    yield from (sections["short"], sections["funnel"])
+    yield sections["short"]
+    yield replace(sections["comparison"], sheets=sections["comparison"].sheets[:1])
+    yield sections["funnel"]
     yield replace(sections["advice"], paragraphs=sections["advice"].paragraphs[:1])
