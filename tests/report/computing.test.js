@@ -263,6 +263,21 @@ test("neighbours are those of the order that is shown", () => {
   assert.deepEqual(page.neighbours([7, 3, 5], 4), []);
 });
 
+test("rows become CSV that holds any text", () => {
+  const rows = [
+    ["a", 1.5, null],
+    ['say "x"', "1,5", "two\nlines"],
+  ];
+  assert.equal(page.csvOf(rows), 'a,1.5,\r\n"say ""x""","1,5","two\nlines"\r\n');
+  assert.equal(page.csvOf([]), "");
+});
+
+test("names of files have no signs that a file system minds", () => {
+  assert.equal(page.fileName("leaderboard", undefined), "leaderboard");
+  assert.equal(page.fileName("curves", "map(min_gain=2)"), "curves-map(min_gain=2)");
+  assert.equal(page.fileName("仓库", "../a b:c"), "仓库-.._a_b_c");
+});
+
 test("attributes hold numbers or nothing", () => {
   assert.deepEqual(["0", "-1.5", "1e-7", "", undefined].map(page.numberOf), [0, -1.5, 1e-7, null, null]);
 });

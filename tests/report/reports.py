@@ -55,7 +55,7 @@ def texts_report(**options: Any) -> Report:
     return Report.of(texts_weighing(), MEASURES, **options)
 
 
-def ids_report(n_systems: int = 2, **options: Any) -> Report:
+def ids_weighing(n_systems: int = 2) -> Weighing:
     """Systems with ids alone."""
     truth = {f"q{i}": {f"d{i}": 1 + i % 2, "d0": 1} for i in range(1, 9)}
     runs = {
@@ -64,7 +64,12 @@ def ids_report(n_systems: int = 2, **options: Any) -> Report:
         }
         for s in range(n_systems)
     }
-    return Report.of(weigh(truth, runs), ("ndcg@3", "dcg@3", "recall@3"), **options)
+    return weigh(truth, runs)
+
+
+def ids_report(n_systems: int = 2, **options: Any) -> Report:
+    """The report of `ids_weighing`."""
+    return Report.of(ids_weighing(n_systems), ("ndcg@3", "dcg@3", "recall@3"), **options)
 
 
 EVIL = "\n</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{7*7}}&amp;\u2028\u202e\x00\x1b[31m"

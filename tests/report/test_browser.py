@@ -5,6 +5,7 @@ Pictures go to the folder that STEELYARD_SCREENSHOTS names, by default build/scr
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 from collections.abc import Iterator
@@ -262,6 +263,36 @@ def test_charts_follow_the_choice_and_the_light(opened: Opened) -> None:
     page.click("#theme")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
     assert page.inner_text("#theme") == "Light"
+
+
+def test_tables_and_charts_are_saved(opened: Opened) -> None:
+    page = opened.page
+    opened.draw()
+
+    def saved(selector: str) -> tuple[str, bytes]:
+        with page.expect_download() as download:
+            page.click(selector)
+        return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+    name, content = saved("#leaderboard .below button >> text=CSV")
+    lines = list(csv.reader(content.decode("utf-8-sig").splitlines()))
+    assert name == "leaderboard.csv"
+    assert lines[0][:5] == ["System", "Rank", "ndcg@3", "ndcg@3 low", "ndcg@3 high"]
+    scores = texts_report().scores
+    assert {line[0]: float(line[2]) for line in lines[1:]} == dict(zip(scores.systems, scores.means[:, 0], strict=True))
+    page.select_option("#filter-tag", label="fees")
+    name, content = saved("#questions .pages button >> text=CSV")
+    lines = list(csv.reader(content.decode("utf-8-sig").splitlines()))
+    assert name == "questions.csv"
+    assert sorted(line[0] for line in lines) == ["q1", "q4", "query_id"]
+    figure = 'figure[data-chart="differences/0"]'
+    name, content = saved(f"{figure} button >> text=SVG")
+    assert name == "differences-ndcg@3.svg"
+    assert content.startswith(b"<svg")
+    assert "ndcg@3: differences to first" in content.decode()
+    name, content = saved(f"{figure} button >> text=PNG")
+    assert name == "differences-ndcg@3.png"
+    assert content.startswith(b"\x89PNG")
 
 
 def test_it_prints_on_white_with_all_charts(browser: Any, files: dict[str, Path]) -> None:

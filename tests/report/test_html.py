@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.align.resolver import Resolver
+from steelyard.base.errors import InputError
 from steelyard.data.corpus import Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
@@ -34,7 +35,17 @@ from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
-from tests.report.reports import EVIL, QUESTIONS, TEXTS, evil, hostile_report, ids_report, texts_report, texts_weighing
+from tests.report.reports import (
+    EVIL,
+    QUESTIONS,
+    TEXTS,
+    evil,
+    hostile_report,
+    ids_report,
+    ids_weighing,
+    texts_report,
+    texts_weighing,
+)
 
 pytest.importorskip("altair", reason="pages need the extra report")
 pytest.importorskip("jinja2", reason="pages need the extra report")
@@ -184,7 +195,7 @@ def test_the_page_holds_the_values_of_the_scores(pages: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_nothing_can_act_and_nothing_is_asked_for(code: str) -> None:
-    text = render(hostile_report(), words=read_words(code), title=EVIL)
+    text = render(replace(hostile_report(), title=EVIL), words=read_words(code))
     page = Page(text)
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"img", "iframe", "object", "embed", "link", "form", "base", "svg", "audio", "video"}
@@ -316,6 +327,37 @@ def test_what_all_systems_share_is_a_note_and_no_column() -> None:
     one = leaderboard_table(ids_report(1), read_words("en"))
     assert [row[0].text for row in one.rows] == ["ndcg@3", "dcg@3", "recall@3"]
     assert [row[1].bar is None for row in one.rows] == [False, True, False]
+
+
+def test_a_named_profile_brings_its_gate() -> None:
+    report = Report.of(ids_weighing(3), ("ndcg@5", "recall@5"), profile="document-qa", margin=0.05)
+    assert report.gate is not None
+    assert set(report.gate.baselines.values()) == {"system-0"}
+    page = render(report, words=read_words("en"))
+    assert "Steelyard gate: " in page
+    assert "recall@5 ≥ 0.8 (target)" in page
+    assert "May it ship?" in report.text("markdown", lang="en")
+    assert json.loads(report.text("json"))["gate"]["checks"][0]["kind"] == "level"
+    without = Report.of(ids_weighing(3), ("ndcg@5", "recall@5"))
+    assert without.gate is None
+    assert "Steelyard gate" not in render(without, words=read_words("en"))
+    assert Report.of(ids_weighing(1), "mrr", profile="document-qa").gate is None
+
+
+def test_a_report_has_a_title_and_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    report = ids_report(1, title="Pilot <3>")
+    assert (report.title, report.date) == ("Pilot <3>", "2023-11-14")
+    assert "<h1>Pilot &lt;3&gt;</h1>" in render(report, words=read_words("en"))
+    assert '<time datetime="2023-11-14">' in render(report, words=read_words("en"))
+    assert report.text("markdown", lang="en").startswith("# Pilot \\<3\\>\n")
+    assert "Pilot <3> · 2023-11-14\n" in report.text("table", lang="en")
+    stored = json.loads(report.text("json"))
+    assert (stored["title"], stored["date"]) == ("Pilot <3>", "2023-11-14")
+    assert ids_report(1).text("markdown", lang="zh").startswith("# 检索评估报告\n")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(InputError, match=r"SOURCE_DATE_EPOCH is 'yesterday', expected seconds since 1970"):
+        ids_report(1)
 
 
 def test_one_system_has_no_comparison() -> None:

@@ -79,6 +79,7 @@ COMMANDS = {
                 help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",
             ),
             argument("--charts", type=Path, help="Write every chart as SVG and PNG into this folder."),
+            argument("--title", default="", help="Title of the report, in place of its own."),
             options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
             options.STEPS, options.CORPUS, options.SEED, options.LANG,

@@ -85,6 +85,8 @@ _PROFILE = (
     "monitoring, or a TOML file."
 )
 PROFILE = argument("--profile", "-p", help=_PROFILE)
-REPORT_PROFILE = argument("--profile", "-p", default=defaults.PROFILE, help=_PROFILE)
+REPORT_PROFILE = argument(
+    "--profile", "-p", help=f"{_PROFILE} The report shows its gate too. Without one, ratings and no gate."
+)  # fmt: skip
 OVERWRITE = flag("--overwrite", help="Replace a finished run.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")

@@ -18,10 +18,10 @@ from steelyard.report.words import read_words
 
 
 def run(
-    truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None,
+    truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None, title: str,
     baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
-    profile: str, k: int | None, min_gain: float | None, queries: str | None, rule: str, steps: Sequence[str] | None,
-    corpus: str | None, seed: int, lang: str | None,
+    profile: str | None, k: int | None, min_gain: float | None, queries: str | None, rule: str,
+    steps: Sequence[str] | None, corpus: str | None, seed: int, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     words = read_words(lang)
@@ -33,7 +33,7 @@ def run(
         weighing = weigh(truth, runs, rule=rule, steps=steps, queries=queries, corpus=corpus, progress=bars)
     report = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-        profile=profile, k=k, min_gain=min_gain, seed=seed,
+        profile=profile, k=k, min_gain=min_gain, seed=seed, title=title,
     )  # fmt: skip
     for path in output:
         report.write(path, lang=words.code)

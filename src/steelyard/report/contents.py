@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Self
 
 import numpy as np
 
+from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.result import Comparison
@@ -17,6 +20,7 @@ from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
+from steelyard.gates.gating import Gate, gate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import Measure
@@ -36,6 +40,10 @@ class Contents:
     ratings      against the profile;   diagnosis   where the gold was lost, ceilings, advice
     details      single questions, as a page shows them
     notes        system -> what its run folder remarks, such as empty documents; systems without remarks are left out
+    gate         by the profile that was named, and against the baseline where there is a margin; None where none was
+                 named, or where it judges none of the measures
+    title        of one's own, "" for the one in the language of the report
+    date         when the report was made, as 2026-11-22
     latency_ms   system -> P50 and P95 of the milliseconds of its questions, of systems whose outputs report them; a
                  question that failed counts as slower than any limit
     """
@@ -49,6 +57,9 @@ class Contents:
     details: Details = field(repr=False)
     notes: Mapping[str, Sequence[Note]]
     latency_ms: Mapping[str, tuple[float, float]]
+    gate: Gate | None
+    title: str
+    date: str
 
     @classmethod
     def of(
@@ -61,22 +72,28 @@ class Contents:
         correction: str | None = None,
         margin: float | None = None,
         alpha: float = defaults.ALPHA,
-        profile: Profile | str = defaults.PROFILE,
+        profile: Profile | str | None = None,
         k: int | None = None,
         reranked: Mapping[str, bool] | None = None,
         min_gain: float | None = None,
         missing: Policy = defaults.MISSING,
         seed: int = defaults.SEED,
+        title: str = "",
+        date: str | None = None,
     ) -> Self:
         """Compute everything.
 
         measures   the first is the primary one; by default those that the profile recommends, else REPORT_MEASURES
         baseline, test, correction, margin, alpha   as of `compare`
+        profile    what to rate by, and to judge by; without one values are rated by PROFILE, and there is no gate
         k, reranked   as of `diagnose`
         min_gain, missing, seed   as of `evaluate`
+        title      of one's own, for every format that has a title
+        date       by default the one that SOURCE_DATE_EPOCH names, or else today's
         Raises     InputError, MeasureError; MissingExtraError without SciPy where systems are compared.
         """
-        profile = Profile.read(profile) if isinstance(profile, str) else profile
+        named, date = profile is not None, _date() if date is None else date
+        profile = Profile.read(profile or defaults.PROFILE) if not isinstance(profile, Profile) else profile
         measures = [measures] if isinstance(measures, str | Measure) else list(measures)
         scores = weighing.scores(
             measures or profile.measures or defaults.REPORT_MEASURES, min_gain=min_gain, missing=missing, seed=seed
@@ -86,6 +103,7 @@ class Contents:
             comparison = compare(
                 scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed
             )  # fmt: skip
+        ratings = rate(scores, profile, latency_ms=latencies)
         return cls(
             scores=scores,
             comparison=comparison,
@@ -93,7 +111,7 @@ class Contents:
                 scores.systems, weighing.alignments, scores.measures, counted=~np.isnan(scores.values)
             ),
             profile=profile,
-            ratings=rate(scores, profile, latency_ms=latencies),
+            ratings=ratings,
             diagnosis=diagnose(
                 weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
                 min_gain=min_gain, seed=seed,
@@ -104,6 +122,9 @@ class Contents:
                 system: (percentile_interval(values, 0.5).value, percentile_interval(values, 0.95).value)
                 for system, values in latencies.items()
             },
+            gate=_gate(scores, profile, comparison, latencies) if named and ratings else None,
+            title=title,
+            date=date,
         )  # fmt: skip
 
     def by_mean(self, measure: int = 0) -> list[int]:
@@ -111,3 +132,31 @@ class Contents:
         sign = 1 if self.scores.measures[measure].definition.higher_is_better else -1
         means = sign * self.scores.means[:, measure]
         return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
+
+
+def _gate(
+    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Mapping[str, Sequence[float]]
+) -> Gate | None:  # fmt: skip
+    """The profile's gate; against the baseline where a margin, or the profile, says what may be lost or must be won."""
+    level = next(iter(profile.levels), None)
+    measured = (profile.standard_of(measure) for measure in scores.measures)
+    if not any(standard is not None and level in standard.levels for standard in measured):
+        return None
+    against = comparison is not None and (comparison.margin is not None or profile.relative is not None)
+    if comparison is None or not against:
+        return gate(scores, profile, latency_ms=latency_ms)
+    return gate(
+        scores, profile, baseline=comparison.baseline, margin=comparison.margin, latency_ms=latency_ms,
+        alpha=comparison.alpha,
+    )  # fmt: skip
+
+
+def _date() -> str:
+    """The date that SOURCE_DATE_EPOCH names, so that builds can be repeated to the byte, or else today's."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is None:
+        return datetime.now().astimezone().date().isoformat()
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise InputError(f"SOURCE_DATE_EPOCH is {epoch!r}, expected seconds since 1970, such as 1700000000") from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
-from steelyard.gates.checks import Check
+from steelyard.gates.checks import Check, Outcome
 from steelyard.gates.gating import Gate
 from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
@@ -52,8 +53,8 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
     sheets = []
     for system in gate.systems:
         checks = [check for check in gate.checks if check.system == system]
-        rows = [[check_name(check, words), words(f"gate.outcome.{check.outcome}"), _value(check, gate),
-                 _interval(check, words), wanted_text(check, words)] for check in checks]  # fmt: skip
+        rows = [[check_name(check, words), words(f"gate.outcome.{check.outcome}"), check_value(check, gate),
+                 check_interval(check, words), wanted_text(check, words)] for check in checks]  # fmt: skip
         if reasons_in_rows:
             rows = [[*row, reason_text(check, gate, words)] for row, check in zip(rows, checks, strict=True)]
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
@@ -64,6 +65,55 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
     if sheets:
         sheets[-1].notes += [*_notes(gate, words), *signature_note(gate.signature, words)]
     return sheets
+
+
+def gate_sheet(gate: Gate, words: Words) -> Sheet:
+    """All systems at once: a row a system, a column a check, with what is wanted in its head."""
+    columns = check_columns(gate, words)
+    header = [words("gate.head.system"), words("gate.head.outcome"), *columns.values()]
+    rows = []
+    for system in gate.systems:
+        checks = checks_of(gate, system)
+        outcomes = [outcome_of(gate, system), *(checks[key].outcome if key in checks else None for key in columns)]
+        rows.append([system, *("–" if outcome is None else outcome_text(outcome, words) for outcome in outcomes)])
+    failed = {
+        (r, c) for r, row in enumerate(rows) for c, text in enumerate(row) if c and text == outcome_text("fail", words)
+    }
+    return Sheet(header, rows, failed, list(_notes(gate, words)))
+
+
+def check_columns(gate: Gate, words: Words) -> dict[tuple[str, str], str]:
+    """Every kind and name of a check, and what it asks for."""
+    return {(c.kind, c.name): f"{check_name(c, words)} {wanted_text(c, words)}" for c in gate.checks}
+
+
+def checks_of(gate: Gate, system: str) -> dict[tuple[str, str], Check]:
+    """The checks of one system by kind and name."""
+    return {(check.kind, check.name): check for check in gate.checks if check.system == system}
+
+
+def outcome_of(gate: Gate, system: str) -> Outcome:
+    """The gravest outcome of a system's checks."""
+    outcomes = {check.outcome for check in gate.checks if check.system == system}
+    return next(outcome for outcome in ("fail", "insufficient", "pass") if outcome in outcomes)
+
+
+def outcome_text(outcome: Outcome, words: Words) -> str:
+    """The outcome in the reader's language."""
+    return words(f"gate.outcome.{outcome}")
+
+
+def gate_json(gate: Gate) -> dict[str, Any]:
+    """What was judged by, and every check: the columns of `Gate.frame`; null where there is no number."""
+    return {
+        "outcome": gate.outcome, "level": gate.level, "margin": gate.margin, "alpha": gate.alpha,
+        "min_questions": gate.min_questions, "baselines": dict(gate.baselines),
+        "checks": [{name: _finite(value) for name, value in row.items()} for row in gate.frame.iter_rows(named=True)],
+    }  # fmt: skip
+
+
+def _finite(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
@@ -133,10 +183,10 @@ def out_of_reach(gate: Gate, words: Words) -> Iterator[str]:
 def outcome_line(gate: Gate, system: str, words: Words) -> str:
     """The outcome of one system, with how many checks passed, failed and lack data."""
     counts = Counter[str](check.outcome for check in gate.checks if check.system == system)
-    worst = next(name for name in ("fail", "insufficient", "pass") if counts[name])
+    worst = outcome_of(gate, system)
     counted = [words(f"gate.counts.{name}", n=counts[name]) for name in _OUTCOMES if counts[name]]
     return words(
-        "gate.line", system=system, outcome=words(f"gate.outcome.{worst}"), counts=words("list.comma").join(counted)
+        "gate.line", system=system, outcome=outcome_text(worst, words), counts=words("list.comma").join(counted)
     )  # fmt: skip
 
 
@@ -195,7 +245,8 @@ def _share(value: float) -> str:
     return f"{100 * value:.3g}%".replace("-", "−")
 
 
-def _value(check: Check, gate: Gate) -> str:
+def check_value(check: Check, gate: Gate) -> str:
+    """The value, difference, change or share that was judged."""
     if math.isnan(check.value):
         return "–"
     if check.kind == "share":
@@ -205,7 +256,8 @@ def _value(check: Check, gate: Gate) -> str:
     return signed(check.value, 4) if check.kind == "baseline" else value_text(check.value, _is_handed_in(check, gate))
 
 
-def _interval(check: Check, words: Words) -> str:
+def check_interval(check: Check, words: Words) -> str:
+    """Both ends of its interval, or a dash."""
     if math.isnan(check.low) or math.isnan(check.high):
         return "–"
     if check.kind == "level":

@@ -4,31 +4,58 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 
 from steelyard.report.contents import Contents
 from steelyard.report.formats.comparison import comparison_json
 from steelyard.report.formats.diagnosis import diagnosis_json
+from steelyard.report.formats.gating import gate_json, gate_sheet, heading, out_of_reach
 from steelyard.report.formats.scores import FORMATS
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
+from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sections import report_sections
+from steelyard.report.sheets.titles import subtitle_text, title_text
+from steelyard.report.visible import visible
 from steelyard.report.words import Words
+from steelyard.report.wrapping import wrapped
+
+FORMAT = 1
+"""Of the JSON; it rises where a key is renamed or goes."""
 
 
 def report_terminal(contents: Contents, words: Words, *, width: int | None = None, colour: bool = False) -> str:
     """For a terminal of so many columns; None for as many as it takes."""
-    return sections_terminal(report_sections(contents, words), width=width, colour=colour)
+    head = "\n".join(wrapped(visible(_head(contents, words)), width))
+    return f"{head}\n\n{sections_terminal(_sections(contents, words), width=width, colour=colour)}"
 
 
 def report_markdown(contents: Contents, words: Words) -> str:
     """Headings, paragraphs and tables, for a wiki or an issue."""
-    return sections_markdown(report_sections(contents, words))
+    title, subtitle = title_text(contents, words), subtitle_text(contents, words)
+    head = f"# {escaped(title)}\n\n{escaped(subtitle)} {contents.date}\n"
+    return f"{head}\n{sections_markdown(_sections(contents, words))}"
 
 
 def report_latex(contents: Contents, words: Words) -> str:
     """The tables, for a paper: booktabs, best in bold, significance marks explained in the caption."""
     sections = report_sections(contents, words, marks=True)
     return "\n".join(sheet_latex(sheet, words=words) for section in sections for sheet in section.sheets)
+
+
+def _head(contents: Contents, words: Words) -> str:
+    return f"{title_text(contents, words)} · {contents.date}"
+
+
+def _sections(contents: Contents, words: Words) -> Iterator[Section]:
+    """Those of every report, and the gate behind the ratings."""
+    for section in report_sections(contents, words):
+        yield section
+        if section.name == "ratings" and contents.gate is not None:
+            lines = [*out_of_reach(contents.gate, words), heading(contents.gate, words)]
+            yield Section(
+                "gate", words("page.gate.title"), list(map(Paragraph, lines)), [gate_sheet(contents.gate, words)]
+            )
 
 
 def report_csv(contents: Contents, words: Words) -> str:
@@ -40,6 +67,9 @@ def report_json(contents: Contents, words: Words) -> str:
     """Everything in full precision: what `evaluate`, `compare` and `diagnose` write, under one roof."""
     comparison = contents.comparison
     parts = {
+        "format": FORMAT,
+        "title": title_text(contents, words),
+        "date": contents.date,
         "scores": json.loads(FORMATS["json"](contents.scores, per_query=True)),
         "comparison": None if comparison is None else json.loads(comparison_json(comparison)),
         "profile": contents.profile.name,
@@ -49,6 +79,7 @@ def report_json(contents: Contents, words: Words) -> str:
              "reachable": None if math.isnan(rating.reachable) else rating.reachable}
             for rating in contents.ratings
         ],
+        "gate": None if contents.gate is None else gate_json(contents.gate),
         "diagnosis": json.loads(diagnosis_json(contents.diagnosis, words)),
     }  # fmt: skip
     return json.dumps(parts, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

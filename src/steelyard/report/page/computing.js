@@ -285,6 +285,22 @@ export function neighbours(rows, question) {
   return place < 0 ? [] : [rows[place - 1], rows[place + 1]];
 }
 
+// Files ------------------------------------------------------------------------------------------------------------
+
+// Rows of texts and numbers as CSV (RFC 4180).
+export function csvOf(rows) {
+  const field = (value) => {
+    const text = String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  };
+  return rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
+}
+
+// The name of a file without what a name must not have.
+export function fileName(...parts) {
+  return parts.filter(Boolean).join("-").replace(/[^\p{L}\p{N}@._()=-]+/gu, "_");
+}
+
 // Charts -----------------------------------------------------------------------------------------------------------
 
 // Room is made for legends on narrow pages, and for squares.

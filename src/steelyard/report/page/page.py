@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,14 @@ from steelyard.report.charts.plot import spec_of
 from steelyard.report.charts.scatter import scatter_pair
 from steelyard.report.charts.theme import theme
 from steelyard.report.contents import Contents
+from steelyard.report.formats.gating import heading, out_of_reach, outcome_line
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import embedded, payload
 from steelyard.report.page.tables import (
     Cell,
     HtmlTable,
     comparison_tables,
+    gate_table,
     kept_row,
     ratings_table,
     sheet_table,
@@ -41,7 +43,8 @@ from steelyard.report.sheets.advice import AdviceCard, advice_cards
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stage_name
 from steelyard.report.sheets.rating import text_in
 from steelyard.report.sheets.signatures import signature_note
-from steelyard.report.sheets.summary import care, facts, verdict
+from steelyard.report.sheets.summary import Fact, care, facts, verdict
+from steelyard.report.sheets.titles import subtitle_text, title_text
 from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words
 
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
 
 _HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 _WHAT = "the HTML report"
-_MODULES = ("computing", "base", "view", "table", "dialog", "systems", "report")
+_MODULES = ("computing", "base", "view", "downloads", "table", "dialog", "systems", "report")
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
 _LINKED = 30
@@ -70,10 +73,9 @@ class Figure:
     description: str
 
 
-def render(contents: Contents, *, words: Words, title: str | None = None) -> str:
+def render(contents: Contents, *, words: Words) -> str:
     """The report as one HTML document that loads nothing and sends nothing.
 
-    title    by default one in the report's language
     Raises   MissingExtraError without altair, vl-convert and Jinja.
     """
     jinja2 = require("jinja2", extra="report", what=_WHAT)
@@ -81,15 +83,18 @@ def render(contents: Contents, *, words: Words, title: str | None = None) -> str
         autoescape=True, trim_blocks=False, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     template = environment.from_string(_file("report.html.j2"))
-    return str(template.render(_context(contents, words, title, jinja2)))
+    return str(template.render(_context(contents, words, jinja2)))
 
 
-def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -> dict[str, Any]:
+def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
     """What the template fills in."""
     order = contents.by_mean()
     charts = draw_charts(contents, words=words)
     charts.pop("leaderboard")  # The table of that name holds the same bars.
     figures = {name: _figure(name, chart, words) for name, chart in charts.items()}
+    if "differences" in figures and contents.comparison is not None and contents.comparison.margin is not None:
+        caption = f"{figures['differences'].caption} {words('page.differences.margin')}"
+        figures["differences"] = replace(figures["differences"], caption=caption)
     data = payload(contents) | {
         "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
         "baseline": None if contents.comparison is None else single_line(contents.comparison.baseline),
@@ -100,10 +105,11 @@ def _context(contents: Contents, words: Words, title: str | None, jinja2: Any) -
         "say": words, "html_lang": _HTML_LANG[words.code], "version": __version__,
         "signature": visible(" ".join(signature_note(contents.scores.signature, words))),
         "policy": _policy(script, bundle), "style": safe(style), "script": safe(script), "bundle": safe(bundle),
-        "title": visible(title) if title is not None else words("page.title"), "subtitle": _subtitle(contents, words),
+        "title": visible(title_text(contents, words)), "subtitle": visible(subtitle_text(contents, words)),
+        "date": visible(contents.date), "gate": _gate(contents, words),
         "systems": data["systems"], "measures": data["measures"], "order": order,
-        "verdict": words("diagnose.between").join(verdict(contents, words)), 
-        "care": care(contents, words), "facts": list(facts(contents, words)),
+        "verdict": words("diagnose.between").join(verdict(contents, words)), "care": care(contents, words),
+        "facts": [*facts(contents, words), *_gate_fact(contents, words)],
         "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": data["pair"],
         "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),
         "limits": list(_limits(data, words)), **_comparison(contents, words), **_ratings(contents, words),
@@ -158,15 +164,6 @@ def _policy(*scripts: str) -> str:
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def _subtitle(contents: Contents, words: Words) -> str:
-    scores = contents.scores
-    return words(
-        "page.subtitle", gold=contents.details.truth, measure=str(scores.measures[0]),
-        questions=words("count.questions", n=len(scores.query_ids)),
-        systems=words("count.systems", n=len(scores.systems)),
-    )  # fmt: skip
-
-
 def _script_words(words: Words) -> dict[str, str]:
     """What the page's script says, by the rest of the key."""
     texts = {
@@ -206,8 +203,8 @@ def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]
 
 
 def _for_page(spec: dict[str, Any], *, wide: bool) -> dict[str, Any]:
-    """A chart without its own title, as wide as the page; the page's script hands in the colours."""
-    plain = {key: value for key, value in spec.items() if key not in ("title", "config", "$schema", "usermeta")}
+    """A chart as wide as the page; the page's script hands in the colours, and shows the title in files alone."""
+    plain = {key: value for key, value in spec.items() if key not in ("config", "$schema", "usermeta")}
     if wide:
         plain |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     return plain
@@ -221,6 +218,27 @@ def _comparison(contents: Contents, words: Words) -> dict[str, Any]:
     if comparison is None:
         return {"comparisons": [], "baseline": ""}
     return {"comparisons": comparison_tables(comparison, words), "baseline": visible(comparison.baseline)}
+
+
+def _gate(contents: Contents, words: Words) -> dict[str, Any] | None:
+    """What the gate judged by and its table, where there is a gate."""
+    gate = contents.gate
+    if gate is None:
+        return None
+    return {
+        "result": words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}")),
+        "lead": visible(heading(gate, words)), "reach": list(map(visible, out_of_reach(gate, words))),
+        "table": gate_table(gate, contents, words),
+    }  # fmt: skip
+
+
+def _gate_fact(contents: Contents, words: Words) -> Iterator[Fact]:
+    """The outcome of the best system that was judged."""
+    gate = contents.gate
+    if gate is not None:
+        best = next(name for i in contents.by_mean() if (name := contents.scores.systems[i]) in gate.systems)
+        text = outcome_line(gate, best, words)
+        yield Fact(words("page.gate.title"), visible(text), "ratings", words("page.gate.link"))
 
 
 def _ratings(contents: Contents, words: Words) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 // What the page does at the start, and its charts.  Data from outside is only ever put into the page as text.  The page
 // holds this and its other modules as one classic script.
-import { fewer, fitted, lazily, pairs, systemsOf } from "./computing.js";
-import { byId, columns, data, nQuestions, read, say } from "./base.js";
+import { fewer, fileName, fitted, lazily, pairs, systemsOf } from "./computing.js";
+import { byId, columns, data, element, nQuestions, read, say } from "./base.js";
 import { startDialog } from "./dialog.js";
+import { offer, startDownloads } from "./downloads.js";
 import { foldBelow, startSystems } from "./systems.js";
 import { startTable } from "./table.js";
 import { change } from "./view.js";
@@ -25,6 +26,8 @@ function showTheme() {
 const specs = lazily(() => read("specs"));
 const configs = lazily(() => read("configs"));
 
+const FILE_WIDTH = 640;
+
 class Chart {
   constructor(figure) {
     this.plot = figure.querySelector(".plot");
@@ -37,16 +40,37 @@ class Chart {
       this.folded = folded;
       if (this.drawn) this.draw();
     });
+    const measure = figure.querySelector("select[data-measure-of]");
+    const file = () => fileName(this.name.split("/")[0], measure?.selectedOptions[0].text);
+    const corner = element("div", { class: "corner screen" });
+    this.plot.before(corner);
+    offer(corner, "SVG", () => `${file()}.svg`, () => this.image((view) => view.toSVG()));
+    offer(corner, "PNG", () => `${file()}.png`, () => this.image(drawing));
   }
 
   spec() {
     const spec = this.change(structuredClone(specs()[this.name]));
-    return fitted(this.folded ? fewer(spec, data.baseline) : spec, this.plot.clientWidth);
+    return this.folded ? fewer(spec, data.baseline) : spec;
+  }
+
+  // The chart by itself: with its title, on white, as wide as charts of files are.
+  async image(take) {
+    const spec = this.spec();
+    delete spec.autosize;
+    if (spec.width === "container") spec.width = FILE_WIDTH;
+    const config = { ...configs().light, background: "white" };
+    const embedding = await window.vegaEmbed(element("div"), spec, { actions: false, ast: true, config });
+    try {
+      return await take(embedding.view);
+    } finally {
+      embedding.finalize();
+    }
   }
 
   async draw(config = configs()[isDark() ? "dark" : "light"]) {
     this.drawn = true;
-    const spec = this.spec();
+    const spec = fitted(this.spec(), this.plot.clientWidth);
+    delete spec.title;
     if (this.description && spec.description) this.description.textContent = spec.description;
     const turn = ++this.turn;
     const height = this.plot.offsetHeight;
@@ -69,6 +93,14 @@ class Chart {
     });
     return undefined;
   }
+}
+
+// PNG at twice the size.
+async function drawing(view) {
+  const canvas = await view.toCanvas(2);
+  return new Promise((done) => {
+    canvas.toBlob(done);
+  });
 }
 
 const charts = [...document.querySelectorAll("figure[data-chart]")].map((figure) => new Chart(figure));
@@ -174,6 +206,7 @@ themeButton.addEventListener("click", () => {
 prefersDark.addEventListener("change", showTheme);
 showTheme();
 startSystems();
+startDownloads();
 startTable();
 startDialog();
 startNavigation();

@@ -1,6 +1,7 @@
 // Where systems are many, the first ones and the baseline are shown, and the others behind a button; their tables sort.
 import { FIRST_SYSTEMS, numberOf, ordered } from "./computing.js";
 import { element, say } from "./base.js";
+import { toolsBelow } from "./downloads.js";
 
 // A button below what shows n systems, all of them or the first ones; nothing where they are few.
 export function foldBelow(node, n, show) {
@@ -14,7 +15,7 @@ export function foldBelow(node, n, show) {
     button.textContent = folded ? say("show_all", { n }) : say("show_first", { n: FIRST_SYSTEMS });
     button.setAttribute("aria-expanded", String(!folded));
   });
-  node.after(element("div", { class: "pages screen" }, button));
+  toolsBelow(node).append(button);
 }
 
 export function startSystems() {

@@ -12,6 +12,7 @@ import {
   spread,
 } from "./computing.js";
 import { byId, columns, data, element, nQuestions, nSystems, order, outcomeOf, say, stageOf, statusOf, whole } from "./base.js";
+import { csvFile, offer } from "./downloads.js";
 import { facts, follow, change, view } from "./view.js";
 
 const table = byId("question-table");
@@ -142,6 +143,22 @@ function show() {
   showRows();
 }
 
+// The table as rows of a file: every page of it, with ids and tags apart.
+function rowsOfFile() {
+  const keys = columnsOf(view, facts);
+  const named = (key) => {
+    const [measure, system] = key.split("/");
+    return key.includes("/") ? `${data.measures[measure]} ${data.systems[system]}` : key;
+  };
+  const rows = shown.rows.map((q) => [
+    data.ids[q],
+    data.queries[q],
+    data.tags[q].map((tag) => data.tag_names[tag]).join(" "),
+    ...keys.map((key) => cell(key, q).textContent.replace("–", "")),
+  ]);
+  return [["query_id", "query", "tags", ...keys.map(named)], ...rows];
+}
+
 // Choosing -------------------------------------------------------------------------------------------------------
 
 function startFilters() {
@@ -202,5 +219,6 @@ export function startTable() {
   };
   byId("before").addEventListener("click", () => leaf(-1));
   byId("after").addEventListener("click", () => leaf(1));
+  offer(byId("shown").parentElement, "CSV", () => "questions.csv", () => csvFile(rowsOfFile()));
   follow(show);
 }

@@ -8,9 +8,20 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.comparison.result import Comparison
 from steelyard.diagnosis.funnel import Funnel
+from steelyard.gates.checks import Check, Outcome
+from steelyard.gates.gating import Gate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
+from steelyard.report.formats.gating import (
+    check_columns,
+    check_interval,
+    check_value,
+    checks_of,
+    gate_sheet,
+    outcome_of,
+    outcome_text,
+)
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
 from steelyard.report.sheets.sheet import Sheet, number, percent
@@ -111,6 +122,30 @@ def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
         small = words("page.ratings.of_at_most", value=small, most=number(rating.reachable))
     below = "" if rating.level is None else "low" if rating.level not in rating.levels else "plain"
     return Cell(rating_text(rating, words), small, pill="top" if rating.is_top else below)
+
+
+_GATE_PILLS: dict[Outcome, str] = {"pass": "top", "fail": "low", "insufficient": "plain"}
+
+
+def gate_table(gate: Gate, contents: Contents, words: Words) -> HtmlTable:
+    """Systems down, the gate's checks across, each with its value."""
+    columns = check_columns(gate, words)
+    systems = [name for i in contents.by_mean() if (name := contents.scores.systems[i]) in gate.systems]
+    rows = []
+    for system in systems:
+        checks, outcome = checks_of(gate, system), outcome_of(gate, system)
+        cells = [Cell(visible(system)), Cell(outcome_text(outcome, words), pill=_GATE_PILLS[outcome])]
+        rows.append([*cells, *(_check_cell(checks.get(key), gate, words) for key in columns)])
+    header = [Cell(words("page.head.system")), Cell(words("gate.head.outcome")), *map(Cell, columns.values())]
+    return HtmlTable(words("gate.title"), header, rows, gate_sheet(gate, words).notes, kept=0)
+
+
+def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:
+    if check is None:
+        return Cell("–")
+    value, interval = check_value(check, gate), check_interval(check, words)
+    small = value if interval == "–" else f"{value}  [{interval}]"
+    return Cell(outcome_text(check.outcome, words), small, pill=_GATE_PILLS[check.outcome])
 
 
 def tags_table(contents: Contents, words: Words) -> HtmlTable:

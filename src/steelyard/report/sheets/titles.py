@@ -1,0 +1,21 @@
+"""What a report is called, and what it is about."""
+
+from __future__ import annotations
+
+from steelyard.report.contents import Contents
+from steelyard.report.words import Words
+
+
+def title_text(contents: Contents, words: Words) -> str:
+    """The title that was asked for, or the one in the reader's language."""
+    return contents.title or words("page.title")
+
+
+def subtitle_text(contents: Contents, words: Words) -> str:
+    """How many systems on how many questions, and the measure that decides the order."""
+    scores = contents.scores
+    return words(
+        "page.subtitle", gold=contents.details.truth, measure=str(scores.measures[0]),
+        questions=words("count.questions", n=len(scores.query_ids)),
+        systems=words("count.systems", n=len(scores.systems)),
+    )  # fmt: skip
