@@ -55,13 +55,14 @@ clean:
 	  echo "chromium cannot be installed; the browser tests are skipped"
 	touch $@
 
-# The script of the HTML report is tested with node, and linted by what npm installs; without them, that is skipped.
+# The script of the HTML report is tested with node, and linted by what npm installs; axe looks at the page in the browser.
+# Without them, that is skipped.
 .venv/node: .venv/dev-installed package.json package-lock.json
 	command -v node >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get -qq update && apt-get -qq install -y nodejs; } >/dev/null 2>&1 || \
 	  echo "node cannot be installed; the unit tests of the page's script are skipped"
 	! command -v npm >/dev/null || npm ci --silent >/dev/null 2>&1 || \
-	  echo "npm cannot install eslint; the linter of the page's script is skipped"
+	  echo "npm cannot install eslint and axe-core; the linter of the page's script, and axe, are skipped"
 	touch $@
 
 .venv-bench/installed: pyproject.toml benchmarks/requirements.txt $(shell find src -name "*.py")

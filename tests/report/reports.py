@@ -101,3 +101,22 @@ def hostile_report() -> Report:
         lines[2] = {"qid": questions[2]["qid"], "error": evil("why"), "retrieved": []}
         runs[evil(name)] = lines
     return Report.of(weigh(questions, runs), ("ndcg@2", "recall@2"))
+
+
+def long_report() -> Report:
+    """Names, ids, tags and texts without a place to break."""
+    name = "text-embedding-3-large_chunk512_overlap64_rerank-bge-v2-m3_top50_" * 2
+    questions = [
+        {"qid": f"{name}{i}", "query": f"https://example.org/{'path/' * 30}{i}", "tags": [f"{name}{i % 2}"],
+         "evidence": [{"doc": f"{name}{i}", "text": f"gold {i}"}]}
+        for i in range(6)
+    ]  # fmt: skip
+    items = [{"id": f"{name}c{i}", "doc": f"{name}{i}", "text": f"gold {i} {'x' * 120}"} for i in range(6)]
+    runs = {
+        f"{name}{s}": [
+            {"qid": question["qid"], "retrieved": items[i * s : i * s + 3], "answer": "y" * 200}
+            for i, question in enumerate(questions)
+        ]
+        for s in range(2)
+    }
+    return Report.of(weigh(questions, runs), ("ndcg@3", "evidence_recall(min_gain=2)@3"))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from steelyard.report.words import read_words
-from tests.report.reports import MEASURES, hostile_report, ids_report, texts_report
+from tests.report.reports import MEASURES, hostile_report, ids_report, long_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="pages need the extra report")
@@ -27,6 +27,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 PICTURES = Path(os.environ.get("STEELYARD_SCREENSHOTS", "build/screenshots"))
 ROWS = "#question-table tbody tr"
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
 
 
@@ -46,6 +47,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("en", render(report, words=read_words("en"))),
         ("zh", render(report, words=read_words("zh"))),
         ("hostile", render(hostile_report(), words=read_words("en"))),
+        ("long", render(long_report(), words=read_words("en"))),
     ):
         made[name] = folder / f"{name}.html"
         made[name].write_text(text, encoding="utf-8")
@@ -110,6 +112,17 @@ def test_it_opens_quietly_and_fits(browser: Any, files: dict[str, Path], code: s
     made.page.click(f"{ROWS} button")
     made.page.wait_for_selector("dialog[open] .chunks")
     made.page.screenshot(path=PICTURES / f"question-{code}-{scheme}-{width}.png")
+    made.close()
+
+
+def test_long_names_wrap_on_narrow_pages(browser: Any, files: dict[str, Path]) -> None:
+    made = Opened(browser, files["long"], viewport={"width": 390, "height": 900})
+    page = made.page
+    page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.click(f"{ROWS} button")
+    page.wait_for_selector("dialog[open]")
+    assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 390
     made.close()
 
 
@@ -293,6 +306,23 @@ def test_tables_and_charts_are_saved(opened: Opened) -> None:
     name, content = saved(f"{figure} button >> text=PNG")
     assert name == "differences-ndcg@3.png"
     assert content.startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed; `npm ci` installs it")
+@pytest.mark.parametrize(
+    ("code", "scheme", "width"), [("en", "light", 390), pytest.param("zh", "dark", 1280, marks=pytest.mark.slow)]
+)
+def test_axe_finds_nothing(browser: Any, files: dict[str, Path], code: str, scheme: str, width: int) -> None:
+    made = Opened(browser, files[code], color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = made.page
+    page.evaluate(AXE.read_text("utf-8"))
+    page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
+    for _ in ("page", "dialog"):
+        violations = page.evaluate("axe.run({resultTypes: ['violations']}).then((run) => run.violations)")
+        assert [(rule["id"], node["html"]) for rule in violations for node in rule["nodes"]] == []
+        page.evaluate("document.querySelector('#question-table tbody button').click()")
+        page.wait_for_selector("dialog[open]")
+    made.close()
 
 
 def test_it_prints_on_white_with_all_charts(browser: Any, files: dict[str, Path]) -> None:

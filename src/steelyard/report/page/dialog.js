@@ -156,7 +156,7 @@ function textOf(entry, question) {
   if (text === null) return element("p", { class: "text" }, say("left_out"));
   const marks = data.marks[question]?.[entry] || [];
   const parts = stretches(text, marks).map(([part, isMarked]) => (isMarked ? element("mark", {}, part) : part));
-  return element("p", { class: "text", tabindex: text.length > 300 ? 0 : null }, ...parts);
+  return element("p", { class: "text" }, ...parts);
 }
 
 // Showing --------------------------------------------------------------------------------------------------------
@@ -184,6 +184,8 @@ function show() {
   if (!dialog.open) dialog.showModal();
   if (another) dialog.scrollTop = 0;
   for (const text of dialog.querySelectorAll(".text")) {
+    // What scrolls can be scrolled from the keyboard.
+    if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
     const mark = text.querySelector("mark");
     if (mark) text.scrollTop = Math.max(0, mark.offsetTop - text.offsetTop - 24);
   }
