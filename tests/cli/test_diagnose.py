@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def diagnosed(folder: Path, *names: str, **options: Any) -> None:
     given: dict[str, Any] = {
-        "k": None, "baseline": None, "stages": [], "queries": None, "corpus": None, "rule": "any", "steps": None,
-        "min_gain": None, "format": None, "output": None, "lang": "en", "seed": 0,
+        "measure": None, "k": None, "baseline": None, "stages": [], "queries": None, "corpus": None, "rule": "any",
+        "steps": None, "min_gain": None, "format": None, "output": None, "lang": "en", "seed": 0,
     }  # fmt: skip
     run(str(folder / "questions.jsonl"), [str(folder / "runs" / name) for name in names], **given | options)
 

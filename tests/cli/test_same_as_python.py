@@ -102,8 +102,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "diagnose": [
         ("", lambda: sections_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
         (
-            "-k 3 --baseline hybrid --min-gain 2 -f json",
-            lambda: diagnosis_json(sy.diagnose(sy.weigh(TRUTH, RUNS), k=3, baseline="hybrid", min_gain=2), EN),
+            "-m mrr@7 -k 3 --baseline hybrid --min-gain 2 -f json",
+            lambda: diagnosis_json(
+                sy.diagnose(sy.weigh(TRUTH, RUNS), k=3, measure="mrr@7", baseline="hybrid", min_gain=2), EN
+            ),
         ),
     ],
     "report": [

@@ -204,8 +204,8 @@ def test_no_question_has_gold() -> None:
     assert diagnose(weighing).advice == []
 
 
-def advised(weighing: Weighing, code: str) -> Advice:
-    return next(advice for advice in diagnose(weighing, k=5).advice if advice.code == code)
+def advised(weighing: Weighing, code: str, measure: str | None = None) -> Advice:
+    return next(advice for advice in diagnose(weighing, k=5, measure=measure).advice if advice.code == code)
 
 
 def test_advice_tells_numbers_questions_and_gain() -> None:
@@ -214,7 +214,7 @@ def test_advice_tells_numbers_questions_and_gain() -> None:
     assert found.query_ids == tuple(f"q{i:03}" for i in range(30, 40))
     assert (found.numbers["n"], found.numbers["total"], found.numbers["depth"]) == (10, 40, 100)
     # A quarter of the questions, which would do as well as the others: 1.0.
-    assert (found.measure, found.gain) == ("ndcg@5", 0.25)
+    assert (found.measure, found.gain) == ("evidence_recall@5", 0.25)
 
 
 def test_gains_in_characters_for_what_borders_cut() -> None:
@@ -224,7 +224,7 @@ def test_gains_in_characters_for_what_borders_cut() -> None:
 
 
 def test_a_better_order_is_gained_question_by_question() -> None:
-    found = advised(one([1] * 20 + [4] * 10 + [9] * 10), "not_ranked")
+    found = advised(one([1] * 20 + [4] * 10 + [9] * 10), "not_ranked", "ndcg@5")
     assert found.query_ids[:10] == tuple(f"q{i:03}" for i in range(30, 40))
     assert found.gain == pytest.approx((10 * (1 - 1 / np.log2(5)) + 10) / 40)
     assert found.numbers["below"] == 10
@@ -301,7 +301,7 @@ def test_doubles_are_counted_and_weighed() -> None:
     found = advised(listed_twice(20), "doubled")
     assert (found.numbers["n"], found.numbers["share"]) == (20, 0.2)
     # The gold would be fourth instead of seventh.
-    assert (found.measure, found.gain) == ("recall@5", 0.5)
+    assert (found.measure, found.gain) == ("evidence_recall@5", 0.5)
 
 
 def test_mistakes_come_first() -> None:

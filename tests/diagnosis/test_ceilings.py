@@ -78,7 +78,7 @@ def test_unknown_depths_are_not_a_number() -> None:
     weighing = library.weighed(library.questions(20), library.outputs("a", [3] * 20, depth=20))
     found = diagnose(weighing, k=2).ceilings
     assert found.ns == (10, 20, 50, 100)
-    assert np.isnan(found.perfect).tolist() == [[[False, False, True, True]] * 4]
+    assert np.isnan(found.perfect).tolist() == [[[False, False, True, True]] * 5]
     assert found.perfect[0, 0, 0] == 1.0
     assert found.reached[0, 0] == 0.0
     assert found.depth == [20]

@@ -41,12 +41,38 @@ def test_by_tag_has_each_systems_part() -> None:
     assert found.by_tag["x"][0].counts()["found"] == 1
 
 
-def test_gains_are_in_recall_where_ideal_lists_are_not_known() -> None:
-    """Without the corpus, an ideal list is made of what a system itself retrieved."""
+def test_gains_are_in_gold_pieces_where_the_gold_is_evidence() -> None:
+    """Chunks that overlap count one piece several times; and without the corpus, no ideal list is known."""
     asked = [{"qid": "q", "query": "?", "evidence": [{"doc": "d", "start": 0, "end": 9}]}]
     item = {"id": "c", "doc": "d", "start": 0, "end": 20}
-    found = diagnose(weigh(asked, Outputs([{"qid": "q", "retrieved": [item]}])))
-    assert (found.measure, found.ceilings.measures[0]) == ("recall@5", "recall@5")
+    weighing = weigh(asked, Outputs([{"qid": "q", "retrieved": [item]}]))
+    found = diagnose(weighing)
+    assert (found.measure, found.ceilings.measures[0]) == ("evidence_recall@5", "evidence_recall@5")
+    assert (found.coverage, found.curves.at(0, "evidence_recall", 1)) == ("evidence_recall", 1.0)
+    assert diagnose(weighing, scores=weighing.scores("span_recall@3")).measure == "span_recall@3"
+    for measure in ("ndcg@5", "span_iou@5"):
+        assert diagnose(weighing, scores=weighing.scores(measure)).measure == "evidence_recall@5"
+        with pytest.raises(InputError, match=f"gains cannot be counted in {measure}: .* such as evidence_recall@5"):
+            diagnose(weighing, measure=measure)
+
+
+@pytest.mark.parametrize("measure", ["ndcg@7", "mrr@3", "recall@4", "map", "precision@2"])
+def test_one_measure_runs_through_ceilings_pairs_and_advice(measure: str) -> None:
+    truth = {f"q{i}": {"a": 1, "b": 1} for i in range(12)}
+    runs = {name: {q: [*(f"x{i}" for i in range(n)), "a", "b"] for q in truth} for name, n in (("x", 8), ("y", 9))}
+    weighing = weigh(truth, runs)
+    diagnosis = diagnose(weighing, scores=weighing.scores([measure, "hit_rate@1"]))
+    assert (diagnosis.measure, diagnosis.ceilings.measures[0]) == (measure, measure)
+    assert {advice.measure for advice in diagnosis.advice} == {measure}
+    assert diagnose(weighing, measure=measure).measure == measure
+    assert (diagnose(weighing).measure, diagnose(weighing).coverage) == ("ndcg@5", "recall")
+
+
+@pytest.mark.parametrize("measure", ["rbp_residual", "evidence_recall@5", "num_ret"])
+def test_measures_that_no_gain_can_be_counted_in_are_refused(measure: str) -> None:
+    weighing = weigh({"q": {"a": 1}}, {"q": ["a"]})
+    with pytest.raises(InputError, match=r"gains cannot be counted in .*; name another measure, such as ndcg@5"):
+        diagnose(weighing, measure=measure)
 
 
 def test_min_gain_is_what_counts() -> None:
@@ -98,11 +124,11 @@ def test_frames_have_what_the_arrays_have() -> None:
     assert frame.columns == ["system", "measure", "lists", "n", "mean"]
     rows = {row[:4]: row[4] for row in frame.iter_rows()}
     assert len(rows) == frame.height
-    assert rows["a", "mrr@5", "before_reranking", None] == ceilings.base[0, 1]
-    assert rows["a", "mrr@5", "returned", None] == ceilings.reached[0, 1]
-    assert rows["a", "mrr@5", "perfect_order", 50] == ceilings.perfect[0, 1, 2]
+    assert rows["a", "mrr@5", "before_reranking", None] == ceilings.base[0, 2]
+    assert rows["a", "mrr@5", "returned", None] == ceilings.reached[0, 2]
+    assert rows["a", "mrr@5", "perfect_order", 50] == ceilings.perfect[0, 2, 2]
     assert rows["b", "mrr@5", "perfect_order", 50] is None
-    assert rows["b", "recall@20", "more_results", 20] == ceilings.deeper[1, 0, 1]
+    assert rows["b", "evidence_recall@20", "more_results", 20] == ceilings.deeper[1, 0, 1]
     curves = diagnosis.curves.frame
     assert curves.columns == ["system", "measure", "k", "mean", "low", "high"]
     values = {row[:3]: row[3:] for row in curves.iter_rows()}

@@ -80,10 +80,12 @@ def test_one_question_is_not_several() -> None:
 
 
 def test_a_reranker_is_advised_alone_where_more_results_would_not_help() -> None:
-    advice = patterns.advised(patterns.one([2] * 40), "not_ranked")
+    advice = patterns.advised(patterns.one([2] * 40), "not_ranked", "ndcg@5")
     assert "hand over" not in advice_text(advice, EN).action
     more = patterns.advised(patterns.one([1] * 20 + [9] * 20), "not_ranked")
-    assert "20 results instead of 5" in advice_text(more, EN).action
+    assert (
+        "20 results instead of 5 (evidence_recall@5 is 0.500, evidence_recall@20 1.000)" in advice_text(more, EN).action
+    )
 
 
 def test_the_funnel_is_a_row_a_stage_and_a_column_a_system() -> None:

@@ -62,7 +62,12 @@ COMMANDS = {
     "diagnose": Command(
         "Where is the gold lost, what could be reached, and what to try?",
         [
-            options.TRUTH, options.RUNS, options.CUTOFF, options.BASELINE,
+            options.TRUTH, options.RUNS,
+            argument(
+                "--measure", "-m",
+                help="What gains are counted in; evidence_recall@5, and of documents named by id ndcg@5.",
+            ),
+            options.CUTOFF, options.BASELINE,
             repeated(
                 "--list", dest="stages", help="List the questions of a stage, e.g. not_retrieved; may be repeated."
             ),

@@ -16,7 +16,6 @@ from steelyard.diagnosis.lists import Lists, perfect_reranking
 from steelyard.measures import Measure
 
 NS = (10, 20, 50, 100)
-DEEPER = ("recall", "hit_rate")
 _NO_HEADROOM = 1e-9
 _SCHEMA = {"system": pl.String, "measure": pl.String, "lists": pl.String, "n": pl.Int64, "mean": pl.Float64}
 
@@ -63,7 +62,8 @@ class Ceilings:
     reached     (s, m) means of what was returned
     perfect     (s, m, n) means with the first n candidates in a perfect order, the tail untouched
     depth       (s,) length of the longest list of candidates
-    deeper_names, deeper_ks, deeper   recall and hit rate (s, 2, d) of what was returned, with d results instead of k
+    deeper_names, deeper_ks, deeper   recall (of gold pieces where the gold is evidence) and hit rate (s, 2, d) of what
+                was returned, with d results instead of k
     pairs       by measure, for every two systems
     """
 
@@ -132,15 +132,16 @@ def values(lists: Sequence[Lists], measures: Sequence[Measure], ns: Sequence[int
 
 def ceilings(
     lists: Sequence[Lists], measures: Sequence[Measure], values: Values, curves: Curves, *, k: int,
-    ns: Sequence[int] = NS,
+    deeper_names: Sequence[str] = ("recall", "hit_rate"), ns: Sequence[int] = NS,
 ) -> Ceilings:  # fmt: skip
     """Means of what could be reached.
 
     values   of `values`, with the same lists, measures and ns;   curves   of the same lists, in the same order
+    deeper_names   measures of the curves, with more results than k
     """
     systems, names = curves.systems, [str(measure) for measure in measures]
     depths = [depth for depth in curves.ks if depth > k and depth in NS]
-    deeper = [[[curves.at(i, name, depth) for depth in depths] for name in DEEPER] for i in range(len(systems))]
+    deeper = [[[curves.at(i, name, depth) for depth in depths] for name in deeper_names] for i in range(len(systems))]
     return Ceilings(
         systems=systems,
         measures=names,
@@ -150,9 +151,9 @@ def ceilings(
         reached=values.reached.mean(axis=2),
         perfect=values.perfect.mean(axis=3),
         depth=[of_system.depth for of_system in lists],
-        deeper_names=DEEPER,
+        deeper_names=tuple(deeper_names),
         deeper_ks=tuple(depths),
-        deeper=np.array(deeper, float).reshape(len(systems), len(DEEPER), len(depths)),
+        deeper=np.array(deeper, float).reshape(len(systems), len(deeper_names), len(depths)),
         pairs=[pair for j, name in enumerate(names) for pair in _pairs(systems, name, values.reached[:, j])],
     )
 

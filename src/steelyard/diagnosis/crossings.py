@@ -19,7 +19,7 @@ from steelyard.data.run import Run
 from steelyard.data.truth import Truth
 from steelyard.diagnosis.thresholds import CROSSED, MIN_GROUP, MIN_SHARE, MORE
 from steelyard.experiment.weighing import Weighing
-from steelyard.measures import parse
+from steelyard.measures import make, parse
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,10 @@ class Crossings:
         return (partner >= 0) & (self.value_with(partner, f"hit_rate(min_gain={self.min_gain!r})@1") > 0)
 
     def value_with(self, partner: Ints, measure: str) -> Floats:
-        """(q,) values, had each question the labels of its partner, where it has one."""
+        """(q,) values, had each question the labels of its partner, where it has one.
+
+        Labels are of chunks, so that recall of them stands for that of evidence.
+        """
         owner = pl.DataFrame(
             {"query": np.arange(len(partner)), "q": np.where(partner >= 0, partner, np.arange(len(partner)))}
         )
@@ -98,7 +101,9 @@ class Crossings:
         places = pl.DataFrame({"query_id": pl.Series(a.query_id, dtype=pl.String)}).join(
             self.rows, on="query_id", maintain_order="left"
         )
-        values[places["q"].to_numpy()] = parse(measure)(a)
+        spec = parse(measure)
+        of_evidence = {"pieces", "characters"} & set(spec.definition.inputs)
+        values[places["q"].to_numpy()] = (make("recall", spec.depth) if of_evidence else spec)(a)
         return values
 
     def _orders(self) -> Iterator[Ints]:

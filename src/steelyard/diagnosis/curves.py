@@ -53,25 +53,27 @@ class Curves:
 
 
 def curves(
-    systems: Sequence[str], lists: Sequence[Lists], *, min_gain: float = 1.0, ks: Sequence[int] = KS, seed: int = 0
-) -> Curves:
+    systems: Sequence[str], lists: Sequence[Lists], *, names: Sequence[str] = NAMES, min_gain: float = 1.0,
+    ks: Sequence[int] = KS, seed: int = 0,
+) -> Curves:  # fmt: skip
     """Measures at each depth, of what each system returned.
 
+    names      of measures with a cut-off
     min_gain   smallest gain that counts as relevant; ndcg counts gains as they are
     """
-    values, low, high = (np.full((len(systems), len(NAMES), len(ks)), np.nan) for _ in range(3))
+    values, low, high = (np.full((len(systems), len(names), len(ks)), np.nan) for _ in range(3))
     for i, of_system in enumerate(lists):
         depths = [j for j, k in enumerate(ks) if of_system.reach(k, final=True)]
         if not depths:
             continue
-        shape = (len(NAMES), len(depths))
-        per_query = np.array([_values(name, of_system, ks[j], min_gain) for name in NAMES for j in depths]).T
+        shape = (len(names), len(depths))
+        per_query = np.array([_values(name, of_system, ks[j], min_gain) for name in names for j in depths]).T
         intervals = mean_intervals(per_query, seed=seed, method="normal")
         values[i][:, depths] = per_query.mean(axis=0).reshape(shape)
         # An interval of a share ends where shares end.
         low[i][:, depths] = np.maximum(intervals.low, 0.0).reshape(shape)
         high[i][:, depths] = np.minimum(intervals.high, 1.0).reshape(shape)
-    return Curves(systems, NAMES, tuple(ks), values, low, high)
+    return Curves(systems, tuple(names), tuple(ks), values, low, high)
 
 
 def _values(name: str, lists: Lists, k: int, min_gain: float) -> Floats:

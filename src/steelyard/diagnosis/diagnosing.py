@@ -16,7 +16,7 @@ from steelyard.comparison.result import Comparison
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import MISTAKES, Advice, advise
 from steelyard.diagnosis.ceilings import Captured, Ceilings, captured, ceilings, values
-from steelyard.diagnosis.curves import KS, Curves, curves
+from steelyard.diagnosis.curves import KS, NAMES, Curves, curves
 from steelyard.diagnosis.facts import Facts, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.groups import question_groups
@@ -26,8 +26,10 @@ from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse
+from steelyard.measures.perfect import OF_IDEALS
 
 MEASURES = ("ndcg", "mrr", "recall", "hit_rate")
+"""What ceilings are computed of beside the measure of gains; of evidence, recall of gold pieces too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,8 @@ class Diagnosis:
     """A diagnosis of one or several systems.
 
     k          results that count as found
-    measure    the measure of gains: ndcg@k, or recall@k where ideal rankings are unknown
+    measure    the measure of gains: of ceilings, pairs and advice
+    coverage   what more results bring: recall, of gold pieces where the gold is evidence
     funnels    one a system;   by_tag   tag -> one a system, of the questions that have the tag
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
@@ -45,6 +48,7 @@ class Diagnosis:
 
     k: int
     measure: str
+    coverage: str
     funnels: Sequence[Funnel]
     by_tag: Mapping[str, Sequence[Funnel]]
     ceilings: Ceilings
@@ -74,6 +78,7 @@ def diagnose(
     weighing: Weighing,
     *,
     k: int | None = None,
+    measure: str | Measure | None = None,
     scores: Scores | None = None,
     comparison: Comparison | None = None,
     baseline: str | None = None,
@@ -84,20 +89,24 @@ def diagnose(
     """Find where each system loses the gold, what could be reached, and what to try.
 
     weighing    of `weigh`
-    k           results that count as found; by default the k of the first measure of scores, or else 5
+    k           results that count as found; by default the k of the measure, or of the first one of scores, or else 5
+    measure     what gains are counted in; by default the first measure of scores, where a better order or more gold can
+                raise it to 1; or else evidence_recall@k, and of documents by id ndcg@k
     baseline    the system that others are compared with; by default that of comparison, or else the first one
     min_gain    smallest gain that counts as relevant; 1 by default
     reranked    name -> whether a system has a reranker; by default what the configuration of its run folder says, or
                 else whether its results are in another order than its candidates
-    Raises      InputError for a k below 1, or a baseline that is no system of the weighing.
+    Raises      InputError for a k below 1, a measure that no gain can be counted in, or a baseline that is no system of
+                the weighing.
 
     >>> from steelyard import weigh
     >>> diagnosis = diagnose(weigh({"q": {"a": 1}}, {"q": ["b", "a"]}), k=1)
     >>> diagnosis.funnels[0].lists()["below_k"], [advice.code for advice in diagnosis.advice]
     (['q'], [])
     """
-    k = _depth(k, scores)
     min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
+    spec = None if measure is None else _checked(parse(measure, min_gain=min_gain), weighing)
+    k = _depth(k, spec or (scores.primary if scores is not None and len(scores.measures) else None))
     systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}
     baseline = baseline or (comparison.baseline if comparison else systems[0])
     if baseline not in systems:
@@ -109,11 +118,13 @@ def diagnose(
     ]
     tags = tag_segments(weighing.questions, weighing.query_ids)
     facts = _facts(
-        weighing, lists, funnels, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain, seed=seed
-    )
+        weighing, lists, funnels, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain, seed=seed,
+        measure=spec or _of_gains(weighing, scores, k, min_gain),
+    )  # fmt: skip
     return Diagnosis(
         k=k,
         measure=facts.measure,
+        coverage=facts.coverage,
         funnels=funnels,
         by_tag={tag: [of_system.by(mask) for of_system in funnels] for tag, mask in tags.items()},
         ceilings=facts.ceilings,
@@ -130,10 +141,10 @@ def diagnose(
     )
 
 
-def _depth(k: int | None, scores: Scores | None) -> int:
-    """Results that count as found: k, else that of the first measure of scores."""
+def _depth(k: int | None, measure: Measure | None) -> int:
+    """Results that count as found: k, else that of the measure."""
     if k is None:
-        return (scores.measures[0].depth if scores is not None and len(scores.measures) else None) or defaults.K
+        return (measure.depth if measure is not None else None) or defaults.K
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise InputError(f"k is a whole number from 1, not {k!r}")
     return k
@@ -141,16 +152,22 @@ def _depth(k: int | None, scores: Scores | None) -> int:
 
 def _facts(
     weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], *, tags: Mapping[str, Bools], baseline: int,
-    k: int, min_gain: float, seed: int,
+    k: int, min_gain: float, seed: int, measure: Measure,
 ) -> Facts:  # fmt: skip
-    """What the advice is drawn from."""
-    specs = _measures(weighing, k, min_gain)
-    by_depth = curves(weighing.systems, lists, min_gain=min_gain, ks=sorted({*KS, k}), seed=seed)
+    """What the advice is drawn from, with gains in a measure."""
+    coverage = "evidence_recall" if weighing.by_evidence else "recall"
+    names = dict.fromkeys([coverage, *MEASURES])
+    specs = list(dict.fromkeys([measure, *(parse(f"{name}@{k}", min_gain=min_gain) for name in names)]))
+    curve_names = dict.fromkeys([*NAMES, coverage, *(["span_recall"] if _are_placed(weighing) else [])])
+    by_depth = curves(
+        weighing.systems, lists, names=list(curve_names), min_gain=min_gain, ks=sorted({*KS, k}), seed=seed
+    )
     per_question = values(lists, specs)
-    reachable = ceilings(lists, specs, per_question, by_depth, k=k)
+    reachable = ceilings(lists, specs, per_question, by_depth, k=k, deeper_names=(coverage, "hit_rate"))
     return Facts(
         k=k,
-        measure=str(specs[0]),
+        measure=str(measure),
+        coverage=coverage,
         baseline=baseline,
         systems=[
             system_facts(weighing, lists[i], funnels[i], per_question, i, ns=reachable.ns, k=k, min_gain=min_gain)
@@ -163,14 +180,41 @@ def _facts(
     )
 
 
-def _measures(weighing: Weighing, k: int, min_gain: float) -> list[Measure]:
-    """The measures of a diagnosis, that of gains first.
+def _of_gains(weighing: Weighing, scores: Scores | None, k: int, min_gain: float) -> Measure:
+    """The measure of gains: the primary one of scores where gains can be counted in it, else by the kind of gold."""
+    primary = scores.primary if scores is not None and len(scores.measures) else None
+    if primary is not None and not _objection(primary, weighing):
+        return primary
+    return parse(f"{'evidence_recall' if weighing.by_evidence else 'ndcg'}@{k}", min_gain=min_gain)
 
-    Ideal rankings that are made of what each system retrieved itself cannot be compared; recall needs none.
-    """
-    comparable = all(system.mapping is None or system.mapping.complete for system in weighing.weighed)
-    names = MEASURES if comparable else ("recall", *(name for name in MEASURES if name != "recall"))
-    return [parse(f"{name}@{k}", min_gain=min_gain) for name in names]
+
+def _checked(spec: Measure, weighing: Weighing) -> Measure:
+    if objection := _objection(spec, weighing):
+        instead = "evidence_recall" if weighing.by_evidence else "ndcg"
+        raise InputError(f"gains cannot be counted in {spec}: {objection}; name another measure, such as {instead}@5")
+    return spec
+
+
+def _objection(spec: Measure, weighing: Weighing) -> str:
+    """Why gains cannot be counted in a measure; empty where they can."""
+    definition = spec.definition
+    inputs, incomplete = set(definition.inputs), any(s.mapping and not s.mapping.complete for s in weighing.weighed)
+    objections = {
+        "it is no mean of values from 0 to 1, of which higher ones are better":
+            definition.range != (0.0, 1.0) or not definition.higher_is_better or definition.aggregate != "mean",
+        "it is computed from numbers, not from rankings": "numbers" in inputs,
+        "what is shown beside the gold is not known for another order": spec.name in ("span_precision", "span_iou"),
+        "documents are named by id, without evidence": inputs & {"pieces", "characters"} and not weighing.by_evidence,
+        "the place of some gold is unknown": "characters" in inputs and not _are_placed(weighing),
+        "without the corpus, each ideal list holds what the system retrieved itself":
+            spec.name in OF_IDEALS and incomplete,
+    }  # fmt: skip
+    return next((objection for objection, holds in objections.items() if holds), "")
+
+
+def _are_placed(weighing: Weighing) -> bool:
+    """Whether it is known which characters are gold, for all questions and systems."""
+    return all(a.evidence is not None and bool(a.evidence.placed.all()) for a in weighing.alignments)
 
 
 def _best_first(advice: list[Advice], ceilings: Ceilings, scores: Scores | None) -> list[Advice]:

@@ -141,6 +141,7 @@ class Facts:
     """What the rules of advice look at.
 
     k          results that count as found;   measure   the measure of gains
+    coverage   the name of what more results bring: recall, of gold pieces where the gold is evidence
     baseline   place of the system that others are held against
     values     (s, m, q) values of `ceilings.measures`
     groups     questions that have something in common
@@ -148,6 +149,7 @@ class Facts:
 
     k: int
     measure: str
+    coverage: str
     baseline: int
     systems: Sequence[SystemFacts]
     ceilings: Ceilings
@@ -157,8 +159,8 @@ class Facts:
 
     def of(self, name: str) -> Floats:
         """(s, q) values of a measure at k by its plain name, such as recall."""
-        at = next(j for j, spec in enumerate(self.ceilings.measures) if spec.split("(")[0].split("@")[0] == name)
-        return self.values[:, at]
+        specs = [parse(spec) for spec in self.ceilings.measures]
+        return self.values[:, next(j for j, spec in enumerate(specs) if (spec.name, spec.k) == (name, self.k))]
 
     def mean(self, system: int, name: str, k: int | None = None) -> float:
         """The mean of a measure of a system at a depth (by default k); NaN where the lists are not that deep."""

@@ -96,7 +96,7 @@ def perfect_reranking(a: Alignment, n: int) -> Alignment:
     that they show first.  For a truth by ids this is exact: no order of the first n has a higher precision, recall,
     hit rate, mrr or ndcg.  Recall of gold pieces is exact where each piece is in one chunk; where chunks share
     pieces, an order that shows a piece later might be better still, so the value is a lower bound of the ceiling.
-    Chunks and pieces have a best order each.  Characters (span_recall and its like) stay as they were.
+    Chunks, pieces and gold characters have a best order each; what else is shown beside the gold stays as it was.
 
     >>> from steelyard import weigh
     >>> a = weigh({"q": {"a": 1, "b": 2}}, {"q": ["x", "a", "y", "b"]}).alignments[0]
@@ -104,8 +104,9 @@ def perfect_reranking(a: Alignment, n: int) -> Alignment:
     ([1, 4], [2.0, 1.0])
     """
     evidence = a.evidence and replace(
-        a.evidence, pieces=_best_first(a.evidence.pieces, n), counted=_best_first(a.evidence.counted, n)
-    )
+        a.evidence, pieces=_best_first(a.evidence.pieces, n), counted=_best_first(a.evidence.counted, n),
+        gold=_best_first(a.evidence.gold, n),
+    )  # fmt: skip
     return replace(_best_first(a, n), evidence=evidence, ties=None)
 
 
@@ -114,8 +115,9 @@ def reversed_lists(a: Alignment) -> Alignment:
     rank = a.n_retrieved[a.hit_query] + 1 - a.hit_rank
     order = rank_order(a.hit_query, rank)
     evidence = a.evidence and replace(
-        a.evidence, pieces=reversed_lists(a.evidence.pieces), counted=reversed_lists(a.evidence.counted)
-    )
+        a.evidence, pieces=reversed_lists(a.evidence.pieces), counted=reversed_lists(a.evidence.counted),
+        gold=reversed_lists(a.evidence.gold),
+    )  # fmt: skip
     return replace(a, hit_rank=rank[order], hit_gain=a.hit_gain[order], evidence=evidence, ties=None)
 
 
@@ -132,7 +134,9 @@ def completed(a: Alignment, k: int) -> Alignment:
         gain.append(np.array(more, float))
     query_of, ranks, gains = np.concatenate(query), np.concatenate(rank), np.concatenate(gain)
     order = rank_order(query_of, ranks)
-    evidence = a.evidence and replace(a.evidence, counted=completed(a.evidence.counted, k))
+    evidence = a.evidence and replace(
+        a.evidence, pieces=completed(a.evidence.pieces, k), counted=completed(a.evidence.counted, k)
+    )
     return replace(
         a, n_retrieved=np.maximum(a.n_retrieved, k), starts=offsets(query_of, a.n_queries), hit_rank=ranks[order],
         hit_gain=gains[order], evidence=evidence, ties=None,

@@ -32,10 +32,24 @@ class Repeats:
         once = hits.join(self.places, on=["query", "rank"]).group_by("query", "place").agg(pl.col("gain").max())
         query, rank = once["query"].to_numpy(), once["place"].to_numpy()
         order = rank_order(query, rank)
-        evidence = a.evidence and replace(a.evidence, counted=self.without(a.evidence.counted))
+        evidence = a.evidence and replace(
+            a.evidence, pieces=self._moved(a.evidence.pieces), counted=self.without(a.evidence.counted),
+            gold=self._moved(a.evidence.gold),
+        )  # fmt: skip
         return replace(
             a, starts=offsets(query, a.n_queries), hit_rank=rank[order], hit_gain=once["gain"].to_numpy()[order],
             evidence=evidence, ties=None,
+        )  # fmt: skip
+
+    def _moved(self, a: Alignment) -> Alignment:
+        """Gold pieces or characters at the places of the texts that hold them."""
+        hits = pl.DataFrame({"query": a.hit_query, "rank": a.hit_rank, "gain": a.hit_gain})
+        moved = hits.join(self.places, on=["query", "rank"], maintain_order="left")
+        query, rank = moved["query"].to_numpy(), moved["place"].to_numpy()
+        order = rank_order(query, rank)
+        return replace(
+            a, starts=offsets(query, a.n_queries), hit_rank=rank[order], hit_gain=moved["gain"].to_numpy()[order],
+            ties=None,
         )  # fmt: skip
 
 

@@ -21,6 +21,9 @@ COMPARED_MEASURES = ("ndcg@10",)
 REPORT_MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5")
 """Of a report whose profile recommends none."""
 
+EVIDENCE_MEASURES = ("evidence_recall@5", "ndcg@10", "mrr@10", "precision@5", "hit_rate@5")
+"""The same where the gold is evidence: first come gold pieces, since chunks may overlap or be cut anew."""
+
 MISSING: Policy = "zero"
 """A query of the truth that is absent from a run."""
 

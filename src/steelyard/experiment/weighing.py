@@ -222,6 +222,11 @@ class Weighing:
         return self.weighed[0].alignment.query_id
 
     @property
+    def by_evidence(self) -> bool:
+        """Whether the gold is evidence that is looked up in chunks, rather than documents named by id."""
+        return any(system.evidence is not None for system in self.weighed)
+
+    @property
     def alignments(self) -> list[Alignment]:
         """One a system."""
         return [system.alignment for system in self.weighed]

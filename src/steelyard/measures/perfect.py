@@ -11,6 +11,9 @@ from steelyard.measures.alignment import Alignment, best_first, by_query, offset
 from steelyard.measures.graded import gains_of
 from steelyard.measures.spec import Measure
 
+OF_IDEALS = frozenset(("ndcg", "ndcg_rel", "rndcg", "map", "gm_map", "r_precision", "g", "iprec", "11pt_avg", "bin_g"))
+"""Measures that hold a list against the ideal one of all that is judged."""
+
 _NOT_OF_DOCUMENTS = {"numbers", "pieces", "characters"}
 
 

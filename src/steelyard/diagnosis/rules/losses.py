@@ -89,12 +89,12 @@ def _beyond_lists(facts: Facts, code: str, *, deep: bool) -> Iterator[Advice]:
         few = mask.sum() < max(MIN_QUESTIONS, MIN_SHARE * system.winnable.sum())
         if few or system.matches_nothing or system.lists.reach(max(DEEP * facts.k, RERANKED)) != deep:
             continue
-        depths = [k for k in facts.curves.ks if not np.isnan(facts.mean(i, "recall", k))]
+        depths = [k for k in facts.curves.ks if not np.isnan(facts.mean(i, facts.coverage, k))]
         deepest = max(depths, default=facts.k)
         yield advice_on(
             facts, code, system, gain=system.as_others(mask), query_ids=system.ids(mask), depth=system.lists.depth,
-            share=float(mask.sum() / system.winnable.sum()), recall_k=facts.mean(i, "recall"), deepest=deepest,
-            recall_deepest=facts.mean(i, "recall", deepest), untold=_untold(system),
+            share=float(mask.sum() / system.winnable.sum()), recall_k=facts.mean(i, facts.coverage), deepest=deepest,
+            recall_deepest=facts.mean(i, facts.coverage, deepest), coverage=facts.coverage, untold=_untold(system),
         )  # fmt: skip
 
 

@@ -27,18 +27,20 @@ from steelyard.measures import parse
 
 @rule
 def reversed_order(facts: Facts) -> Iterator[Advice]:
-    """Every list is better when it is read from its end."""
+    """Every list is better when it is read from its end; in mrr where the measure of gains is blind to order."""
     for system in facts.systems:
-        value = parse(facts.measure)(reversed_lists(system.lists.final))
-        change = (value - system.value)[system.answered]
-        if len(change) < MIN_GROUP or change.mean() < MIN_GAIN or interval(change)[0] <= 0:
-            continue
-        better = np.maximum(value - system.value, 0.0)
-        yield advice_on(
-            facts, "reversed_order", system, gain=float(value.mean() - system.value.mean()),
-            query_ids=system.ids(better > EQUAL, better), reached=float(system.value.mean()),
-            ceiling=float(value.mean()), depth=system.lists.final_depth,
-        )  # fmt: skip
+        for measure in dict.fromkeys((facts.measure, f"mrr@{facts.k}")):
+            now, value = (parse(measure)(a) for a in (system.lists.final, reversed_lists(system.lists.final)))
+            change = (value - now)[system.answered]
+            if len(change) < MIN_GROUP or change.mean() < MIN_GAIN or interval(change)[0] <= 0:
+                continue
+            better = np.maximum(value - now, 0.0)
+            yield advice_on(
+                facts, "reversed_order", system, gain=float(value.mean() - now.mean()), measure=measure,
+                query_ids=system.ids(better > EQUAL, better), reached=float(now.mean()), ceiling=float(value.mean()),
+                depth=system.lists.final_depth,
+            )  # fmt: skip
+            break
 
 
 @rule

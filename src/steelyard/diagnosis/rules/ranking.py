@@ -12,6 +12,7 @@ from steelyard.diagnosis.advice import Advice, advice_on, rule
 from steelyard.diagnosis.facts import Facts, SystemFacts
 from steelyard.diagnosis.thresholds import EQUAL, MIN_GAIN, MIN_GROUP, MORE, MUCH_OF_LOSS, RERANKED
 from steelyard.diagnosis.uncertainty import interval
+from steelyard.measures import parse
 
 
 @rule
@@ -29,7 +30,7 @@ def reranker_headroom(facts: Facts) -> Iterator[Advice]:
         if system.lists.reranked and not _idle(system) and not _late(system) and (room := _room(system)) is not None:
             n, ceiling = room
             base, reached, best = (float(values.mean()) for values in (system.base, system.value, ceiling))
-            if reached < base - EQUAL:
+            if reached < base - EQUAL or _harm(facts, system) is not None:
                 continue
             share = (reached - base) / (best - base) if best > base else 0.0
             advice = _order(facts, "reranker_headroom", i, n, ceiling)
@@ -51,13 +52,13 @@ def _room(system: SystemFacts) -> tuple[int, Floats] | None:
 def _order(facts: Facts, code: str, i: int, n: int, ceiling: Floats) -> Advice:
     system = facts.systems[i]
     better = ceiling - system.value
-    deeper = [k for k in facts.curves.ks if k > facts.k and not np.isnan(facts.mean(i, "recall", k))]
+    deeper = [k for k in facts.curves.ks if k > facts.k and not np.isnan(facts.mean(i, facts.coverage, k))]
     more = min((k for k in deeper if k >= MORE * facts.k), default=max(deeper, default=facts.k))
     return advice_on(
         facts, code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better), candidates=n,
-        reached=float(system.value.mean()), ceiling=float(ceiling.mean()), mrr=facts.mean(i, "mrr"),
-        recall_k=facts.mean(i, "recall"), below=int(system.at("below_k", "reranked_out").sum()),
-        more=more, recall_more=facts.mean(i, "recall", more),
+        reached=float(system.value.mean()), ceiling=float(ceiling.mean()), coverage=facts.coverage,
+        recall_k=facts.mean(i, facts.coverage), below=int(system.at("below_k", "reranked_out").sum()),
+        more=more, recall_more=facts.mean(i, facts.coverage, more),
     )  # fmt: skip
 
 
@@ -65,13 +66,30 @@ def _order(facts: Facts, code: str, i: int, n: int, ceiling: Floats) -> Advice:
 def reranker_harms(facts: Facts) -> Iterator[Advice]:
     """What was returned is worse than the candidates were, by more than chance."""
     for system in facts.systems:
-        change = (system.value - system.base)[system.answered]
-        if system.lists.reranked and len(change) > 1 and interval(change)[1] < 0:
-            loss = system.base - system.value
+        if (harm := _harm(facts, system)) is not None:
+            measure, base, value = harm
+            loss = base - value
             yield advice_on(
                 facts, "reranker_harms", system, gain=float(loss.mean()), query_ids=system.ids(loss > 0, loss),
-                base=float(system.base.mean()), reached=float(system.value.mean()), better=int((loss < 0).sum()),
+                base=float(base.mean()), reached=float(value.mean()), better=int((loss < 0).sum()), measure=measure,
             )  # fmt: skip
+
+
+def _harm(facts: Facts, system: SystemFacts) -> tuple[str, Floats, Floats] | None:
+    """A measure by which reranking harms, and (q,) values before and after; None where it does not.
+
+    The measure of gains; where reranking leaves its mean as it was, mrr, which sees the order among the first k.
+    """
+    if not system.lists.reranked or system.answered.sum() < 2:
+        return None
+    for measure in (facts.measure, f"mrr@{facts.k}"):
+        base, value = (parse(measure)(a) for a in (system.lists.before, system.lists.final))
+        change = (value - base)[system.answered]
+        if interval(change)[1] < 0:
+            return measure, base, value
+        if abs(change.mean()) > EQUAL:
+            return None
+    return None
 
 
 @rule

@@ -18,13 +18,13 @@ def order_only(facts: Facts) -> Iterator[Advice]:
         both = base.answered & system.answered
         if i == facts.baseline or both.sum() < MIN_GROUP:
             continue
-        ndcg, recall = (facts.of(name)[i] - facts.of(name)[facts.baseline] for name in ("ndcg", "recall"))
+        ndcg, recall = (facts.of(name)[i] - facts.of(name)[facts.baseline] for name in ("ndcg", facts.coverage))
         lost = system.answered & ~system.hit
         if interval(ndcg[both])[0] > 0 and abs(recall.mean()) < SAME and lost.sum() >= MIN_QUESTIONS:
             yield advice_on(
                 facts, "order_only", system, gain=system.as_others(lost), query_ids=system.ids(lost),
                 systems=(base.name, system.name), baseline=base.name, ndcg=float(ndcg.mean()),
-                recall=float(recall.mean()), recall_k=facts.mean(i, "recall"),
+                recall=float(recall.mean()), coverage=facts.coverage,
             )  # fmt: skip
 
 

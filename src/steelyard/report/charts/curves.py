@@ -22,11 +22,14 @@ _HEIGHT = 300
 
 
 def curve_measures(contents: Contents) -> list[str]:
-    """Measures that have values by depth: recall, which alone shows what a larger k brings, then the first measure."""
+    """Measures that have values by depth: recall, which alone shows what a larger k brings, then the primary measure.
+
+    Recall is that of gold pieces where the gold is evidence.
+    """
     curves = contents.diagnosis.curves
     names = [name for n, name in enumerate(curves.names) if not np.isnan(curves.values[:, n]).all()]
     first = contents.scores.measures[0].name
-    return sorted(names, key=lambda name: (name != "recall", name != first))
+    return sorted(names, key=lambda name: (name != contents.diagnosis.coverage, name != first))
 
 
 def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:

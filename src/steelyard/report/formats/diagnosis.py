@@ -24,6 +24,7 @@ def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
         "signature": str(diagnosis.signature),
         "k": diagnosis.k,
         "measure": diagnosis.measure,
+        "coverage": diagnosis.coverage,
         "systems": {funnel.system: _funnel(funnel) for funnel in diagnosis.funnels},
         "by_tag": {
             tag: {funnel.system: funnel.counts() for funnel in funnels} for tag, funnels in diagnosis.by_tag.items()

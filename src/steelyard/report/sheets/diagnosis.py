@@ -166,7 +166,7 @@ def ceilings_sheet(diagnosis: Diagnosis, words: Words, *, measure: str | None = 
         row += [number(ceilings.reached[i, j], 3), *(number(ceilings.perfect[i, j, place], 3) for place in places)]
         rows.append(row + ([percent(captured.get((system, deepest), math.nan))] if captured else []))
     notes = list(_ceiling_notes(rows, captured=bool(captured), n_perfect=len(ns), words=words))
-    if ns and measure.startswith("recall") and any(funnel.by_evidence for funnel in diagnosis.funnels):
+    if ns and "recall" in measure and any(funnel.by_evidence for funnel in diagnosis.funnels):
         notes.append(words("diagnose.note.bound"))
     return Sheet(header, rows, notes=notes)
 

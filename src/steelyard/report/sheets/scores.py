@@ -10,6 +10,7 @@ from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
+from steelyard.measures.perfect import OF_IDEALS
 from steelyard.report.sheets.sheet import Sheet, ends, number, percent
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words, read_words
@@ -149,7 +150,7 @@ def _gold_of(
     kinds = words("list.comma").join(words(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
     key = "scores.gold.known" if mapping.complete else "scores.gold.unknown"
     yield words(key, kinds=kinds or words("scores.gold.none"), rule=mapping.rule)
-    if not mapping.complete and any(measure.name in _OF_IDEALS for measure in scores.measures):
+    if not mapping.complete and any(measure.name in OF_IDEALS for measure in scores.measures):
         yield words("scores.gold.ideals")
     if not mapping.placed and mapping.kinds.get("quote"):
         yield words("scores.gold.no_documents")
@@ -170,6 +171,3 @@ def _gold_of(
         without = int(np.isnan(row).sum())
         if without and "characters" in measure.definition.inputs:
             yield words("scores.gold.unplaced", measure=measure, n=without)
-
-
-_OF_IDEALS = {"ndcg", "ndcg_rel", "rndcg", "map", "gm_map", "r_precision", "g", "iprec", "11pt_avg", "bin_g"}
