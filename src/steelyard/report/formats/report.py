@@ -13,8 +13,10 @@ from steelyard.report.formats.gating import gate_json, gate_sheet, heading, out_
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
+from steelyard.report.sheets.paper import paper_sheet
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sections import report_sections
+from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.titles import subtitle_text, title_text
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
@@ -38,9 +40,10 @@ def report_markdown(contents: Contents, words: Words) -> str:
 
 
 def report_latex(contents: Contents, words: Words) -> str:
-    """The tables, for a paper: booktabs, best in bold, significance marks explained in the caption."""
-    sections = report_sections(contents, words, marks=True)
-    return "\n".join(sheet_latex(sheet, words=words) for section in sections for sheet in section.sheets)
+    """One table for a paper: all measures, best in bold, marks explained in the caption; what it is of as comments."""
+    head = [_head(contents, words), *signature_note(contents.scores.signature, words)]
+    comments = "".join(f"% {line}\n" for line in visible("\n".join(head)).split("\n"))
+    return comments + sheet_latex(paper_sheet(contents, words), words=words, label="report")
 
 
 def _head(contents: Contents, words: Words) -> str:

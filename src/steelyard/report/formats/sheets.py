@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
@@ -17,6 +18,7 @@ _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"
           "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "<": "$<$", ">": "$>$",
           "≥": r"$\geq$", "≤": r"$\leq$", "†": r"$^{\dagger}$", "‡": r"$^{\ddagger}$", "−": "$-$",
           "…": r"\dots{}"}  # fmt: skip
+_MARKS = ("†", "‡")
 
 
 def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) -> str:
@@ -89,28 +91,37 @@ def sheet_markdown(sheet: Sheet) -> str:
     return text + "".join(f"\n{cell(note)}\n" for note in sheet.notes)
 
 
-def sheet_latex(sheet: Sheet, *, words: Words | None = None) -> str:
+def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") -> str:
     """A booktabs table; the best value of each column is bold, the notes are the caption.
 
     words   of what is added to the caption; the locale's by default
+    label   to refer to it by, behind "tab:"; by default what the first column is headed
     """
 
     def cell(text: str) -> str:
         return "".join(_LATEX.get(character, character) for character in text)
 
+    def marked(text: str) -> str:
+        """A mark behind a number takes no room, so that digits stay in line."""
+        number, mark = (text[:-1], text[-1]) if text.endswith(_MARKS) else (text, "")
+        return cell(number) + (rf"\rlap{{{cell(mark)}}}" if mark else "")
+
     sheet = _printable(sheet)
     rows = [
-        " & ".join(rf"\textbf{{{cell(t)}}}" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row))
+        " & ".join(rf"\textbf{{{marked(t)}}}" if (r, c) in sheet.best else marked(t) for c, t in enumerate(row))
         for r, row in enumerate(sheet.rows)
     ]
     words = words or read_words()
     notes = words("scores.between").join([*sheet.notes, *([words("scores.best")] if sheet.best else [])])
     caption = [rf"\caption{{{cell(notes)}}}"] if notes else []
+    name = re.sub(r"[^A-Za-z0-9]+", "-", label or sheet.header[0]).strip("-").lower()
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
             r"\begin{table}",
+            r"\centering",
             *caption,
+            rf"\label{{tab:{name}}}",
             rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
             r"\toprule",
             " & ".join(map(cell, sheet.header)) + r" \\",

@@ -23,7 +23,8 @@ from steelyard.report.sheets.verdicts import (
 )
 from steelyard.report.words import Words, read_words
 
-_MARKS = {"better": "†", "worse": "‡"}
+MARKS = {"better": "†", "worse": "‡"}
+"""Signs of systems that differ from the baseline, for papers."""
 
 
 def comparison_sheets(
@@ -56,7 +57,7 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
     rows = comparison.rows[measure]
     letters = group_letters(comparison.groups.get(measure, []))
     columns = {
-        "mean": [number(row.mean) + (_MARKS.get(row.verdict, "") if marks else "") for row in rows],
+        "mean": [number(row.mean) + (MARKS.get(row.verdict, "") if marks else "") for row in rows],
         "difference": [difference_text(row) for row in rows],
         **({"relative": [relative_text(row) for row in rows]} if relative else {}),
         "interval": [interval_text(row, words) for row in rows],

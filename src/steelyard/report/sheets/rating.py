@@ -29,6 +29,20 @@ def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> 
     return sheets
 
 
+def ratings_overview(ratings: Sequence[Rating], profile: Profile, words: Words) -> list[Sheet]:
+    """All systems in one sheet: a row a system, a column a measure, each value with its rating."""
+    names = list(dict.fromkeys(rating.measure for rating in ratings))
+    cells = {(rating.system, rating.measure): _rated_value(rating, profile, words) for rating in ratings}
+    systems = dict.fromkeys(rating.system for rating in ratings)
+    rows = [[system, *(cells.get((system, name), "–") for name in names)] for system in systems]
+    return [Sheet([words("scores.head.system"), *names], rows, set(), list(_notes(ratings, profile, words)))]
+
+
+def _rated_value(rating: Rating, profile: Profile, words: Words) -> str:
+    text = rating_text(rating, words)
+    return text if math.isnan(rating.value) else f"{value_text(rating.value, profile.is_handed_in(rating.key))} {text}"
+
+
 def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
     yield words("ratings.interval")
     yield words("ratings.profile", name=profile.name, note=text_in(profile.note, words)).rstrip()

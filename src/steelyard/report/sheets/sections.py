@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import diagnosis_sections
-from steelyard.report.sheets.rating import rating_sheets
+from steelyard.report.sheets.paper import differences_sheet
+from steelyard.report.sheets.rating import rating_sheets, ratings_overview
 from steelyard.report.sheets.scores import scores_sheet
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.summary import care, facts, verdict
 from steelyard.report.words import Words
 
 
-def report_sections(contents: Contents, words: Words, *, marks: bool = False) -> Iterator[Section]:
-    """Summary, leaderboard, comparison, ratings, funnel, ceilings, advice; those that have anything to say.
-
-    marks   † and ‡ in the comparison, for a paper
-    """
+def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
+    """Summary, leaderboard, comparison, ratings, funnel, ceilings, advice; those that have anything to say."""
     answers = [Paragraph(fact.text, fact.title) for fact in facts(contents, words)]
     yield Section("short", words("page.summary.title"), [*map(Paragraph, verdict(contents, words)), *answers])
     if warnings := care(contents, words):
         yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
     yield Section("leaderboard", words("page.leaderboard.title"), sheets=[scores_sheet(contents.scores, words)])
     if contents.comparison is not None:
-        sheets = list(comparison_sheets(contents.comparison, words, marks=marks))
+        sheets = [next(comparison_sheets(contents.comparison, words))]
+        sheets += [differences_sheet(contents.comparison, words)] if len(contents.comparison.measures) > 1 else []
         yield Section("comparison", words("page.comparison.title"), sheets=sheets)
     if contents.ratings:
-        sheets = rating_sheets(contents.ratings, contents.profile, words)
+        several = len(contents.scores.systems) > 1
+        sheets = (ratings_overview if several else rating_sheets)(contents.ratings, contents.profile, words)
         yield Section("ratings", words("page.ratings.title"), sheets=sheets)
     yield from diagnosis_sections(contents.diagnosis, words)

@@ -1,0 +1,56 @@
+"""All measures in one table: means for a paper, differences to the baseline for a page of text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.comparison.result import Comparison
+from steelyard.report.contents import Contents
+from steelyard.report.sheets.comparing import MARKS
+from steelyard.report.sheets.comparison_notes import method_notes
+from steelyard.report.sheets.scores import scores_sheet
+from steelyard.report.sheets.sheet import Sheet, number, p_text
+from steelyard.report.sheets.verdicts import difference_text
+from steelyard.report.words import Words
+
+
+def paper_sheet(contents: Contents, words: Words) -> Sheet:
+    """Systems down, measures across: means, † and ‡ where they differ from the baseline, the best ones marked.
+
+    Of one system its means and intervals, a row a measure.  The notes say what a caption has to.
+    """
+    scores, comparison, order = contents.scores, contents.comparison, contents.by_mean()
+    if comparison is None:
+        return scores_sheet(scores, words)
+    names = [str(measure) for measure in scores.measures]
+    verdicts = {name: {row.system: row.verdict for row in comparison.rows[name]} for name in names}
+    rows = []
+    for i in order:
+        system = scores.systems[i]
+        named = words("page.paper.baseline", system=system) if system == comparison.baseline else system
+        marks = [MARKS.get(verdicts[name][system], "") for name in names]
+        rows.append([named, *(f"{number(scores.means[i, j])}{mark}" for j, mark in enumerate(marks))])
+    signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
+    goodness = np.where(np.isnan(scores.means), -np.inf, scores.means * signs)
+    best = {
+        (r, j + 1) for j in range(len(names)) for r, i in enumerate(order) if goodness[i, j] == goodness[:, j].max()
+    }
+    questions = words("count.questions", n=len(scores.query_ids))
+    notes = [
+        words("page.paper.means", questions=questions, measure=names[0]), words("compare.marks"),
+        next(method_notes(comparison, words)),
+    ]  # fmt: skip
+    return Sheet([words("scores.head.system"), *names], rows, best, notes)
+
+
+def differences_sheet(comparison: Comparison, words: Words) -> Sheet:
+    """Systems but the baseline down, measures across: differences with † and ‡, and p."""
+    cells: dict[str, list[str]] = {}
+    for measure in map(str, comparison.measures):
+        for row in comparison.rows[measure]:
+            if row.verdict != "baseline":
+                text = f"{difference_text(row)}{MARKS.get(row.verdict, '')}"
+                p = words("page.paper.p", p=p_text(row.adjusted, sign=True)) if not np.isnan(row.adjusted) else ""
+                cells.setdefault(row.system, []).append(f"{text} {p}".rstrip())
+    header = [words("page.paper.differences"), *map(str, comparison.measures)]
+    return Sheet(header, [[system, *texts] for system, texts in cells.items()], set(), [words("compare.marks")])
