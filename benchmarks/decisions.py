@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
 from benchmarks.simulated.tables import Table
@@ -22,6 +23,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "gate": gate_table,
     "families": family_table,
     "third-run": third_run_table,
+    "clusters": cluster_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -1,5 +1,6 @@
 """Whatever a command prints, Python gets from the same call: no command knows anything that the library does not."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,17 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
         (
+            "--cluster doc -f json",
+            lambda: FORMATS["json"](sy.evaluate(TRUTH, RUNS, cluster="doc"), per_query=False),
+        ),
+        (
+            "a.qrels keyword.jsonl hybrid.jsonl --queries talks.jsonl --cluster talk",
+            lambda: FORMATS["table"](
+                sy.evaluate("a.qrels", RUNS, queries="talks.jsonl", cluster="talk"), per_query=False, words=EN,
+                width=80,
+            ),
+        ),
+        (
             "--profile faq",
             lambda: scores_text(
                 sy.evaluate(TRUTH, RUNS, Profile.read("faq").measures), "table", EN, profile="faq", width=80
@@ -76,6 +88,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                     test="randomization",
                 )
             ),
+        ),
+        (
+            "--cluster doc --margin 0.05",
+            lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS, cluster="doc"), margin=0.05), EN, width=80),
         ),
         (
             "a.qrels keyword.jsonl hybrid.jsonl --queries pilot.jsonl --segment language -f json",
@@ -111,6 +127,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "report": [
         ("", lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS)), EN, width=80)),
         (
+            "--cluster doc",
+            lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS, cluster="doc")), EN, width=80),
+        ),
+        (
             "-m mrr@10 --profile faq --margin 0.1 -k 3 --alpha 0.1",
             lambda: report_terminal(
                 sy.Report.of(sy.weigh(TRUTH, RUNS), "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
@@ -119,6 +139,12 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "gate": [
         ("scores.json -p production", lambda: gate_text(sy.gate("scores.json", "production"), EN, width=80)),
+        (
+            "clustered.json --cluster talk --baseline keyword --margin 0.2",
+            lambda: gate_text(
+                sy.gate("clustered.json", cluster="talk", baseline="keyword", margin=0.2), EN, width=80
+            ),
+        ),
         (
             "scores.json --baseline keyword --margin 0.01 --max-missing 0.1",
             lambda: gate_text(
@@ -141,18 +167,19 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "run": [
         ("bm25.toml", lambda: weighed_run_text(run_and_weigh(Config.read("bm25.toml")), EN, width=80)),
         (
-            "bm25.toml -m recall@3 -m mrr@3",
+            "bm25.toml -m recall@3 -m mrr@3 --cluster doc",
             lambda: weighed_run_text(
-                run_and_weigh(Config.read("bm25.toml"), measures=["recall@3", "mrr@3"]), EN, width=80
+                run_and_weigh(Config.read("bm25.toml"), measures=["recall@3", "mrr@3"], cluster="doc"), EN, width=80
             ),
         ),
     ],
     "sweep": [
         ("sweep.toml", lambda: sweep_text(sweep(Config.read("sweep.toml")), "table", EN, width=80)),
         (
-            "sweep.toml -m recall --holdout --seed 2 -f json",
+            "sweep.toml -m recall --holdout --seed 2 --cluster doc -f json",
             lambda: sweep_text(
-                sweep(Config.read("sweep.toml"), measures=["recall"], holdout=True, seed=2), "json", EN, seed=2
+                sweep(Config.read("sweep.toml"), measures=["recall"], cluster="doc", holdout=True, seed=2), "json", EN,
+                seed=2,
             ),
         ),
     ],
@@ -172,6 +199,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '{"qid": "q", "retrieved": [{"id": "c", "doc": "text", "start": 0, "end": 4}]}\n'
     )
     (demo / "text.md").write_text("A few words.")
+    lines = [json.loads(line) for line in (demo / TRUTH).read_text("utf-8").splitlines()]
+    talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))
+    (demo / "talks.jsonl").write_text(talks, "utf-8")
+    by_talk = sy.evaluate(demo / "talks.jsonl", [demo / run for run in RUNS], ["recall@5", "mrr"], cluster="talk")
+    (demo / "clustered.json").write_text(as_json(by_talk), encoding="utf-8")
     (demo / "sweep.toml").write_text((demo / "bm25.toml").read_text("utf-8") + "\n[sweep]\nk = [2, 5]\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
     return demo

@@ -116,7 +116,7 @@ def test_reasons_of_lost_gold_come_back_as_codes(tmp_path: Path) -> None:
     assert scores.gold[0] is not None
     assert scores.gold[0].codes == ("not_in_corpus",)
     notes = "".join(scores_sheet(scores, read_words("zh")).notes)
-    assert "2 条标准证据中有 1 条不在任何文本块里（问题 q1：语料库中没有这条证据）。" in notes
+    assert "2 条标准证据中有 1 条不在任何文本块中（问题 q1：语料库中没有这条证据）。" in notes
 
 
 def test_a_file_from_before_codes_keeps_its_words(tmp_path: Path) -> None:

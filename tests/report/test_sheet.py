@@ -12,6 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
+from steelyard.data.clusters import Clustering
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.formats import scores as formats
@@ -21,7 +22,8 @@ from tests.cli.command import complaint, printed
 from tests.report.untranslated import untranslated
 
 EN, ZH = read_words("en"), read_words("zh")
-NAMES = {"hybrid", "rerank", "any", "contains", "BCa", "--corpus", "doc#1", "BEIR"}
+NAMES = {"hybrid", "rerank", "any", "contains", "BCa", "--corpus", "doc#1", "BEIR", "--cluster doc",
+         "talk"}  # fmt: skip
 """Names that both languages share: systems, rules, methods, options, examples of ids."""
 
 LATEX = {"needs", "usepackage", "booktabs", "begin", "end", "table", "tabular", "caption", "toprule", "midrule",
@@ -123,6 +125,17 @@ def every_table() -> Iterator[Scores]:
     yield one_query()
     yield unmeasured()
     yield many_queries()
+    yield from clustered()
+
+
+def clustered() -> Iterator[Scores]:
+    """Questions in clusters of every kind, many, few and one; and such as share gold documents."""
+    scores = troubled(1)
+    for by, codes in (("doc", np.arange(12)), ("talk", np.arange(12) // 3), ("clusters", np.zeros(12, int))):
+        recipe = {**scores.recipe_parts, "cluster": by}
+        yield dataclasses.replace(scores, clustering=Clustering(by, codes), recipe_parts=recipe)
+    recipe = {**scores.recipe_parts, "shared_gold": {"n_questions": 4, "n_clusters": 10}}
+    yield dataclasses.replace(scores, recipe_parts=recipe)
 
 
 def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen() -> None:
@@ -223,7 +236,7 @@ def test_a_profile_brings_its_measures_and_its_ratings(folder: Path) -> None:
     assert "Profile faq." in below
     assert untranslated(
         printed("evaluate", "truth.json", "hybrid.json", "--profile", "faq", "--lang", "zh", cwd=folder),
-        {"hybrid", "mrr", "hit_rate@3", "precision@3", "faq", "FAQ", "BCa"},
+        NAMES | {"hybrid", "mrr", "hit_rate@3", "precision@3", "faq", "FAQ"},
     ) == []  # fmt: skip
 
 

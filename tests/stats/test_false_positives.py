@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from benchmarks.simulated.clusters import SIZES, clustered_differences
 from benchmarks.simulated.families import METHODS, N_TOPICS, any_shown, third_runs
 from benchmarks.simulated.samples import alike, near_copies
 
@@ -91,15 +92,13 @@ def test_a_loss_of_just_the_margin() -> None:
 
 
 @pytest.mark.parametrize("correlation", [0.1, 0.2, 0.3])
-@pytest.mark.parametrize(("n_clusters", "largest"), [(5, 4), (10, 8), (20, 8), (40, 20)])
+@pytest.mark.parametrize(("n_clusters", "largest"), list(SIZES.values()))
 def test_questions_that_move_together(n_clusters: int, largest: int, correlation: float) -> None:
     """Differences alike within documents of unequal size: taken for independent they cry wolf, by cluster not."""
     rng = np.random.default_rng(n_clusters)
     rejected: dict[str, list[bool]] = {"t": [], "flips": [], "independent": []}
     for trial in range(N_TRIALS):
-        clusters = np.repeat(np.arange(n_clusters), rng.integers(1, largest + 1, n_clusters))
-        shared, own = rng.normal(0, 1, n_clusters)[clusters], rng.normal(0, 1, len(clusters))
-        d = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+        d, clusters = clustered_differences(rng, n_clusters, largest, correlation)
         rejected["t"].append(paired_t(d, clusters=clusters).p <= 0.05)
         if trial % 4 == 0:
             rejected["flips"].append(sign_flip(d, seed=trial, n_resamples=499, clusters=clusters).p <= 0.05)

@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
+from scipy.special import stdtrit
 from scipy.stats import bootstrap
 
 from steelyard.base.errors import InputError
 from steelyard.stats import intervals
 from steelyard.stats.intervals import MANY_QUERIES, Intervals, mean_intervals
+from steelyard.stats.samples import mean_error
 
 Floats = npt.NDArray[np.float64]
 
@@ -209,12 +211,27 @@ def test_copies_of_a_query_narrow_nothing(method: str) -> None:
     assert (naive.high - naive.low < 0.6 * (plain.high - plain.low)).all()
 
 
-def test_one_query_a_cluster_is_no_cluster() -> None:
+@pytest.mark.parametrize("method", ["bca", "t"])
+def test_one_query_a_cluster_is_no_cluster(method: str) -> None:
     values = draws("like average precision", (40, 2))
-    plain = mean_intervals(values, seed=0)
-    found = mean_intervals(values, seed=0, clusters=[f"c{i:02}" for i in range(40)])
-    assert found.low == pytest.approx(plain.low, rel=1e-9)
-    assert found.high == pytest.approx(plain.high, rel=1e-9)
+    plain = mean_intervals(values, seed=0, method=method)
+    clustered = mean_intervals(values, seed=0, method=method, clusters=[f"c{i:02}" for i in range(40)])
+    assert clustered.low == pytest.approx(plain.low, rel=1e-9)
+    assert clustered.high == pytest.approx(plain.high, rel=1e-9)
+
+
+def test_clusters_have_intervals_by_t() -> None:
+    """Of unequal ones with the degrees of freedom that their sizes leave."""
+    clusters = np.repeat(np.arange(6), [1, 2, 3, 4, 5, 20])
+    values = draws("even", (35, 1))
+    average = mean_error(values[:, 0], clusters=clusters)
+    assert average.df < 4
+    low, high = stdtrit(average.df, 0.025), stdtrit(average.df, 0.975)
+    interval = mean_intervals(values, seed=0, clusters=clusters)
+    assert interval.method == "t"
+    assert (interval.low[0], interval.high[0]) == pytest.approx(
+        (average.mean + low * average.error, average.mean + high * average.error), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
@@ -238,7 +255,9 @@ def test_cluster_acceleration_is_that_of_the_jackknife() -> None:
     rng = np.random.default_rng(0)
     means = rng.exponential(size=30)
     values = (means[:, None] + np.array([-0.2, 0.0, 0.2])).ravel()
-    found = mean_intervals(values[:, None], seed=1, clusters=np.repeat(np.arange(30), 3), n_resamples=10_000)
+    found = mean_intervals(
+        values[:, None], seed=1, method="bca", clusters=np.repeat(np.arange(30), 3), n_resamples=10_000
+    )
     want = bootstrap((means,), np.mean, n_resamples=20_000, method="BCa", rng=5).confidence_interval
     assert (found.low[0], found.high[0]) == pytest.approx(tuple(want), abs=0.03 * (want.high - want.low))
 

@@ -18,7 +18,8 @@ COMMANDS = {
         [
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
-            options.OUTPUT, options.SEED, options.RULE, options.STEPS, options.CORPUS, options.PROFILE, options.LANG,
+            options.OUTPUT, options.SEED, options.RULE, options.STEPS, options.CORPUS, options.QUERIES,
+            options.CLUSTER, options.PROFILE, options.LANG,
         ],
     ),
     "compare": Command(
@@ -33,7 +34,7 @@ COMMANDS = {
                 "--movers", type=int,
                 help="How many that gained and lost most to show, with both rankings; 1 for two runs.",
             ),
-            options.QUERIES, options.LANG,
+            options.QUERIES, options.CLUSTER, options.LANG,
         ],
     ),
     "plan": Command(
@@ -87,7 +88,7 @@ COMMANDS = {
             argument("--title", default="", help="Title of the report, in place of its own."),
             options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
-            options.STEPS, options.CORPUS, options.SEED, options.LANG,
+            options.STEPS, options.CORPUS, options.CLUSTER, options.SEED, options.LANG,
         ],
     ),
     "gate": Command(
@@ -115,7 +116,7 @@ COMMANDS = {
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
             argument("--truth", help="Questions of a run folder that does not find its own."),
-            options.ALPHA, options.LANG,
+            options.CLUSTER, options.ALPHA, options.LANG,
         ],
     ),
     "measures": Command(
@@ -146,7 +147,7 @@ COMMANDS = {
                 "--questions", "-q", type=Path, help="Questions with gold evidence: JSONL, a folder, BEIR."
             ),
             argument("--target", help="A system of your own instead: module:function, or the URL of an endpoint."),
-            options.DEPTH, options.MEASURES,
+            options.DEPTH, options.MEASURES, options.CLUSTER,
             argument("--output", "-o", type=Path, help="Run folder (runs/NAME)."),
             options.OVERWRITE,
             flag(
@@ -160,7 +161,7 @@ COMMANDS = {
         "Run a grid of pipelines and print one table.",
         [
             argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
-            options.MEASURES,
+            options.MEASURES, options.CLUSTER,
             flag("--holdout", help="Keep half of the questions from the choice, and weigh the best on them."),
             options.SEED, options.OVERWRITE, options.FORMAT, options.OUTPUT, options.LANG,
         ],

@@ -23,7 +23,7 @@ def run(
     truth: str, runs: list[str], measures: list[str], *, baseline: str | None, test: str | None,
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
     seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, corpus: str | None, segment: str | None,
-    movers: int | None, queries: str | None, lang: str | None, missing: Policy,
+    movers: int | None, queries: str | None, cluster: str | None, lang: str | None, missing: Policy,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     inputs = [truth, *runs, *([queries] if queries else [])]
@@ -34,7 +34,9 @@ def run(
         raise InputError(f"--movers: rankings are not written as {format}; choose table, markdown or json")
     refuse_overwriting(output or "-", inputs)
     with progress_bars(words, after=SOON) as bars:
-        weighing = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, progress=bars)
+        weighing = weigh(
+            truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, cluster=cluster, progress=bars
+        )
     comparison = compare(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,

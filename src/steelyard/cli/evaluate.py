@@ -21,10 +21,11 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None, seed: int,
-    rule: str, steps: Sequence[str] | None, corpus: str | None, profile: str | None, lang: str | None,
+    rule: str, steps: Sequence[str] | None, corpus: str | None, queries: str | None,
+    cluster: str | None, profile: str | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
-    refuse_overwriting(output or "-", [truth, *runs])
+    refuse_overwriting(output or "-", [truth, *runs, *([queries] if queries else [])])
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     rated = None
@@ -36,7 +37,8 @@ def run(
     with progress_bars(words, after=SOON) as bars:
         scores = evaluate(
             truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
-            on_duplicate=on_duplicate, seed=seed, rule=rule, steps=steps, corpus=corpus, progress=bars,
+            on_duplicate=on_duplicate, seed=seed, rule=rule, steps=steps, corpus=corpus, queries=queries,
+            cluster=cluster, progress=bars,
         )  # fmt: skip
     width, colour = (terminal_width(), sys.stdout.isatty()) if output is None else (None, False)
     text = scores_text(scores, format, words, per_query=per_query, profile=rated, width=width, colour=colour)

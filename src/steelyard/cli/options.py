@@ -56,6 +56,11 @@ CORPUS = argument(
     "--corpus", help="Where the chunks come from: a run folder, JSONL of chunks, or the documents."
 )  # fmt: skip
 QUERIES = argument("--queries", help="Texts and tags of queries where the truth lacks them: JSONL, or id, tab, text.")
+CLUSTER = argument(
+    "--cluster",
+    help="Questions that count as one: doc (those that share a gold document), or a field of the questions, e.g. "
+    "conversation.",
+)
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, bootstrap, and the half that is held out."
 )

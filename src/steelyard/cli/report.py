@@ -21,7 +21,7 @@ def run(
     truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None, title: str,
     baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
     profile: str | None, k: int | None, min_gain: float | None, queries: str | None, rule: str,
-    steps: Sequence[str] | None, corpus: str | None, seed: int, lang: str | None,
+    steps: Sequence[str] | None, corpus: str | None, cluster: str | None, seed: int, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     words = read_words(lang)
@@ -30,7 +30,9 @@ def run(
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     with progress_bars(words, after=SOON) as bars:
-        weighing = weigh(truth, runs, rule=rule, steps=steps, queries=queries, corpus=corpus, progress=bars)
+        weighing = weigh(
+            truth, runs, rule=rule, steps=steps, queries=queries, corpus=corpus, cluster=cluster, progress=bars
+        )
     report = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         profile=profile, k=k, min_gain=min_gain, seed=seed, title=title,

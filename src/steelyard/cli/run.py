@@ -18,7 +18,8 @@ INTERRUPTED = 130
 
 def run(
     config: Path | None, *, documents: Path | None, questions: Path | None, target: str | None, k: int | None,
-    measures: list[str], output: Path | None, overwrite: bool, cache: bool, lang: str | None = None,
+    measures: list[str], cluster: str | None, output: Path | None, overwrite: bool, cache: bool,
+    lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
     words = read_words(lang)
@@ -27,7 +28,7 @@ def run(
     )  # fmt: skip
     try:
         with progress_bars(words) as bars:
-            weighed = run_and_weigh(settings, measures=measures, overwrite=overwrite, progress=bars)
+            weighed = run_and_weigh(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
     except KeyboardInterrupt:
         n = n_answered(settings.folder)
         print(

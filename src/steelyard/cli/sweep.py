@@ -19,8 +19,8 @@ from steelyard.report.words import read_words
 
 
 def run(
-    config: Path, *, measures: list[str], holdout: bool, seed: int, overwrite: bool, format: str | None,
-    output: Path | None, lang: str | None = None,
+    config: Path, *, measures: list[str], cluster: str | None, holdout: bool, seed: int, overwrite: bool,
+    format: str | None, output: Path | None, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
     words, format = read_words(lang), format_of(output, format)
@@ -29,8 +29,8 @@ def run(
     try:
         with progress_bars(words) as bars:
             swept = sweep(
-                Config.read(config), measures=measures or None, holdout=holdout, seed=seed, overwrite=overwrite,
-                progress=bars,
+                Config.read(config), measures=measures or None, cluster=cluster, holdout=holdout, seed=seed,
+                overwrite=overwrite, progress=bars,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was run is kept. The same command goes on from there", file=sys.stderr)

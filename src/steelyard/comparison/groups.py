@@ -31,7 +31,9 @@ def system_groups(
     """
     s = len(plan.systems)
     if plan.test == "t" and plan.n_segments is None and 2 < s <= MOST_GROUPED:
-        all_pairs = _corrected([t_pairs(sample.values, correction="none") for sample in samples], plan)
+        all_pairs = _corrected(
+            [t_pairs(sample.values, clusters=sample.clusters, correction="none") for sample in samples], plan
+        )
     return [_numbers(sample, pairs, plan) for sample, pairs in zip(samples, all_pairs, strict=True)]
 
 

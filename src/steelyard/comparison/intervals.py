@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.plan import Plan
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import sign_flip_interval
@@ -32,22 +32,26 @@ def interval_alphas(rows: pl.DataFrame, plan: Plan) -> Floats:
     return np.where(shown, np.maximum(shared, step), shared)
 
 
-def difference_interval(d: Floats, plan: Plan, *, alpha: float, p: float, critical: float) -> tuple[float, float]:
+def difference_interval(
+    d: Floats, plan: Plan, *, alpha: float, p: float, critical: float, clusters: Ints | None = None
+) -> tuple[float, float]:
     """Both ends of the interval of the mean of d.
 
+    clusters  (n,) of differences that count as one, or None
     alpha     of this interval by itself;   p   of the test;   critical   Tukey's critical difference
     Returns   Student's t; of sign flips every shift that they do not reject; for Tukey the critical difference on
               either side, and as far as 0 where the pair's own test shows nothing.  NaN for tests of ranks and signs,
-              which are not about means, for fewer than two questions, for differences that are all equal, and where no
-              shift is rejected
+              which are not about means, for fewer than two questions or clusters, for differences that are all equal,
+              and where no shift is rejected
     """
-    if len(d) < 2 or mean_error(d).flat or not plan.is_of_means:
+    average = mean_error(d, clusters=clusters)
+    if average.reason or average.flat or not plan.is_of_means:
         return NO_INTERVAL
     if plan.test == "t":
-        ends = mean_intervals(d[:, None], seed=plan.seed, level=1 - alpha, method="t")
+        ends = mean_intervals(d[:, None], seed=plan.seed, level=1 - alpha, method="t", clusters=clusters)
         return float(ends.low[0]), float(ends.high[0])
     if plan.test == "randomization":
-        low, high = sign_flip_interval(d, seed=plan.seed, level=1 - alpha)
+        low, high = sign_flip_interval(d, seed=plan.seed, level=1 - alpha, clusters=clusters)
         return (low, high) if math.isfinite(low) else NO_INTERVAL
     mean = float(d.mean())
     half = max(critical, abs(mean)) if p > alpha else critical

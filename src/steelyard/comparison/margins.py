@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.stats.corrections import correct
 from steelyard.stats.equivalence import non_inferiority, tost
 
@@ -19,18 +19,18 @@ def margin_correction(correction: str) -> str:
 
 
 def margin_tests(
-    gain: Floats, margin: float | None, *, width: float, identical: bool
-) -> dict[str, float | bool | None]:  # fmt: skip
+    gain: Floats, margin: float | None, *, width: float, identical: bool, clusters: Ints | None = None
+) -> dict[str, float | bool | None]:
     """p and plain answer of both tests of one system, by column.
 
     gain               (n,) by how much the system is better
-    width, identical   as of `non_inferiority`
+    width, identical, clusters   as of `non_inferiority`
     Returns            null where there is no margin, and where there is no test
     """
     if margin is None:
         return {}
-    noninferior = non_inferiority(gain, margin=margin, width=width, identical=identical)
-    equivalence = tost(gain, margin=margin, width=width, identical=identical)
+    noninferior = non_inferiority(gain, margin=margin, width=width, identical=identical, clusters=clusters)
+    equivalence = tost(gain, margin=margin, width=width, identical=identical, clusters=clusters)
     if noninferior.reason and not noninferior.not_worse:
         return {}
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment.scores import Scores
@@ -15,13 +15,13 @@ from steelyard.measures import Measure
 from steelyard.stats.corrections import CORRECTIONS
 from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
 
-TESTS: dict[str, Callable[[Floats, int], PairedTest]] = {
-    "t": lambda d, seed: paired_t(d),
-    "randomization": lambda d, seed: sign_flip(d, seed=seed),
-    "wilcoxon": lambda d, seed: wilcoxon(d),
-    "sign": lambda d, seed: sign_test(d),
+TESTS: dict[str, Callable[[Floats, int, Ints | None], PairedTest]] = {
+    "t": lambda d, seed, clusters: paired_t(d, clusters=clusters),
+    "randomization": lambda d, seed, clusters: sign_flip(d, seed=seed, clusters=clusters),
+    "wilcoxon": lambda d, seed, clusters: wilcoxon(d),
+    "sign": lambda d, seed, clusters: sign_test(d),
 }
-"""Tests of one pair; "tukey" tests all pairs at once."""
+"""Tests of one pair, from differences, seed and clusters; "tukey" tests all pairs at once."""
 
 _OF_MEANS = ("t", "randomization", "tukey")
 
@@ -104,6 +104,8 @@ def plan(
         raise InputError(f"a margin is a number above 0, not {margin!r}")
     test = test or "t"
     _check_test(test, correction)
+    if scores.clustering is not None and test not in _OF_MEANS:
+        raise InputError(f"test {test!r} takes each question by itself; by cluster there are {', '.join(_OF_MEANS)}")
     for measure in scores.measures:
         if measure.definition.aggregate == "geometric":
             raise InputError(f"{measure} is a geometric mean, and the tests are of arithmetic ones; compare by another")

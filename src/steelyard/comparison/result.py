@@ -18,7 +18,7 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
-NoTestReason = Literal["few questions", "no spread"]
+NoTestReason = Literal["few questions", "one cluster", "no spread"]
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "segment": pl.String,
@@ -28,6 +28,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_left_out": pl.Int64,
     "n_lacking": pl.Int64,
     "n_missing": pl.Int64,
+    "n_clusters": pl.Int64,
     "mean": pl.Float64,
     "difference": pl.Float64,
     "low": pl.Float64,
@@ -63,6 +64,7 @@ class ComparisonRow:
     n_left_out: int
     n_lacking: int
     n_missing: int
+    n_clusters: int | None
     mean: float
     difference: float
     low: float
@@ -113,14 +115,15 @@ class Comparison:
                   n           questions that all systems have a value for, and that are compared
                   n_left_out  other questions;   n_lacking  those among them that this system has no value for
                   n_missing   questions of the n that this system's run does not hold: they count as 0
+                  n_clusters  in how many clusters the n questions are; null where each counts by itself
                   mean, difference   of the system, and less the baseline's
                   low, high   ends of the interval of the difference, which leaves out 0 exactly where adjusted p is at
                               most alpha; null for tests of ranks and signs, and where there is none
                   relative, relative_low, relative_high   the difference as a share of the baseline's mean, and beside a
                               t test its interval
                   p, adjusted   before and after the correction; null where there is no test, and reason says why:
-                              "few questions" (fewer than two), or "no spread" (all differences are equal, which a t
-                              test cannot judge)
+                              "few questions" (fewer than two), "one cluster" (all questions are in it), or "no
+                              spread" (all differences are equal, which a t test cannot judge)
                   effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
                               all differences are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.groups import system_groups
 from steelyard.comparison.intervals import difference_interval, interval_alphas
 from steelyard.comparison.margins import correct_margins, margin_tests
 from steelyard.comparison.plan import TESTS, Plan
-from steelyard.comparison.power import detectable_difference, questions_for
-from steelyard.comparison.result import COLUMNS
+from steelyard.comparison.power import Units, detectable_difference, questions_for
+from steelyard.comparison.result import COLUMNS, NoTestReason
 from steelyard.comparison.samples import Sample
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
@@ -23,7 +23,8 @@ from steelyard.stats.paired import PairedTest, wilcoxon
 from steelyard.stats.pairs import Pairs, placed
 from steelyard.stats.samples import differences
 
-_WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64}
+_WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64, "unit_size": pl.Float64,
+            "unit_effect": pl.Float64}  # fmt: skip
 """Columns on the way to a verdict."""
 
 _ENDS = ("low", "high", "relative", "relative_low", "relative_high")
@@ -32,7 +33,7 @@ _ENDS = ("low", "high", "relative", "relative_low", "relative_high")
 
 def comparison_rows(samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
     """All columns of `Comparison.frame`, best mean first within a measure; one correction covers all rows."""
-    all_pairs = [_all_pairs(sample.values, plan) if plan.test == "tukey" else None for sample in samples]
+    all_pairs = [_all_pairs(sample, plan) if plan.test == "tukey" else None for sample in samples]
     groups = system_groups(samples, all_pairs, plan)
     parts = zip(samples, all_pairs, groups, strict=True)
     listed = [row for sample, pairs, numbers in parts for row in _sample_rows(sample, plan, pairs, numbers)]
@@ -55,6 +56,7 @@ def _sample_rows(
             "n_left_out": sample.n_left_out,
             "n_lacking": int(sample.lacking[i]),
             "n_missing": int(sample.missing[i]),
+            "n_clusters": sample.n_clusters,
             "mean": float(means[i]),
             "groups": groups[i],
             **_beside_baseline(sample, i, plan, pairs),
@@ -69,34 +71,45 @@ def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) ->
     row: dict[str, object] = {"n_wins": counts.n_wins, "n_ties": counts.n_ties, "n_losses": counts.n_losses}
     if i == plan.reference:
         return {**row, "difference": 0.0, "effect": 0.0}
-    test = _paired_test(d, i, plan, pairs)
+    test, units = _paired_test(d, i, plan, pairs, sample.clusters), Units.of(d, sample.clusters)
     return {
         **row,
         "difference": float(d.mean()) if len(d) else math.nan,
         "p": test.p,
-        "reason": None if test.reason is None else "few questions" if len(d) < 2 else "no spread",
+        "reason": None if test.reason is None else _reason(sample),
         "effect": _finite(standardised(d).hedges_g),
         "detectable": _detectable(d, sample, plan, pairs),
+        "unit_size": units.size,
+        "unit_effect": units.effect,
         "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
         **margin_tests(
             sample.sign * d,
             plan.margin,
             width=sample.measure.definition.width,
             identical=plan.systems[i] in plan.identical,
+            clusters=sample.clusters,
         ),
     }
 
 
-def _all_pairs(values: Floats, plan: Plan) -> Pairs:
+def _reason(sample: Sample) -> NoTestReason:
+    """Why there is no test."""
+    if sample.values.shape[1] < 2:
+        return "few questions"
+    return "one cluster" if sample.n_clusters == 1 else "no spread"
+
+
+def _all_pairs(sample: Sample, plan: Plan) -> Pairs:
     """Tukey's p of all pairs; shuffled by name, so that the order in which systems are listed moves no p."""
     by_name = sorted(range(len(plan.systems)), key=lambda i: plan.systems[i])
-    return placed(guarded_tukey(values[by_name], seed=plan.seed, alpha=plan.alpha), by_name)
+    pairs = guarded_tukey(sample.values[by_name], seed=plan.seed, alpha=plan.alpha, clusters=sample.clusters)
+    return placed(pairs, by_name)
 
 
-def _paired_test(d: Floats, i: int, plan: Plan, pairs: Pairs | None) -> PairedTest:
+def _paired_test(d: Floats, i: int, plan: Plan, pairs: Pairs | None, clusters: Ints | None) -> PairedTest:
     """The test of one system against the baseline."""
     if pairs is None:
-        return TESTS[plan.test](d, plan.seed)
+        return TESTS[plan.test](d, plan.seed, clusters)
     low, high = min(i, plan.reference), max(i, plan.reference)
     at = int(np.flatnonzero((pairs.first == low) & (pairs.second == high))[0])
     return PairedTest("tukey", float(pairs.difference[at]), float(pairs.p[at]), pairs.n, reason=pairs.reason)
@@ -117,9 +130,9 @@ def _intervals(
         pairs = all_pairs[at]
         low, high = difference_interval(
             differences(reference, values), plan, alpha=alpha, p=math.nan if p is None else p,
-            critical=math.nan if pairs is None else pairs.critical,
+            critical=math.nan if pairs is None else pairs.critical, clusters=samples[at].clusters,
         )  # fmt: skip
-        change = relative_change(reference, values, level=1 - alpha)
+        change = relative_change(reference, values, level=1 - alpha, clusters=samples[at].clusters)
         ends.append({"low": low, "high": high, "relative": change.change})
         if plan.test == "t" and math.isfinite(low):
             ends[-1] |= {"relative_low": change.low, "relative_high": change.high}
@@ -131,7 +144,8 @@ def _detectable(d: Floats, sample: Sample, plan: Plan, pairs: Pairs | None) -> f
     """NaN for tests of ranks and signs: how far apart means must be says nothing of them."""
     if not plan.is_of_means:
         return math.nan
-    return detectable_difference(d, sample.measure, plan, None if pairs is None else pairs.critical)
+    critical = None if pairs is None else pairs.critical
+    return detectable_difference(d, sample.measure, plan, critical, clusters=sample.clusters)
 
 
 def _finite(number: float) -> float:
@@ -173,8 +187,10 @@ def _verdicts(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 def _needed(rows: pl.DataFrame, plan: Plan) -> Iterable[int | None]:
     """How many questions would show the effect, of the rows that show no difference."""
-    for n, difference, effect, detectable, verdict in rows.select(
-        "n", "difference", "effect", "detectable", "verdict"
+    for n, difference, effect, detectable, verdict, *units in rows.select(
+        "n", "difference", "effect", "detectable", "verdict", "unit_size", "unit_effect"
     ).iter_rows():
         asked = plan.is_of_means and verdict == "no difference shown" and effect is not None
-        yield questions_for(effect, n=n, difference=difference, detectable=detectable, plan=plan) if asked else None
+        yield questions_for(
+            effect, n=n, difference=difference, detectable=detectable, plan=plan, units=Units(*units)
+        ) if asked else None  # fmt: skip

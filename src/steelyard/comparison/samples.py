@@ -22,6 +22,7 @@ class Sample:
     n_left_out   questions of the segment that some system has no value for
     lacking      (s,) how many of those each system has no value for
     missing      (s,) how many of the n each system's run does not hold; they count as 0
+    clusters     (n,) of questions that count as one; None: each by itself
     """
 
     segment: str | None
@@ -30,6 +31,12 @@ class Sample:
     n_left_out: int
     lacking: Ints
     missing: Ints
+    clusters: Ints | None = None
+
+    @property
+    def n_clusters(self) -> int | None:
+        """How many clusters there are; None where each question counts by itself."""
+        return None if self.clusters is None else len(np.unique(self.clusters))
 
     @property
     def sign(self) -> int:
@@ -46,6 +53,7 @@ def samples(scores: Scores, segment: str | None = None, members: Bools | None = 
         yield Sample(
             segment, measure, scores.values[:, j][:, common], int((inside & ~common).sum()),
             lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1),
+            clusters=None if scores.clustering is None else scores.clustering.codes[common],
         )  # fmt: skip
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from steelyard.base.errors import InputError
 from steelyard.data.pieces import Piece, usual_piece
-from steelyard.io.json_files import id_labels, query_id_of
+from steelyard.io.json_files import LABEL_KEYS, id_labels, query_id_of
+
+_READ = {
+    "query_id", "qid", "query", "question", "evidence", "answer", "gold_answer", "tags", "gold_evidence", *LABEL_KEYS,
+}  # fmt: skip
+"""Keys of a line that have a meaning of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,7 @@ class Question:
     labels     gains of chunks that are named by id; None where the line has no such key
     answer     the answer that is expected
     where      file and line, for messages
+    fields     what else the line holds that is one text or number, such as the conversation it belongs to
     """
 
     query_id: str
@@ -30,6 +36,7 @@ class Question:
     answer: str | None = None
     tags: tuple[str, ...] = ()
     where: str
+    fields: Mapping[str, str | float] = field(default_factory=dict, repr=False)
 
     @property
     def id_pieces(self) -> tuple[Piece, ...]:
@@ -65,6 +72,7 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
         query_id, query,
         evidence=pieces, labels=id_labels(line, where), answer=None if answer is None else str(answer),
         tags=tuple(tags), where=where,
+        fields={key: value for key, value in line.items() if key not in _READ and isinstance(value, str | int | float)},
     )  # fmt: skip
 
 

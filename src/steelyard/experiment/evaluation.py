@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.progress import Progress, no_progress
@@ -27,6 +27,8 @@ def evaluate(
     rule: str = defaults.RULE,
     steps: Sequence[str] | None = None,
     corpus: object = None,
+    queries: object = None,
+    cluster: str | Mapping[str, object] | None = None,
     seed: int = defaults.SEED,
     progress: Progress = no_progress,
 ) -> Scores:
@@ -45,6 +47,11 @@ def evaluate(
     steps         of folding, by which gold texts and chunks are compared; lower case and white space by default
     corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, or the path of a run
                   folder, of a JSONL file of chunks with `start`, or of documents; by default what a run has itself
+    queries       Questions, or a path to them, with the text, the tags and the fields of each query, where the truth
+                  has none
+    cluster       questions that are no independent evidence, and count as one for intervals and tests: "doc" (those
+                  that share a gold document), a field of the questions, such as "conversation", or a dict
+                  {query_id: cluster}; by default each counts by itself
     seed          of the bootstrap behind the intervals
     progress      called as progress("runs", done, total) after every run
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
@@ -53,7 +60,10 @@ def evaluate(
     >>> scores.mean()["mean"].to_list()
     [1.0, 0.5]
     """
-    weighing = weigh(truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, progress=progress)
+    weighing = weigh(
+        truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, queries=queries, cluster=cluster,
+        progress=progress,
+    )  # fmt: skip
     return weighing.scores(measures, min_gain=min_gain, missing=missing, no_relevant=no_relevant, seed=seed)
 
 
@@ -66,13 +76,13 @@ def weigh(
     steps: Sequence[str] | None = None,
     corpus: object = None,
     queries: object = None,
+    cluster: str | Mapping[str, object] | None = None,
     progress: Progress = no_progress,
 ) -> Weighing:
     """Align one or several runs with a truth, for whatever is to be computed from that.
 
-    queries   Questions, or a path to them, with the text and the tags of each query, where the truth has none;
-              other options as of `evaluate`
-    Raises    InputError and its children.
+    Options are those of `evaluate`.
+    Raises   InputError and its children.
 
     >>> weighing = weigh({"q": {"a": 1}}, {"q": ["b", "a"]})
     >>> [float(weighing.scores(f"recall@{k}").means[0, 0]) for k in (1, 2)]
@@ -81,5 +91,5 @@ def weigh(
     inputs = open_inputs(truth, runs, on_duplicate=on_duplicate, corpus=corpus, queries=queries)
     return Weighing.of(
         inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
-        progress=progress,
+        cluster=cluster, progress=progress,
     )  # fmt: skip

@@ -11,7 +11,11 @@ import numpy.typing as npt
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
+from steelyard.data.clusters import Clustering
 from steelyard.measures import Measure
+
+SHARED_GOLD = "shared_gold"
+"""Part of the recipe: how many questions share a gold document, and clusters they would make; None where none does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class ScoreArrays:
     seed            of the bootstrap behind the intervals
     recipe_parts    how the numbers came about; a function where that takes a while
     perfect         measure -> (s, q) values of a perfect ranking, NaN where none is known; a function, likewise
+    clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
     """
 
     systems: Sequence[str]
@@ -46,6 +51,7 @@ class ScoreArrays:
     seed: int
     recipe_parts: Mapping[str, Any] = field(repr=False)
     perfect: Mapping[str, Floats | Callable[[], Floats]] = field(repr=False, default_factory=dict)
+    clustering: Clustering | None = None
 
 
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.experiment import defaults
-from steelyard.experiment.score_arrays import ScoreArrays, computed
+from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays, computed
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
@@ -92,7 +92,11 @@ class Scores(ScoreArrays):
             no_relevant=self.no_relevant[cells], missing=self.missing[pairs], failed=self.failed[pairs],
             unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
             gold=[self.gold[i] for i in rows],
-            recipe_parts={**self.recipe_parts, **self._runs_of([self.systems[i] for i in rows])},
+            clustering=None if self.clustering is None else self.clustering.take(ids),
+            recipe_parts={
+                **{key: part for key, part in self.recipe_parts.items() if query_ids is None or key != SHARED_GOLD},
+                **self._runs_of([self.systems[i] for i in rows]),
+            },
             perfect={
                 name: partial(_cells, self.perfect[name], pairs)
                 for name in (str(self.measures[j]) for j in columns) if name in self.perfect
@@ -208,8 +212,9 @@ class Scores(ScoreArrays):
         for row in range(s * m):
             together.setdefault(np.isnan(series[row]).tobytes(), []).append(row)
         for rows in together.values():
-            values = series[rows][:, ~np.isnan(series[rows[0]])].T
-            intervals = mean_intervals(values, seed=self.seed, level=LEVEL)
+            there = ~np.isnan(series[rows[0]])
+            clusters = None if self.clustering is None else self.clustering.codes[there]
+            intervals = mean_intervals(series[rows][:, there].T, seed=self.seed, level=LEVEL, clusters=clusters)
             low[rows], high[rows] = intervals.low, intervals.high
             method = intervals.method if intervals.method != "none" else method
         return Intervals(
@@ -235,7 +240,10 @@ class Scores(ScoreArrays):
     @property
     def _recipe(self) -> dict[str, Any]:
         """The recipe without the intervals, which take a while."""
-        return {**computed(self.recipe_parts), "measures": [str(measure) for measure in self.measures]}
+        parts = computed(self.recipe_parts)
+        if parts.get(SHARED_GOLD, True) is None:
+            del parts[SHARED_GOLD]
+        return {**parts, "measures": [str(measure) for measure in self.measures]}
 
 
 def _cells(values: Floats | Callable[[], Floats], cells: tuple[Ints, ...]) -> Floats:

@@ -12,6 +12,8 @@
                                                are in the order of the queries, null where there is none
     perfect                                    values of a perfect ranking: a list of measures, systems, and their
                                                values in the order of the queries; only of what is known
+    clusters                                   by which questions count as one, and the cluster of each, a number,
+                                               in the order of the queries; only where some do
     recipe                                     how the numbers came about; its measures and seed belong to the result
 
 The ends of the intervals and what is reachable are not read back: they follow from values and seed, and from `perfect`.
@@ -32,6 +34,7 @@ from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.data.clusters import Clustering
 from steelyard.experiment.score_arrays import computed
 from steelyard.experiment.scores import Scores
 from steelyard.io.source import Source
@@ -63,7 +66,8 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
     columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
     head = {"format": FORMAT, "signature": str(scores.signature)} | ({"columns": columns} if columns else {})
     perfect = _perfect(scores, computed(scores.perfect))
-    return _text({**head, "systems": systems, "perfect": perfect, "recipe": scores.recipe}, _LEVELS) + "\n"
+    content = {**head, "systems": systems, "perfect": perfect, **_clusters(scores.clustering), "recipe": scores.recipe}
+    return _text(content, _LEVELS) + "\n"
 
 
 _line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -174,6 +178,10 @@ def _perfect(scores: Scores, perfect: Mapping[str, Floats]) -> _Line:
     return _Line(f"[{', '.join(lines)}]")
 
 
+def _clusters(clustering: Clustering | None) -> dict[str, Any]:
+    return {} if clustering is None else {"clusters": {"by": clustering.by, "of": clustering.codes.tolist()}}
+
+
 def read_scores(path: str | Path) -> Scores:
     """The Scores of a JSON file that `as_json` wrote: the same values, counts, means, intervals and recipe.
 
@@ -249,7 +257,18 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         seed=seed,
         recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
         perfect=_perfect_of(content.get("perfect", ()), list(systems), len(query_ids)),
+        clustering=_clustering(content.get("clusters"), len(query_ids)),
     )  # fmt: skip
+
+
+def _clustering(clusters: Mapping[str, Any] | None, n: int) -> Clustering | None:
+    """Which queries count as one; None in a file without clusters."""
+    if clusters is None:
+        return None
+    codes = clusters["of"]
+    if len(codes) != n or not all(type(code) is int for code in codes):
+        raise ValueError(f"clusters are not the numbers of {n} queries")
+    return Clustering(str(clusters["by"]), np.array(codes, np.int64))
 
 
 def _perfect_of(listed: Sequence[Mapping[str, Any]], systems: Sequence[str], n: int) -> dict[str, Floats]:

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard.align.resolver import GoldMapping
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
-from steelyard.experiment.score_arrays import ScoreArrays
+from steelyard.data.clusters import OWN, Clustering
+from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
 
 T = TypeVar("T")
 _MUST_AGREE = ("seed", "missing", "no_relevant", "on_duplicate", "rule", "steps")
@@ -47,7 +48,8 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
     return dict(
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
         judged=judged, unjudged_queries=unjudged_queries, gold=gold, seed=parts[0].seed,
-        recipe_parts=_recipe([part.recipe_parts for part in parts]),
+        recipe_parts=_recipe([part.recipe_parts for part in parts], alike=alike),
+        clustering=_clustering(parts, query_ids),
         perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},
     )  # fmt: skip
 
@@ -82,9 +84,48 @@ def _refuse_overlap(part: ScoreArrays, filled: Bools) -> None:
         )
 
 
-def _recipe(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _clustering(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Clustering | None:
+    """The clusters of all queries: those that are together in some part, be it through others, are together.
+
+    Raises   InputError where some parts have clusters and others none, or others.
+    """
+    named = _distinct(None if part.clustering is None else part.clustering.by for part in parts)
+    if len(named) > 1:
+        raise InputError(f"scores of different clusters cannot be put together: {' and '.join(map(repr, named))}")
+    links: dict[str, list[tuple[int, int]]] = {query_id: [] for query_id in query_ids}
+    for number, part in enumerate(parts):
+        if part.clustering is None:
+            return None
+        for query_id, code in zip(part.query_ids, part.clustering.codes.tolist(), strict=True):
+            links[query_id].append((number, code))
+    return Clustering(named[0] or OWN, _connected(list(links.values())))
+
+
+def _connected(links: Sequence[Sequence[tuple[int, int]]]) -> Ints:
+    """(q,) the clusters of queries that are linked by what they share, numbered as they first appear.
+
+    >>> _connected([[(0, 1)], [(1, 1)], [(1, 1), (0, 2)], [(0, 2)]]).tolist()
+    [0, 1, 1, 1]
+    """
+    parents, first = list(range(len(links))), dict[tuple[int, int], int]()
+
+    def root(q: int) -> int:
+        while parents[q] != q:
+            parents[q] = q = parents[parents[q]]
+        return q
+
+    for q, shared in enumerate(links):
+        for link in shared:
+            one, other = root(q), root(first.setdefault(link, q))
+            parents[max(one, other)] = min(one, other)
+    numbers = dict[int, int]()
+    return np.array([numbers.setdefault(root(q), len(numbers)) for q in range(len(links))], np.int64)
+
+
+def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any]:
     """One recipe of several; digests are computed when they are asked for.
 
+    alike    whether all are of the same queries
     Raises   InputError where the values were made by different policies.
     """
     for key in _MUST_AGREE:
@@ -92,7 +133,7 @@ def _recipe(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if len(values) > 1:
             raise InputError(f"scores of different {key} cannot be put together: {' and '.join(values)}")
     recipe = {key: value for part in reversed(parts) for key, value in part.items()}
-    order = _distinct(key for part in parts for key in part)
+    order = _distinct(key for part in parts for key in part if alike or key != SHARED_GOLD)
     merged: dict[str, Callable[[list[Any]], Any]] = {
         "steelyard": _texts, "truth": _dicts_of_texts, "corpus": _dicts_of_texts, "runs": _dicts,
     }  # fmt: skip

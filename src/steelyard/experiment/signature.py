@@ -25,6 +25,7 @@ class Signature:
     corpus                   digest of the corpus apart from the runs that gold is looked up in, None without one
     runs                     system -> digest of its run
     steelyard                version, None where the values come from elsewhere
+    cluster                  by which questions count as one: "doc" or a field; None where each counts by itself
     """
 
     measures: tuple[str, ...]
@@ -38,6 +39,7 @@ class Signature:
     corpus: str | None
     runs: Mapping[str, str]
     steelyard: str | None
+    cluster: str | None = None
 
     def __str__(self) -> str:
         low, high = self.n
@@ -47,6 +49,7 @@ class Signature:
             "no_relevant": self.no_relevant,
             "rule": self.rule,
             "steps": None if self.steps is None else ",".join(self.steps) or "none",
+            "cluster": self.cluster,
             "on_duplicate": self.on_duplicate,
             "truth": None if self.truth is None else _short(self.truth),
             "corpus": None if self.corpus is None else _short(self.corpus),
@@ -72,6 +75,7 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
         on_duplicate=None if on_duplicate == "error" else on_duplicate,
         truth=recipe.get("truth", {}).get("digest"), corpus=recipe.get("corpus", {}).get("digest"),
         runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
+        cluster=recipe.get("cluster"),
     )  # fmt: skip
 
 

@@ -28,23 +28,30 @@ class StoredScores:
 
 
 def open_scores(
-    path: str | Path, *, measures: Sequence[str | Measure] = (), truth: str | Path | None = None
+    path: str | Path,
+    *,
+    measures: Sequence[str | Measure] = (),
+    truth: str | Path | None = None,
+    cluster: str | None = None,
 ) -> StoredScores:
     """The Scores of a JSON file, or those of a run folder, which is weighed now.
 
     measures   of a run folder; by default those that its configuration names, else those of `evaluate`
+    cluster    of a run folder, as of `evaluate`; by default that of its configuration
     truth      of a run folder; by default the questions that its configuration names
     Raises     InputError where a run folder's questions are not there, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
-        return _weighed(folder, measures, truth)
+        return _weighed(folder, measures, truth, cluster)
     if os.path.isdir(path):
         raise InputError(f"{path}: is a folder but not of a run; give the JSON of scores, or a run folder")
     return StoredScores(read_scores(path))
 
 
-def _weighed(folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None) -> StoredScores:
+def _weighed(
+    folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None
+) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
     questions = truth or folder.config.get("questions")
     if not isinstance(questions, str | Path):
@@ -54,7 +61,8 @@ def _weighed(folder: RunFolder, measures: Sequence[str | Measure], truth: str | 
             f"{folder.path}: its questions, {questions}, do not exist; name them with --truth FILE (truth=...)"
         )
     weighing = weigh(
-        questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold")
+        questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
+        cluster=cluster or settings.get("cluster"),
     )  # fmt: skip
     scores = weighing.scores(
         measures or settings.get("measures") or defaults.MEASURES, min_gain=settings.get("min_gain")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.chunk_table import Corpus
+from steelyard.data.clusters import Clustering, question_clusters, shared_gold
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -30,6 +31,7 @@ from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
+from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
@@ -132,6 +134,7 @@ class Weighing:
     recipe     rule, steps and policy by which the gold is looked up
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
     texts      those of documents that are named by id, for whoever wants to read them
+    cluster    which questions count as one, as `weigh` takes it; None: each by itself
     """
 
     gold: Truth | Questions
@@ -140,11 +143,12 @@ class Weighing:
     recipe: Mapping[str, Any] = field(repr=False)
     corpus: Corpus | None = field(repr=False, default=None)
     texts: Texts = field(repr=False, default=no_texts)
+    cluster: str | Mapping[str, object] | None = field(repr=False, default=None)
 
     @classmethod
     def of(
         cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str],
-        progress: Progress = no_progress,
+        cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
     ) -> Weighing:  # fmt: skip
         """Align every system with the gold; options as of `weigh`.
 
@@ -154,18 +158,21 @@ class Weighing:
         gold = inputs.gold
         if isinstance(gold, Questions):
             resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
-            return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate, progress=progress)
+            return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate, cluster=cluster, progress=progress)
         weighed = list[Weighed]()
         progress("runs", 0, len(inputs.systems))
         runs = [system.run for system in inputs.systems]
         for system, aligned in zip(inputs.systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True):
             weighed.append(Weighed.of_ids(system, gold, on_duplicate, aligned))
             progress("runs", len(weighed), len(runs))
-        return cls(gold, weighed, inputs.questions, {"on_duplicate": on_duplicate}, texts=inputs.texts)
+        return cls(
+            gold, weighed, inputs.questions, {"on_duplicate": on_duplicate}, texts=inputs.texts, cluster=cluster
+        )._checked()
 
     @classmethod
     def of_evidence(
-        cls, inputs: Inputs, resolver: Resolver, *, on_duplicate: OnDuplicate, progress: Progress = no_progress
+        cls, inputs: Inputs, resolver: Resolver, *, on_duplicate: OnDuplicate,
+        cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
     ) -> Weighing:  # fmt: skip
         """Align every system with the gold of a resolver, which keeps what it resolves for the systems of later calls.
 
@@ -184,10 +191,30 @@ class Weighing:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
             progress("runs", len(weighed), len(inputs.systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
-        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts)
+        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster)._checked()
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"
+
+    def _checked(self) -> Weighing:
+        """The same, its clusters computed: an unknown field is refused before anything else is."""
+        _ = self.clustering
+        return self
+
+    @cached_property
+    def clustering(self) -> Clustering | None:
+        """Which questions belong together, and count as one for intervals and tests; None: each by itself."""
+        if self.cluster is None:
+            return None
+        return question_clusters(
+            self.cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids
+        )  # fmt: skip
+
+    @cached_property
+    def _shared_gold(self) -> dict[str, int] | None:
+        """Fields of SharedGold."""
+        shared = shared_gold(self.gold, self.query_ids)
+        return None if shared is None else asdict(shared)
 
     @property
     def systems(self) -> list[str]:
@@ -276,6 +303,7 @@ class Weighing:
             seed=seed,
             recipe_parts=self._recipe_parts(missing, no_relevant, seed),
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
+            clustering=self.clustering,
         )
 
     def perfect_values(self, spec: Measure) -> Floats:
@@ -316,6 +344,9 @@ class Weighing:
             "missing": missing,
             "no_relevant": no_relevant,
             **self.recipe,
+            **(
+                {SHARED_GOLD: lambda: self._shared_gold} if self.clustering is None else {"cluster": self.clustering.by}
+            ),
             "seed": seed,
         }
 

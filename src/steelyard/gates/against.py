@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import LEVEL, Scores
 from steelyard.gates.checks import Check, CheckKind, CheckReason
@@ -66,6 +66,7 @@ def _better(profile: Profile | None, measure: Measure) -> Direction:
 class _Pair:
     """(n,) values of the same questions of both, and how many questions only one of them has.
 
+    clusters   (n,) of questions that count as one; None: each by itself
     measured   whether both were weighed by the measure at all
     identical  whether both gave the same results, lists and all
     """
@@ -73,6 +74,7 @@ class _Pair:
     values: Floats
     baseline: Floats
     left_out: tuple[int, int]
+    clusters: Ints | None = None
     measured: bool = True
     identical: bool = False
 
@@ -81,7 +83,8 @@ class _Pair:
         n = len(self.values)
         if not self.measured:
             return "not_measured"
-        return "few_questions" if n < min_questions else "no_interval" if n < 2 else None
+        n_groups = n if self.clusters is None else len(np.unique(self.clusters))
+        return "few_questions" if n < min_questions else "no_interval" if n_groups < 2 else None
 
 
 def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
@@ -94,8 +97,16 @@ def _paired(scores: Scores, system: str, other: Scores, against: str, measure: M
     left_out = len(values) - len(common), len(baseline) - len(common)
     return _Pair(
         np.array([values[q] for q in common]), np.array([baseline[q] for q in common]), left_out,
-        identical=_identical(scores, system, other, against),
+        clusters=_clusters(scores, common), identical=_identical(scores, system, other, against),
     )  # fmt: skip
+
+
+def _clusters(scores: Scores, query_ids: Sequence[str]) -> Ints | None:
+    """(n,) the clusters of some questions."""
+    if scores.clustering is None:
+        return None
+    places = {query_id: place for place, query_id in enumerate(scores.query_ids)}
+    return scores.clustering.codes[[places[query_id] for query_id in query_ids]]
 
 
 def _identical(scores: Scores, system: str, other: Scores, against: str) -> bool:
@@ -128,7 +139,9 @@ def _margin_check(
     gain = d if better == "higher" else -d
     width = measure.definition.width
     test, mirrored = (
-        non_inferiority(sign * gain, margin=margin, width=width, alpha=alpha, identical=pair.identical)
+        non_inferiority(
+            sign * gain, margin=margin, width=width, alpha=alpha, clusters=pair.clusters, identical=pair.identical
+        )
         for sign in (1, -1)
     )
     most = -mirrored.low
@@ -136,7 +149,7 @@ def _margin_check(
     reason = "identical" if test.reason == IDENTICAL else reason
     low, high = (test.low, most) if better == "higher" else (-most, -test.low)
     undecided = reason == "undecided" and not math.isnan(test.p)
-    detectable, needed = _resolving(gain, test, width) if undecided else (math.nan, None)
+    detectable, needed = _resolving(gain, test, width, pair.clusters) if undecided else (math.nan, None)
     return Check(
         system, str(measure), "baseline", reason,
         value=float(d.mean()), low=low, high=high, limit=margin, n=test.n, better=better,
@@ -144,17 +157,23 @@ def _margin_check(
     )  # fmt: skip
 
 
-def _resolving(d: Floats, test: NonInferiority, width: float) -> tuple[float, int | None]:
+def _resolving(
+    d: Floats, test: NonInferiority, width: float, clusters: Ints | None
+) -> tuple[float, int | None]:  # fmt: skip
     """The margin that these questions can hold where nothing was lost, and how many hold the margin that is asked."""
-    average, alpha = mean_error(d), test.alpha
+    average, alpha = mean_error(d, clusters=clusters), test.alpha
     beyond_t = test.difference - test.low - t_quantile(1 - alpha, average.df) * average.error
-    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1) + max(beyond_t, 0.0)
+    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1, clusters=clusters) + max(beyond_t, 0.0)
     largest = width if math.isfinite(width) else float(np.abs(d).max())
     needed: int | None = None
     if not average.flat:
-        needed = fewest_questions(test.margin / (average.error * math.sqrt(len(d))), alpha=alpha, n_sides=1)
+        # As many units as leave t its degrees of freedom: the questions, or fewer where these are in clusters.
+        n_units = average.df + 1
+        needed = fewest_questions(test.margin / (average.error * math.sqrt(n_units)), alpha=alpha, n_sides=1)
+        needed = None if needed is None else math.ceil(needed * (len(d) / n_units))
     elif test.margin < largest:
-        needed = math.ceil(math.log(alpha) / math.log1p(-test.margin / largest))
+        per_group = 1.0 if clusters is None else len(d) / len(np.unique(clusters))
+        needed = math.ceil(per_group * math.log(alpha) / math.log1p(-test.margin / largest))
     return detectable, needed if needed is not None and needed > len(d) else None
 
 
@@ -163,7 +182,7 @@ def _relative_check(
 ) -> Check:  # fmt: skip
     if (why := pair.too_few(min_questions)) is not None:
         return _open_check(system, measure, pair, kind="relative", reason=why, limit=least, better=better)
-    change = relative_change(pair.baseline, pair.values, level=LEVEL)
+    change = relative_change(pair.baseline, pair.values, level=LEVEL, clusters=pair.clusters)
     limit = least if better == "higher" else -least
     reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(limit, change.low, change.high, better)
     return Check(

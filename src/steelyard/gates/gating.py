@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import check_arguments
+from steelyard.data.clusters import Clustering
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature
@@ -47,6 +48,7 @@ class Gate:
     other_truth      whether system and baseline were weighed against truths that differ
     not_judged       the profile's relative requirement, where there is no baseline to judge it by
     signature        of the scores that were judged
+    recipe           of the scores;   clustering   which of their questions count as one, or None
     """
 
     profile: Profile | None
@@ -59,6 +61,8 @@ class Gate:
     other_truth: bool = False
     not_judged: tuple[str, float] | None = field(default=None)
     signature: Signature | None = None
+    recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    clustering: Clustering | None = field(repr=False, default=None)
 
     @property
     def outcome(self) -> Outcome:
@@ -102,6 +106,7 @@ def gate(
     numbers: Numbers | None = None,
     latency_ms: Latencies | None = None,
     truth: str | Path | None = None,
+    cluster: str | None = None,
     alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
@@ -123,6 +128,8 @@ def gate(
     baseline      a system of `scores`; or other Scores, or a path to such: of one system, or with a system of the same
                   name.  Where a file bears the name of a system, write its path as ./NAME
     truth         questions of a run folder, where its configuration names none or they have moved
+    cluster       which questions of a run folder count as one, as of `evaluate`; by default as its configuration names
+                  them.  Scores hold their clusters themselves, by which levels and differences are judged
     margin        above 0, in each measure's unit: the smallest loss that matters
     system        which one to judge; all but the baseline by default
     max_failed, max_missing   most of the questions that the system failed on, that are absent from the run: 0 to 1
@@ -139,10 +146,13 @@ def gate(
     )  # fmt: skip
     profile = Profile.read(profile) if isinstance(profile, str) else profile
     if isinstance(scores, str | Path):
-        stored = open_scores(scores, measures=profile.measures if profile is not None else (), truth=truth)
+        stored = open_scores(
+            scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster
+        )
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
     most = dict(zip(SHARES, (max_failed, max_missing, max_unjudged, max_unmapped), strict=True))
-    other, against = _baseline(scores, baseline, truth)
+    other, against = _baseline(scores, baseline, truth, cluster)
+    _check_clusters(scores, other, cluster)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     wanted = _level(profile, level)
@@ -166,6 +176,7 @@ def gate(
         baselines={} if other is None else {name: against or name for name in judged}, margin=margin,
         min_questions=min_questions, alpha=alpha, checks=tuple(checks), other_truth=len(truths) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
+        recipe=scores.recipe, clustering=scores.clustering,
     )  # fmt: skip
 
 
@@ -201,8 +212,22 @@ def _check_margin(profile: Profile | None, has_baseline: bool, margin: float | N
         raise InputError("a baseline needs a margin: the smallest loss that matters, such as 0.01")
 
 
+def _check_clusters(scores: Scores, other: Scores | None, cluster: str | None) -> None:
+    """Refuse scores that are not by the clusters asked for, and a baseline by others."""
+    by, of_baseline = (
+        None if part is None or part.clustering is None else part.clustering.by for part in (scores, other)
+    )
+    if cluster is not None and by != cluster:
+        what = "each question by itself" if by is None else f"the clusters {by!r}"
+        raise InputError(
+            f"cluster {cluster!r}: these scores take {what}; write them with `evaluate --cluster {cluster}`"
+        )
+    if other is not None and of_baseline != by:
+        raise InputError(f"the scores go by the clusters {by!r}, and the baseline by {of_baseline!r}; weigh both alike")
+
+
 def _baseline(
-    scores: Scores, baseline: Scores | str | Path | None, truth: str | Path | None
+    scores: Scores, baseline: Scores | str | Path | None, truth: str | Path | None, cluster: str | None
 ) -> tuple[Scores | None, str | None]:
     """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
     if baseline is None:
@@ -213,7 +238,7 @@ def _baseline(
         if not os.path.exists(baseline):
             systems = nearest(str(baseline), scores.systems)
             raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
-        baseline = open_scores(baseline, measures=scores.measures, truth=truth).scores
+        baseline = open_scores(baseline, measures=scores.measures, truth=truth, cluster=cluster).scores
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
 

@@ -194,7 +194,9 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
         encoding=table.encoding, index=tuple(_stage(stage, base, "index") for stage in table.index), **stages,
         top_n=table.count("rerank", 50), passages=table.count("generate", 5),
         target=None if target is None else TargetSettings(target.callable, target.url, target.model_extra or {}),
-        weigh=Weigh(tuple(weigh.measures) if weigh.measures else None, weigh.rule, weigh.min_gain, weigh.steps),
+        weigh=Weigh(
+            tuple(weigh.measures) if weigh.measures else None, weigh.rule, weigh.min_gain, weigh.steps, weigh.cluster
+        ),
         sweep=table.sweep, folder=_path(table.folder, base) or base / "runs" / name, cache=_cache(table.cache, base),
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip

@@ -169,6 +169,7 @@ class WeighTable(BaseModel):
     rule: Annotated[str, AfterValidator(lambda rule: str(SpanRule.parse(rule)))] | None = None
     min_gain: Annotated[float, Limits()] | None = None
     fold: Annotated[list[str], AfterValidator(_check_steps)] | None = None
+    cluster: Text | None = None
 
     @property
     def steps(self) -> tuple[str, ...] | None:

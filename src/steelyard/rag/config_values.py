@@ -31,16 +31,25 @@ class TargetSettings:
 
 @dataclass(frozen=True)
 class Weigh:
-    """How the run is weighed; None leaves it to the weighing.  fold: steps by which texts are compared."""
+    """How the run is weighed; None leaves it to the weighing.
+
+    fold      steps by which texts are compared;   cluster   which questions count as one
+    """
 
     measures: tuple[str, ...] | None = None
     rule: str | None = None
     min_gain: float | None = None
     fold: tuple[str, ...] | None = None
+    cluster: str | None = None
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `evaluate`, the measures left aside."""
-        return {"rule": self.rule or defaults.RULE, "min_gain": self.min_gain, "steps": self.fold}
+        return {
+            "rule": self.rule or defaults.RULE,
+            "min_gain": self.min_gain,
+            "steps": self.fold,
+            "cluster": self.cluster,
+        }
 
     def resolver(self, questions: Questions) -> Resolver:
         """Resolves the gold of questions by this rule and these steps, once for each corpus.

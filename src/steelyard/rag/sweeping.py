@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,23 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
+from steelyard.data.clusters import Clustering
 from steelyard.data.questions import Questions
 from steelyard.experiment import defaults
+from steelyard.experiment.score_arrays import SHARED_GOLD, computed
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
-from steelyard.rag.weighed_run import weigh_folder
+from steelyard.rag.weighed_run import check_cluster, weigh_folder
+from steelyard.stats.samples import cluster_sums
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
 """The measures of a sweep by default: the evidence first, as it alone compares across chunkings."""
 _RESAMPLES = 2_000
+_OF_CLUSTERS = ("cluster", SHARED_GOLD)
 _NAMES_SHOWN = 5
 
 
@@ -47,6 +51,7 @@ class Swept:
     values     (rows, m, q) one value a question; NaN where it is undefined
     query_ids  the q questions;   held_out  (q,) those that do not take part in choosing
     notes      of the runs and of the weighing, each once
+    clustering which questions count as one, or None;   recipe   what of that of the scores is about this
     """
 
     settings: Sequence[Mapping[str, Any]]
@@ -56,6 +61,8 @@ class Swept:
     query_ids: Sequence[str]
     held_out: Bools
     notes: Sequence[SweepNote]
+    clustering: Clustering | None = None
+    recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
     def means(self, questions: Bools | None = None) -> Floats:
         """(rows, m) means over the questions of a mask; over those that are not held out by default."""
@@ -75,14 +82,15 @@ class Swept:
     def luck(self, *, seed: int = defaults.SEED) -> float:
         """How far ahead the best of so many would seem to be if all rows were equally good.
 
-        Each row's values are centred, so that nothing but chance is left; questions are then drawn anew, the same for
-        all rows, which keeps the rows as alike as they are.  Returns the mean of how far the best row's mean is above
-        that of all rows: at least 0, and 0 for rows that are alike.
+        Each row's values are centred, so that nothing but chance is left; questions, or clusters of them, are then
+        drawn anew, the same for all rows, which keeps the rows as alike as they are.  Returns the mean of how far the
+        best row's mean is above that of all rows: at least 0, and 0 for rows that are alike.
         """
         values = self.values[:, 0][:, ~self.held_out]
         defined = ~np.isnan(values)
-        centred = np.where(defined, values - self.means()[:, :1], 0.0)
-        n = centred.shape[1]
+        clusters = None if self.clustering is None else self.clustering.codes[~self.held_out]
+        centred = cluster_sums(np.where(defined, values - self.means()[:, :1], 0.0), clusters)
+        defined, n = cluster_sums(defined, clusters), centred.shape[1]
         draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         means = draws @ centred.T / np.maximum(draws @ defined.T, 1)
         return float((means.max(axis=1) - means.mean(axis=1)).mean())
@@ -92,6 +100,7 @@ def sweep(
     config: Config,
     *,
     measures: Sequence[str] | None = None,
+    cluster: str | None = None,
     holdout: bool = False,
     seed: int = defaults.SEED,
     overwrite: bool = False,
@@ -100,7 +109,8 @@ def sweep(
     """Run every pipeline of the grid and weigh all of them.
 
     measures   names such as "recall", weighed at each k; those that name a k keep it
-    holdout    keep half of the questions, drawn by the seed, from the choice of the best
+    cluster    which questions count as one, as of `evaluate`; as the configuration has it by default
+    holdout    keep half of the questions, or of their clusters, drawn by the seed, from the choice of the best
     Each run has a folder of its own beside that of the configuration; finished ones are not run again, and chunks and
     vectors that pipelines share are computed once.
     Raises     InputError, StageError; what was run before stays.
@@ -110,36 +120,43 @@ def sweep(
     progress = progress or no_progress
     trials, questions = grid(config), Questions.read(config.questions)
     specs = parse_all(measures or config.weigh.measures or MEASURES)
-    resolver, rows = config.weigh.resolver(questions), list[_Row]()
+    resolver, rows, cluster = config.weigh.resolver(questions), list[_Row](), cluster or config.weigh.cluster
+    check_cluster(cluster, questions)
     for number, trial in enumerate(trials):
         progress("pipelines", number, len(trials))
-        rows += _run_and_weigh(trial, resolver, specs, seed=seed, overwrite=overwrite, progress=progress)
+        rows += _run_and_weigh(
+            trial, resolver, specs, cluster=cluster, seed=seed, overwrite=overwrite, progress=progress
+        )
     progress("pipelines", len(trials), len(trials))
-    query_ids = rows[0].query_ids
+    query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     held_out = np.zeros(len(query_ids), bool)
     if holdout:
-        held_out[np.random.default_rng(seed).permutation(len(query_ids))[: len(query_ids) // 2]] = True
+        codes = np.arange(len(query_ids)) if clustering is None else clustering.codes
+        n = int(codes.max()) + 1
+        held_out = np.isin(codes, np.random.default_rng(seed).permutation(n)[: n // 2])
     return Swept(
         [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
         values=np.stack([row.values for row in rows]), query_ids=query_ids, held_out=held_out,
-        notes=_merge_notes(rows, len(trials)),
+        notes=_merge_notes(rows, len(trials)), clustering=clustering,
+        recipe=computed({key: part for key, part in rows[0].scores.recipe_parts.items() if key in _OF_CLUSTERS}),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A pipeline weighed at one k: values (m, q); notes of the pipeline, the same at each k."""
+    """A pipeline weighed at one k: values (m, q) of its scores; notes of the pipeline, the same at each k."""
 
     pipeline: str
     settings: Mapping[str, Any]
     folder: Path
     values: Floats
-    query_ids: Sequence[str]
+    scores: Scores
     notes: Sequence[Note]
 
 
 def _run_and_weigh(
-    trial: Trial, resolver: Resolver, specs: Sequence[Measure], *, seed: int, overwrite: bool, progress: Progress
+    trial: Trial, resolver: Resolver, specs: Sequence[Measure], *, cluster: str | None, seed: int, overwrite: bool,
+    progress: Progress,
 ) -> Iterator[_Row]:  # fmt: skip
     """One run, and a row for each k."""
     config = trial.config
@@ -149,12 +166,12 @@ def _run_and_weigh(
         raise StageError(f"{config.name}: {error}") from error
     measures_by_k = [_at(specs, k) for k in trial.ks]
     measures = [measure for of_k in measures_by_k for measure in of_k]
-    scores = weigh_folder(folder, resolver).scores(measures, min_gain=config.weigh.min_gain, seed=seed)
+    scores = weigh_folder(folder, resolver, cluster).scores(measures, min_gain=config.weigh.min_gain, seed=seed)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):
         values = np.array([scores.values[0, row_of[str(measure)]] for measure in of_k])
-        yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores.query_ids, notes)
+        yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores, notes)
 
 
 def _at(specs: Sequence[Measure], k: int) -> list[Measure]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress, no_progress
+from steelyard.data.clusters import question_clusters
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment import defaults
@@ -34,15 +35,17 @@ def run_and_weigh(
     config: Config,
     *,
     measures: Iterable[str | Measure] = (),
+    cluster: str | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> WeighedRun:
     """Run a pipeline or a target over the questions of its configuration, and weigh what it found.
 
     measures    those of the configuration by default, else those of `evaluate`
+    cluster     which questions count as one, as of `evaluate`; as the configuration has it by default
     overwrite   replace a finished run; see `steelyard.rag.running.run`
 
-    Before anything is asked, measures are parsed and quotes are looked up in their documents.
+    Before anything is asked, measures are parsed, clusters are formed and quotes are looked up in their documents.
     Raises      InputError, MeasureError; StageError where the system fails from the start; OutputError
     """
     if config.questions is None:
@@ -50,7 +53,8 @@ def run_and_weigh(
     specs = parse_all(list(measures) or config.weigh.measures or defaults.MEASURES)
     system = read_system(config)
     questions = Questions.read(config.questions)
-    resolver = config.weigh.resolver(questions)
+    resolver, cluster = config.weigh.resolver(questions), cluster or config.weigh.cluster
+    check_cluster(cluster, questions)
     show, first = progress or no_progress, dict[str, int]()
 
     def show_progress(stage: str, done: int, total: int) -> None:
@@ -61,17 +65,24 @@ def run_and_weigh(
     if system.corpus is not None:
         resolver.check(system.corpus)
     folder = run(system, questions, config.folder, overwrite=overwrite, progress=show_progress)
-    scores = weigh_folder(folder, resolver).scores(specs, min_gain=config.weigh.min_gain)
+    scores = weigh_folder(folder, resolver, cluster).scores(specs, min_gain=config.weigh.min_gain)
     return WeighedRun(folder, scores, first.get("questions", 0))
 
 
-def weigh_folder(folder: RunFolder, resolver: Resolver) -> Weighing:
+def check_cluster(cluster: str | None, questions: Questions) -> None:
+    """Raise   InputError for a field that no question has."""
+    if cluster is not None:
+        named = {question.query_id: question for question in questions}
+        question_clusters(cluster, gold=questions, questions=named, query_ids=list(named))
+
+
+def weigh_folder(folder: RunFolder, resolver: Resolver, cluster: str | None = None) -> Weighing:
     """A run against the questions of a resolver, which resolves their gold once for all runs of one corpus.
 
     Raises   InputError and its children.
     """
     inputs = open_inputs(resolver.questions, [folder], on_duplicate=defaults.ON_DUPLICATE)
-    return Weighing.of_evidence(inputs, resolver, on_duplicate=defaults.ON_DUPLICATE)
+    return Weighing.of_evidence(inputs, resolver, on_duplicate=defaults.ON_DUPLICATE, cluster=cluster)
 
 
 def read_system(config: Config) -> System:

@@ -55,8 +55,8 @@ def mean_intervals(
     """Intervals of c means over the same n queries.
 
     values       (n, c) one column a mean;   seed   of the resampling;   level   coverage, in (0, 1)
-    method       "bca" or "percentile" bootstrap, "t" (needs SciPy), "normal"; None: BCa, or normal from MANY_QUERIES
-                 queries (or clusters) on
+    method       "bca" or "percentile" bootstrap, "t" (needs SciPy), "normal"; None: BCa, normal from MANY_QUERIES
+                 queries on, and t of clusters, as of few and unequal ones only its degrees of freedom are right
     clusters     (n,) which conversation or document each query belongs to: whole clusters are then resampled, or the
                  error is cluster-robust.  None: every query for itself
     n_resamples  of the bootstraps
@@ -77,12 +77,16 @@ def mean_intervals(
     if n_groups < 2:
         nothing = np.full(values.shape[1], np.nan)
         return Intervals(nothing, nothing, "none")
-    method = method or ("normal" if n_groups >= MANY_QUERIES else "bca")
+    if method is None:
+        method = "t" if clusters is not None else "normal" if n_groups >= MANY_QUERIES else "bca"
     if method == "t" or (clusters is not None and method == "normal"):
-        errors = np.array([mean_error(column, clusters=clusters).error for column in values.T])
-        quantile = t_quantile((1 + level) / 2, n_groups - 1) if method == "t" else _NORMAL.inv_cdf((1 + level) / 2)
+        errors = [mean_error(column, clusters=clusters) for column in values.T]
+        tail = (1 + level) / 2
+        halves = np.array([
+            error.error * (t_quantile(tail, error.df) if method == "t" else _NORMAL.inv_cdf(tail)) for error in errors
+        ])  # fmt: skip
         means = values.mean(axis=0)
-        return Intervals(means - quantile * errors, means + quantile * errors, method)
+        return Intervals(means - halves, means + halves, method)
     if method == "normal":
         half = _NORMAL.inv_cdf((1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
         return Intervals(values.mean(axis=0) - half, values.mean(axis=0) + half, method)

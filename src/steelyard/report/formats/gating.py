@@ -11,6 +11,7 @@ from steelyard.gates.checks import Check, Outcome
 from steelyard.gates.gating import Gate
 from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
 from steelyard.report.sheets.sheet import Sheet, number, percent, signed
 from steelyard.report.sheets.signatures import signature_note
@@ -142,6 +143,8 @@ def _left_out(checks: list[Check], words: Words) -> Iterator[str]:
 def _notes(gate: Gate, words: Words) -> Iterator[str]:
     if any(check.kind == "baseline" for check in gate.checks):
         yield words("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
+    clustering, n = gate.clustering, max((check.n for check in gate.checks), default=0)
+    yield from cluster_notes(gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n)
     if gate.other_truth:
         yield words("gate.other_truth")
     if gate.not_judged is not None:

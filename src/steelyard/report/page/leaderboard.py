@@ -12,6 +12,7 @@ from steelyard.base.arrays import Floats
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, kept_row
+from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.sheet import ends, number, percent
 from steelyard.report.sheets.verdicts import group_letters
 from steelyard.report.visible import visible
@@ -127,10 +128,11 @@ def _is_even(cells: Sequence[Cell]) -> bool:
 def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
     """How intervals were computed, and counts that all systems share."""
     scores = contents.scores
-    notes = [words(f"page.interval.{scores.intervals.method}", seed=scores.seed)]
+    notes = [words(f"page.interval.{interval_key(scores)}", seed=scores.seed)]
     if scores.intervals.method != "none":
         notes.append(words("page.leaderboard.bars" if len(scores.systems) > 1 else "page.leaderboard.bar"))
     for name, cells in _counts(contents).items():
         if _is_even(cells) and cells[0].value is not None:
             notes.append(words(f"page.leaderboard.{name}", n=int(cells[0].value), share=cells[0].text))
-    return notes
+    # Of several systems they are below the comparison.
+    return notes if contents.comparison is not None else [*notes, *scores_cluster_notes(scores, words)]

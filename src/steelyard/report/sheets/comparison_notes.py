@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.comparison.groups import MOST_GROUPED
 from steelyard.comparison.margins import margin_correction
 from steelyard.comparison.result import Comparison, ComparisonRow
+from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.sheet import number
 from steelyard.report.words import Words
 
@@ -51,6 +52,8 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     yield words("compare.effect")
     yield _interval_note(comparison, words)
     yield words("compare.can_show")
+    first = comparison.rows[str(comparison.measures[0])][0]
+    yield from cluster_notes(comparison.recipe, words, n=first.n, n_clusters=first.n_clusters)
     yield from _letter_notes(comparison, words)
     if comparison.margin is not None:
         method = margin_correction(comparison.correction)

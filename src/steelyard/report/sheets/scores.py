@@ -11,6 +11,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.measures.perfect import OF_IDEALS
+from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.sheet import Sheet, ends, number, percent
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words, read_words
@@ -92,7 +93,8 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     n = len(scores.query_ids)
     sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
     shown = str(sizes[0]) if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
-    yield words(f"scores.interval.{scores.intervals.method}", shown=shown, seed=scores.seed)
+    yield words(f"scores.interval.{interval_key(scores)}", shown=shown, seed=scores.seed)
+    yield from scores_cluster_notes(scores, words)
     policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:

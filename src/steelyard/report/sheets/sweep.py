@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.rag.grid import setting_text
 from steelyard.rag.sweeping import Swept
+from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
@@ -50,6 +51,9 @@ def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
         )  # fmt: skip
     elif rows > 1:
         yield words("sweep.holdout")
+    clustering = swept.clustering
+    n_clusters = None if clustering is None else clustering.n
+    yield from cluster_notes(swept.recipe, words, n=len(swept.query_ids), n_clusters=n_clusters)
     for note in swept.notes:
         text = note_text(note.note, words)
         if note.pipelines:

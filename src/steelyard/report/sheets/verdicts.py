@@ -51,15 +51,15 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words) -> st
     """The verdict in words, with what the questions could have shown where they show nothing."""
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     if row.verdict == "no test":
-        reason = words(f"compare.reason.{'few' if row.reason == 'few questions' else 'no_spread'}", n=row.n)
-        return words("compare.verdict.no_test", reason=reason)
+        key = "few" if row.reason == "few questions" else (row.reason or "no spread").replace(" ", "_")
+        return words("compare.verdict.no_test", reason=words(f"compare.reason.{key}", n=row.n))
     key = _verdict_key(row)
     least = fewest_to_show(
         comparison.test, correction=comparison.correction, n_comparisons=comparison.n_comparisons,
         alpha=comparison.alpha,
     )  # fmt: skip
-    if key in ("too_few", "no_difference") and row.n < least:
-        return words("compare.verdict.cannot", least=least)
+    if key in ("too_few", "no_difference") and (row.n_clusters or row.n) < least:
+        return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
     return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
 
 

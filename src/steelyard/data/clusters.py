@@ -1,0 +1,130 @@
+"""Clusters: questions about one document, or of one conversation, which are no independent evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Ints
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions
+from steelyard.data.truth import Truth
+
+DOC = "doc"
+"""Clusters of questions with the same gold document."""
+
+OWN = "clusters"
+"""How clusters are called that are given one by one."""
+
+_FEW_DOCUMENTS = 5
+"""Of questions with more gold documents on average, as judged pools have, one in common says little."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """Which questions belong together.
+
+    by      "doc", a field of the questions, or "clusters" where they were given one by one
+    codes   (q,) cluster of each question, numbered from 0 in the order of their first questions
+    """
+
+    by: str
+    codes: Ints
+
+    @property
+    def n(self) -> int:
+        """How many clusters there are."""
+        return len(np.unique(self.codes))
+
+    def take(self, questions: Bools | Ints) -> Clustering:
+        """The clusters of some of the questions, by a mask or by places."""
+        return Clustering(self.by, _numbered(self.codes[questions].tolist()))
+
+
+@dataclass(frozen=True)
+class SharedGold:
+    """How many questions share a gold document with another one, and what clusters by document they would make."""
+
+    n_questions: int
+    n_clusters: int
+
+
+def question_clusters(
+    cluster: str | Mapping[str, object], *, gold: Truth | Questions, questions: Mapping[str, Question],
+    query_ids: Sequence[str],
+) -> Clustering:  # fmt: skip
+    """The clusters of the questions.
+
+    cluster    "doc": questions with the same gold document are in one, of several documents that with the highest
+               gain, and of equals the one that most questions have; a field of the questions: those with the same value
+               are; or query_id -> name of its cluster.  A question without document, value or name is one by itself
+    questions  query_id -> Question with its fields;   query_ids   (q,) those to part
+    Raises     InputError for a field, or names, that no question has
+
+    >>> labelled = Questions([{"qid": q, "query": "?", "talk": q[0]} for q in ("a1", "a2", "b1")])
+    >>> named = {question.query_id: question for question in labelled}
+    >>> question_clusters("talk", gold=labelled, questions=named, query_ids=["a1", "a2", "b1"]).codes.tolist()
+    [0, 0, 1]
+    """
+    if not isinstance(cluster, str):
+        if not any(query_id in cluster for query_id in query_ids):
+            raise InputError(f"clusters name none of the {len(query_ids)} questions; expected query_id -> cluster")
+        return Clustering(OWN, _of_names([cluster.get(query_id) for query_id in query_ids]))
+    if cluster == DOC:
+        return Clustering(DOC, _of_names(_main_documents(_gold_documents(gold, query_ids))))
+    fields = [questions[query_id].fields if query_id in questions else {} for query_id in query_ids]
+    if not any(cluster in of for of in fields):
+        names = sorted({name for of in fields for name in of})
+        raise InputError(
+            f"cluster {cluster!r}: no question has such a field; {nearest(cluster, [DOC, *names])} Where the truth has "
+            "no fields, name questions that have: --queries FILE (queries=...)"
+        )
+    return Clustering(cluster, _of_names([of.get(cluster) for of in fields]))
+
+
+def shared_gold(gold: Truth | Questions, query_ids: Sequence[str]) -> SharedGold | None:
+    """How far questions share gold documents; None where none does, and where questions have many of them."""
+    documents = _gold_documents(gold, query_ids)
+    if sum(map(len, documents)) > _FEW_DOCUMENTS * len(documents):
+        return None
+    codes = _of_names(_main_documents(documents))
+    sizes = np.bincount(codes)
+    return SharedGold(int((sizes[codes] > 1).sum()), len(sizes)) if len(sizes) < len(codes) else None
+
+
+def _main_documents(documents: Sequence[Mapping[str, float]]) -> list[str | None]:
+    """Of each question the gold document with the highest gain; of equals the one that most questions have."""
+    best = [[doc for doc, gain in of.items() if gain == max(of.values())] for of in documents]
+    n_questions = Counter(doc for of in best for doc in of)
+    return [min(of, key=lambda doc: (-n_questions[doc], doc), default=None) for of in best]
+
+
+def _gold_documents(gold: Truth | Questions, query_ids: Sequence[str]) -> list[dict[str, float]]:
+    """The relevant documents of each question with their gains; for evidence without a document its text."""
+    documents = dict[str, dict[str, float]]()
+    if isinstance(gold, Truth):
+        for query_id, labels in zip(gold.query_ids, gold.labels, strict=True):
+            documents[query_id] = {doc_id: gain for doc_id, gain in labels.items() if gain > 0}
+    else:
+        for question in gold:
+            of = documents.setdefault(question.query_id, {})
+            for piece in question.evidence or question.id_pieces:
+                if piece.gain > 0:
+                    doc = piece.doc or piece.text or piece.chunk_id
+                    of[doc] = max(piece.gain, of.get(doc, 0.0))
+    return [documents.get(query_id, {}) for query_id in query_ids]
+
+
+def _of_names(names: Sequence[object]) -> Ints:
+    """(q,) clusters of questions by name; one without a name is by itself."""
+    return _numbered([(q,) if name is None else str(name) for q, name in enumerate(names)])
+
+
+def _numbered(names: Sequence[Hashable]) -> Ints:
+    numbers = dict[Hashable, int]()
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
