@@ -48,6 +48,9 @@ def cpu_model() -> str:
     return next((values[key] for key in _CPU_KEYS if values.get(key)), platform.processor())
 
 
+_version = cache(version)
+
+
 def loaded_versions(distributions: Mapping[str, str]) -> dict[str, str]:
     """Versions of those libraries that this process has imported.
 
@@ -58,7 +61,7 @@ def loaded_versions(distributions: Mapping[str, str]) -> dict[str, str]:
     for module, distribution in distributions.items():
         if module in sys.modules:
             try:
-                versions[distribution] = version(distribution)
+                versions[distribution] = _version(distribution)
             except PackageNotFoundError:
                 continue
     return versions

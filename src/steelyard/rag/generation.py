@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
@@ -196,6 +196,7 @@ def _tokenizer() -> Tokenizer:
     return Tokenizer(chinese="bigrams", stem="none")
 
 
+@lru_cache(maxsize=10_000)
 def _content_tokens(text: str) -> frozenset[str]:
     """The words of a text that say what it is about."""
     return frozenset(
