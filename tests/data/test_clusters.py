@@ -68,6 +68,9 @@ def test_labels_by_id() -> None:
 def test_shared_gold_is_counted_where_questions_have_few_documents() -> None:
     assert shared_gold(Questions(LINES), IDS) == SharedGold(n_questions=4, n_clusters=3)  # type: ignore[arg-type]
     assert shared_gold(Truth({"a": {"x": 1}, "b": {"y": 1}}), ["a", "b"]) is None
+    many = {f"q{i}": {f"d{i}": 1} for i in range(20)}
+    assert shared_gold(Truth({**many, "r": {"d0": 1}}), [*many, "r"]) is None
+    assert shared_gold(Truth({**many, "r": {"d0": 1}, "s": {"d1": 1}}), [*many, "r", "s"]) == SharedGold(4, 20)
     pooled = {q: {f"d{i}": 1 for i in range(6)} for q in IDS}
     assert shared_gold(Truth(pooled), IDS) is None
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Bools, Ints
 from steelyard.base.errors import InputError
@@ -14,6 +15,7 @@ from steelyard.base.nearest import nearest
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
+from steelyard.measures.alignment import owners
 
 DOC = "doc"
 """Clusters of questions with the same gold document."""
@@ -23,6 +25,10 @@ OWN = "clusters"
 
 _FEW_DOCUMENTS = 5
 """Of questions with more gold documents on average, as judged pools have, one in common says little."""
+
+
+_LEAST_SHARE = 0.1
+"""Where fewer of the questions share a gold document, no interval is off by more than a few per cent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +94,26 @@ def question_clusters(
 
 
 def shared_gold(gold: Truth | Questions, query_ids: Sequence[str]) -> SharedGold | None:
-    """How far questions share gold documents; None where none does, and where questions have many of them."""
+    """How far questions share gold documents; None where few of them do, and where questions have many of them."""
+    most, least = _FEW_DOCUMENTS * len(query_ids), _LEAST_SHARE * len(query_ids)
+    if isinstance(gold, Truth) and not _may_share(gold, most, least):
+        return None
     documents = _gold_documents(gold, query_ids)
-    if sum(map(len, documents)) > _FEW_DOCUMENTS * len(documents):
+    if sum(map(len, documents)) > most:
         return None
     codes = _of_names(_main_documents(documents))
     sizes = np.bincount(codes)
-    return SharedGold(int((sizes[codes] > 1).sum()), len(sizes)) if len(sizes) < len(codes) else None
+    n_questions = int((sizes[codes] > 1).sum())
+    return SharedGold(n_questions, len(sizes)) if n_questions >= least and n_questions else None
+
+
+def _may_share(truth: Truth, most: float, least: float) -> bool:
+    """Whether there are few enough gold documents, and enough questions that have one in common: quickly."""
+    relevant = truth.gain > 0
+    if np.count_nonzero(relevant) > most:
+        return False
+    again = truth.doc_ids.filter(pl.Series(relevant)).is_duplicated().to_numpy()
+    return len(np.unique(owners(truth.starts)[relevant][again])) >= least
 
 
 def _main_documents(documents: Sequence[Mapping[str, float]]) -> list[str | None]:
