@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
+from benchmarks.simulated.means import mean_table
 from benchmarks.simulated.tables import Table
 
 TABLES: Mapping[str, Callable[[int, int], Table]] = {
@@ -24,6 +25,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "families": family_table,
     "third-run": third_run_table,
     "clusters": cluster_table,
+    "means": mean_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

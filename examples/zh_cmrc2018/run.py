@@ -35,7 +35,7 @@ def main() -> None:
     counts = runs[0].manifest["counts"]
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
     print_table(scores)
-    print(f"In brackets: 95 % intervals, BCa bootstrap over the questions, seed {scores.seed}.\n")
+    print("In brackets: 95 % intervals of the means over the questions.\n")
     print_words_against_bigrams(scores, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
     write_reports(weighing, asked.output)

@@ -27,7 +27,7 @@ def test_intervals_go_by_cluster_and_means_do_not() -> None:
     assert by_talk.clustering is not None
     assert by_talk.clustering.codes.tolist() == [i // 4 for i in range(24)]
     for i in range(2):
-        want = mean_intervals(plain.values[i, 0][:, None], seed=0, clusters=[i // 4 for i in range(24)])
+        want = mean_intervals(plain.values[i, 0][:, None], bounds=(0, 1), clusters=[i // 4 for i in range(24)])
         assert (by_talk.intervals.low[i, 0], by_talk.intervals.high[i, 0]) == (want.low[0], want.high[0])
     assert (np.diff([by_talk.intervals.low, by_talk.intervals.high], axis=0)
             > 1.2 * np.diff([plain.intervals.low, plain.intervals.high], axis=0)).all()  # fmt: skip

@@ -322,7 +322,7 @@ def test_the_recipe_says_how_the_numbers_came_about() -> None:
     assert {key: recipe[key] for key in options} == options
     assert recipe["measures"] == ["map", "precision@5"]
     assert recipe["steelyard"].count(".") >= 1
-    assert recipe["interval"] == {"level": 0.95, "method": "bca"}
+    assert recipe["interval"] == {"level": 0.95, "method": "guarded_t"}
     assert recipe["truth"]["name"] == "truth"
     digests = [recipe["truth"]["digest"], *recipe["runs"].values()]
     assert [digest.partition(":")[0] for digest in digests] == ["sha256", "sha256"]
@@ -413,13 +413,26 @@ def test_the_company_of_a_measure_or_a_run_changes_nothing() -> None:
         assert together.filter(system="run", measure=alone["measure"][0]).rows() == alone.rows()
 
 
-def test_the_seed_moves_the_intervals_and_nothing_else() -> None:
-    truth, run = many()
-    first, again, other = (sy.evaluate(truth, run, MANY, seed=seed) for seed in (0, 0, 1))
-    assert first.mean().rows() == again.mean().rows()
-    assert first.means.tobytes() == other.means.tobytes()
-    assert first.intervals.low.tobytes() != other.intervals.low.tobytes()
-    assert np.allclose(first.intervals.low, other.intervals.low, atol=0.05)
+def test_intervals_end_where_a_perfect_ranking_does() -> None:
+    """Of one relevant document precision@5 is a fifth of the hit rate, and so is its interval."""
+    truth = {f"q{i}": {"d": 1} for i in range(12)}
+    run = {query: ["x", "d"] if i % 4 else ["x"] for i, query in enumerate(truth)}
+    ends = sy.evaluate(truth, run, ["precision@5", "hit_rate@5"]).intervals
+    assert (5 * ends.low[0, 0], 5 * ends.high[0, 0]) == pytest.approx((ends.low[0, 1], ends.high[0, 1]))
+    perfect = sy.evaluate(truth, {query: ["d"] for query in truth}, "precision@5").intervals
+    assert (perfect.low[0, 0], perfect.high[0, 0]) == pytest.approx((0.2 * 0.751, 0.2), abs=1e-3)
+
+
+def test_intervals_of_columns_and_of_measures_on_other_scales() -> None:
+    truth = {f"q{i}": {"d": 1} for i in range(12)}
+    scores = sy.evaluate(truth, {query: ["d"] for query in truth}, ["gm_map", "num_ret", "dcg@5"])
+    ends = scores.intervals
+    assert (0 < ends.low[0, 0] < 0.2, ends.high[0, 0]) == (True, 1.0)
+    assert np.isnan([ends.low[0, 1], ends.high[0, 1]]).all()
+    assert (ends.low[0, 2] < 0.8, ends.high[0, 2]) == (True, 1.0)
+    assert scores.mean()["low"].null_count() == 1
+    latencies = sy.Scores.of(pl.DataFrame({"query_id": ["a", "b"], "measure": "latency_ms", "value": [7.0, 7.0]}))
+    assert latencies.intervals.method == "none"
 
 
 def test_one_truth_serves_many_runs_and_one_run_many_truths() -> None:

@@ -40,5 +40,5 @@ def stated(values: Mapping[str, tuple[float, float, float]], *, n: int = 50) -> 
     scores = scores_of(rows, list(values))
     low = np.array([[low for _, low, _ in values.values()]])
     high = np.array([[high for _, _, high in values.values()]])
-    scores.__dict__.update(means=means, intervals=Intervals(low, high, "bca"))
+    scores.__dict__.update(means=means, intervals=Intervals(low, high))
     return scores

@@ -89,8 +89,8 @@ def production(n_relevant: int, n_found: int, **options: Any) -> Gate:
 
 @pytest.mark.parametrize(
     ("n_relevant", "n_found", "reason", "outcome"),
-    [(2, 2, "out_of_reach", "insufficient"), (2, 0, "out_of_reach", "insufficient"), (3, 3, "reached", "pass"),
-     (3, 2, "missed", "fail")],
+    [(2, 2, "out_of_reach", "insufficient"), (2, 0, "out_of_reach", "insufficient"), (5, 5, "reached", "pass"),
+     (3, 3, "spans", "insufficient"), (3, 2, "missed", "fail")],
 )  # fmt: skip
 def test_a_level_that_no_ranking_reaches_says_nothing_of_the_system(
     n_relevant: int, n_found: int, reason: str, outcome: str

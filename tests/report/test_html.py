@@ -222,7 +222,7 @@ def test_the_same_report_gives_the_same_bytes(pages: dict[str, str]) -> None:
     assert render(texts_report(), words=read_words("en")) == pages["en"]
 
 
-NAMES = {"Steelyard", "JavaScript", "BCa", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
+NAMES = {"Steelyard", "JavaScript", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
          "BM25", "outputs", "jsonl", "corpus", "family-wise", "family", "wise", "ratings", "any"}  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from tests.cli.command import complaint, printed
 from tests.report.untranslated import untranslated
 
 EN, ZH = read_words("en"), read_words("zh")
-NAMES = {"hybrid", "rerank", "any", "contains", "BCa", "--corpus", "doc#1", "BEIR", "--cluster doc",
+NAMES = {"hybrid", "rerank", "any", "contains", "--corpus", "doc#1", "BEIR", "--cluster doc",
          "talk"}  # fmt: skip
 """Names that both languages share: systems, rules, methods, options, examples of ids."""
 
@@ -102,19 +102,6 @@ def unmeasured() -> Scores:
     return Scores.of(frame)
 
 
-def many_queries() -> Scores:
-    """So many that the interval is the normal one."""
-    rng = np.random.default_rng(0)
-    truth = {f"q{i}": {"d": 1} for i in range(2)}
-    small = sy.evaluate(truth, {"hybrid": {"q0": ["d"], "q1": ["e", "d"]}}, ["mrr"])
-    n = 200_000
-    flags = {name: np.zeros((1, n), bool) for name in ("missing", "failed", "unwinnable")}
-    return dataclasses.replace(
-        small, query_ids=[str(i) for i in range(n)], values=rng.random((1, 1, n)), judged=np.ones((1, 1, n)),
-        no_relevant=np.zeros((1, 1, n), bool), **flags,
-    )  # fmt: skip
-
-
 def every_table() -> Iterator[Scores]:
     for n in (1, 2):
         for policy in ("zero", "skip"):
@@ -124,7 +111,6 @@ def every_table() -> Iterator[Scores]:
             yield troubled(n, specs=["map", "mrr"], policy=policy, reports=False)
     yield one_query()
     yield unmeasured()
-    yield many_queries()
     yield from clustered()
 
 

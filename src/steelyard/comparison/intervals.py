@@ -48,7 +48,7 @@ def difference_interval(
     if average.reason or average.flat or not plan.is_of_means:
         return NO_INTERVAL
     if plan.test == "t":
-        ends = mean_intervals(d[:, None], seed=plan.seed, level=1 - alpha, method="t", clusters=clusters)
+        ends = mean_intervals(d[:, None], level=1 - alpha, clusters=clusters)
         return float(ends.low[0]), float(ends.high[0])
     if plan.test == "randomization":
         low, high = sign_flip_interval(d, seed=plan.seed, level=1 - alpha, clusters=clusters)

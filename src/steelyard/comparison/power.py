@@ -11,7 +11,8 @@ from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.plan import Plan
 from steelyard.measures import Measure
 from steelyard.stats.power import fewest_questions, min_detectable_difference
-from steelyard.stats.samples import mean_error, t_quantile
+from steelyard.stats.samples import mean_error
+from steelyard.stats.student import t_quantile
 
 _POWER, _MOST_QUESTIONS = 0.8, 10**9
 

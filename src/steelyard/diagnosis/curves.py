@@ -11,6 +11,7 @@ import polars as pl
 from steelyard.base.arrays import Floats
 from steelyard.diagnosis.lists import Lists
 from steelyard.measures import parse
+from steelyard.measures.perfect import perfect_values
 from steelyard.stats.intervals import mean_intervals
 
 KS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -22,7 +23,7 @@ class Curves:
     """Means of measures at several depths.
 
     systems, names, ks  s, n and k of them
-    values, low, high   (s, n, k) means and the ends of their 95 % intervals (normal); NaN where lists are not that deep
+    values, low, high   (s, n, k) means and the ends of their 95 % intervals; NaN where lists are not that deep
     """
 
     systems: Sequence[str]
@@ -54,7 +55,7 @@ class Curves:
 
 def curves(
     systems: Sequence[str], lists: Sequence[Lists], *, names: Sequence[str] = NAMES, min_gain: float = 1.0,
-    ks: Sequence[int] = KS, seed: int = 0,
+    ks: Sequence[int] = KS,
 ) -> Curves:  # fmt: skip
     """Measures at each depth, of what each system returned.
 
@@ -67,14 +68,10 @@ def curves(
         if not depths:
             continue
         shape = (len(names), len(depths))
-        per_query = np.array([_values(name, of_system, ks[j], min_gain) for name in names for j in depths]).T
-        intervals = mean_intervals(per_query, seed=seed, method="normal")
+        specs = [parse(f"{name}@{ks[j]}", min_gain=min_gain) for name in names for j in depths]
+        per_query = np.array([spec(of_system.final) for spec in specs]).T
+        highest = [np.nan_to_num(perfect_values(spec, of_system.final), nan=1.0).max(initial=0.0) for spec in specs]
+        intervals = mean_intervals(per_query, bounds=(0.0, highest))
         values[i][:, depths] = per_query.mean(axis=0).reshape(shape)
-        # An interval of a share ends where shares end.
-        low[i][:, depths] = np.maximum(intervals.low, 0.0).reshape(shape)
-        high[i][:, depths] = np.minimum(intervals.high, 1.0).reshape(shape)
+        low[i][:, depths], high[i][:, depths] = intervals.low.reshape(shape), intervals.high.reshape(shape)
     return Curves(systems, tuple(names), tuple(ks), values, low, high)
-
-
-def _values(name: str, lists: Lists, k: int, min_gain: float) -> Floats:
-    return parse(f"{name}@{k}", min_gain=min_gain)(lists.final)

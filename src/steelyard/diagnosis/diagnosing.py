@@ -118,7 +118,7 @@ def diagnose(
     ]
     tags = tag_segments(weighing.questions, weighing.query_ids)
     facts = _facts(
-        weighing, lists, funnels, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain, seed=seed,
+        weighing, lists, funnels, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain,
         measure=spec or _of_gains(weighing, scores, k, min_gain),
     )  # fmt: skip
     return Diagnosis(
@@ -152,16 +152,14 @@ def _depth(k: int | None, measure: Measure | None) -> int:
 
 def _facts(
     weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], *, tags: Mapping[str, Bools], baseline: int,
-    k: int, min_gain: float, seed: int, measure: Measure,
+    k: int, min_gain: float, measure: Measure,
 ) -> Facts:  # fmt: skip
     """What the advice is drawn from, with gains in a measure."""
     coverage = "evidence_recall" if weighing.by_evidence else "recall"
     names = dict.fromkeys([coverage, *MEASURES])
     specs = list(dict.fromkeys([measure, *(parse(f"{name}@{k}", min_gain=min_gain) for name in names)]))
     curve_names = dict.fromkeys([*NAMES, coverage, *(["span_recall"] if _are_placed(weighing) else [])])
-    by_depth = curves(
-        weighing.systems, lists, names=list(curve_names), min_gain=min_gain, ks=sorted({*KS, k}), seed=seed
-    )
+    by_depth = curves(weighing.systems, lists, names=list(curve_names), min_gain=min_gain, ks=sorted({*KS, k}))
     per_question = values(lists, specs)
     reachable = ceilings(lists, specs, per_question, by_depth, k=k, deeper_names=(coverage, "hit_rate"))
     return Facts(

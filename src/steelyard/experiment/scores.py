@@ -191,35 +191,52 @@ class Scores(ScoreArrays):
         >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["c", "a"]}, ["precision@5", "mrr"]).reachable
         array([[0.4, 1. ]])
         """
+        return _aggregate(self.measures, self._reachable_values())
+
+    def _reachable_values(self) -> Floats:
+        """(s, m, q) values of a perfect ranking, of queries that are not skipped; NaN where they are not known."""
         perfect = np.full(self.values.shape, np.nan)
         for j, measure in enumerate(self.measures):
             if (values := self.perfect.get(str(measure))) is not None:
                 perfect[:, j] = values() if callable(values) else values
         counted = ~np.isnan(self.values)
         unbounded = (counted & ~(self.values <= perfect + ROUNDING * np.abs(perfect))).any(axis=2)
-        means = _aggregate(self.measures, np.where(counted, perfect, np.nan))
-        return np.where(unbounded, np.nan, means)
+        return np.where(counted & ~unbounded[:, :, None], perfect, np.nan)
 
     @cached_property
     def intervals(self) -> Intervals:
-        """(s, m) ends of the intervals of the means."""
+        """(s, m) ends of the intervals of the means.
+
+        A query that none was like is reckoned with (see `mean_intervals`): its value may be the lowest that the measure
+        has, or the highest that a perfect ranking has on any of these queries, where that is known.
+        """
         s, m, q = self.values.shape
         series = np.stack([_scale(measure, self.values[:, j]) for j, measure in enumerate(self.measures)], axis=1)
         series = series.reshape(s * m, q)
-        low, high, method = np.full(s * m, np.nan), np.full(s * m, np.nan), "none"
-        # Series over the same queries are resampled together: same draws, one pass.
+        least, most = (ends.ravel() for ends in self._bounds())
+        low, high = np.full(s * m, np.nan), np.full(s * m, np.nan)
+        # Series over the same queries are computed together.
         together: dict[bytes, list[int]] = {}
         for row in range(s * m):
             together.setdefault(np.isnan(series[row]).tobytes(), []).append(row)
         for rows in together.values():
             there = ~np.isnan(series[rows[0]])
             clusters = None if self.clustering is None else self.clustering.codes[there]
-            intervals = mean_intervals(series[rows][:, there].T, seed=self.seed, level=LEVEL, clusters=clusters)
+            bounds = least[rows], most[rows]
+            intervals = mean_intervals(series[rows][:, there].T, level=LEVEL, bounds=bounds, clusters=clusters)
             low[rows], high[rows] = intervals.low, intervals.high
-            method = intervals.method if intervals.method != "none" else method
-        return Intervals(
-            _unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)), method
-        )
+        return Intervals(_unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)))
+
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """(s, m) lowest and highest value there can be, on the scale that is averaged."""
+        perfect = self._reachable_values()
+        reachable = np.where(np.isnan(perfect), -np.inf, perfect).max(axis=2, initial=-np.inf)
+        lowest, highest = np.empty(reachable.shape), np.empty(reachable.shape)
+        for j, measure in enumerate(self.measures):
+            low, high = measure.definition.range
+            top = np.where(np.isneginf(reachable[:, j]), high, np.minimum(reachable[:, j], high))
+            lowest[:, j], highest[:, j] = _scale(measure, np.array(low)), _scale(measure, top)
+        return lowest, highest
 
     @property
     def signature(self) -> Signature:

@@ -19,7 +19,8 @@ from steelyard.measures.registry import Direction
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import IDENTICAL, NonInferiority, non_inferiority
 from steelyard.stats.power import fewest_questions, min_detectable_difference
-from steelyard.stats.samples import differences, mean_error, t_quantile
+from steelyard.stats.samples import differences, mean_error
+from steelyard.stats.student import t_quantile
 
 
 def baseline_checks(

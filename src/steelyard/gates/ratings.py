@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.experiment.scores import LEVEL, Scores
+from steelyard.experiment.scores import Scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import Standard
 from steelyard.measures.registry import Direction
@@ -152,31 +152,16 @@ def standard_values(
         for j, measure in enumerate(scores.measures):
             if (standard := profile.standard_of(measure)) is not None:
                 n = int((~np.isnan(scores.values[i, j])).sum())
-                mean = float(scores.means[i, j])
-                low, high = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
-                if low == high and n > 1:
-                    low, high = _all_alike(mean, n, *measure.definition.range) or (low, high)
                 yield StandardValue(
-                    system, str(measure), standard,
-                    value=mean, low=low, high=high, n=n, reachable=float(scores.reachable[i, j]),
+                    system, str(measure), standard, value=float(scores.means[i, j]),
+                    low=float(scores.intervals.low[i, j]), high=float(scores.intervals.high[i, j]),
+                    n=n, reachable=float(scores.reachable[i, j]),
                 )  # fmt: skip
         for name, standard in profile.unmeasured(scores.measures).items():
             yield StandardValue(system, name, standard)
         for name, standard in profile.standards.items():
             if standard.handed_in:
                 yield _handed_in(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
-
-
-def _all_alike(value: float, n: int, least: float, most: float) -> tuple[float, float] | None:
-    """Ends of the interval of a mean of n values that are all the least, or all the largest, there is; None of others.
-
-    A bootstrap takes such a mean for certain.  By Clopper and Pearson (1934) a kind of question that was not met among
-    n may make up 1 - ((1 - LEVEL) / 2)**(1 / n) of all.
-    """
-    unseen = (most - least) * (1 - ((1 - LEVEL) / 2) ** (1 / n))
-    if not math.isfinite(unseen) or value not in (least, most):
-        return None
-    return (value - unseen, value) if value == most else (value, value + unseen)
 
 
 def _handed_in(

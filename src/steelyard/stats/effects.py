@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from steelyard.stats.samples import Clusters, differences, finite, mean_covariance, mean_error, share, t_quantile
+from steelyard.stats.samples import Clusters, differences, finite, mean_covariance, mean_error, share
+from steelyard.stats.student import t_quantile
 
 
 @dataclass(frozen=True)

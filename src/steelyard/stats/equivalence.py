@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
-from steelyard.stats.samples import NO_SPREAD, Clusters, MeanError, finite, mean_error, share, t_quantile, t_sf
+from steelyard.stats.samples import NO_SPREAD, Clusters, MeanError, finite, mean_error, share, t_sf
+from steelyard.stats.student import t_quantile
 from steelyard.stats.unseen import UnseenLoss
 
 IDENTICAL = "both gave the same results: there is nothing that could have been lost"

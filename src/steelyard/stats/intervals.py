@@ -1,183 +1,105 @@
-"""Intervals for means over queries."""
+"""Intervals of means over queries: Student's t, guarded against values that no query has shown yet."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import math
 from dataclasses import dataclass
-from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from steelyard.base.arrays import Floats, Ints
-from steelyard.base.errors import InputError
-from steelyard.stats.samples import (
-    ROUNDING,
-    Clusters,
-    cluster_codes,
-    cluster_sums,
-    mean_error,
-    share,
-    t_quantile,
-    whole,
-)
+from steelyard.base.arrays import Floats
+from steelyard.stats.samples import ROUNDING, Clusters, cluster_codes, cluster_sums, mean_error, share
+from steelyard.stats.student import t_quantile
 
-RESAMPLES = 2000
-MANY_QUERIES = 10_000
-"""From here on the bootstrap and the normal interval agree to three digits, and only one of them costs nothing."""
-
-METHODS = ("bca", "percentile", "t", "normal")
-
-_NUMBERS_AT_ONCE = 1 << 17
-_COLUMNS_AT_ONCE = 1 << 9
-_NORMAL = NormalDist()
+UNBOUNDED = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """Lower and upper end for each of c means, and how they were found: "bca", "percentile", "t", "normal", "none"."""
+    """Lower and upper end for each of some means; NaN where there is no interval."""
 
     low: Floats
     high: Floats
-    method: str
+
+    @property
+    def method(self) -> Literal["guarded_t", "none"]:
+        """The rule that gave them, or none where no mean has an interval."""
+        return "none" if np.isnan(self.low).all() else "guarded_t"
 
 
 def mean_intervals(
     values: Floats,
     *,
-    seed: int,
     level: float = 0.95,
-    method: str | None = None,
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike] = UNBOUNDED,
     clusters: Clusters | None = None,
-    n_resamples: int = RESAMPLES,
 ) -> Intervals:
     """Intervals of c means over the same n queries.
 
-    values       (n, c) one column a mean;   seed   of the resampling;   level   coverage, in (0, 1)
-    method       "bca" or "percentile" bootstrap, "t" (needs SciPy), "normal"; None: BCa, normal from MANY_QUERIES
-                 queries on, and t of clusters, as of few and unequal ones only its degrees of freedom are right
-    clusters     (n,) which conversation or document each query belongs to: whole clusters are then resampled, or the
-                 error is cluster-robust.  None: every query for itself
-    n_resamples  of the bootstraps
-    Returns      (c,) ends; NaN for fewer than two queries or clusters
-    Raises       InputError for an unknown method, a level outside (0, 1), clusters of another length
-    Source       Efron, Better Bootstrap Confidence Intervals, JASA 1987; Field & Welsh, Bootstrapping Clustered Data,
-                 JRSS B 2007.
+    Each end is that of Student's t for the queries and one more, which has the lowest value that there is, or for the
+    upper end the highest.  Its weight is the chance that two queries, drawn with replacement, have the same value: 1
+    where all are equal, which leaves room for nearly 3 / n of the range, and 1 / n where all differ, as these show how
+    far values scatter.  Where there is no bound, the end is Student's.
 
-    >>> wide = mean_intervals(np.array([[0.0], [0.5], [1.0]]), seed=0)
-    >>> bool(wide.low[0] < 0.5 < wide.high[0])
-    True
+    values    (n, c) one column a mean;   level   coverage, in (0, 1)
+    bounds    lowest and highest value there can be, of all columns or (c,) of each; infinite where there is none
+    clusters  (n,) which conversation or document each query belongs to: the error is then that of `mean_error`, and one
+              more cluster is reckoned with.  None: every query for itself
+    Returns   (c,) ends within the bounds; NaN for fewer than two queries or clusters, and for equal values that lack a
+              bound
+    Raises    InputError for a level outside (0, 1), clusters of another length
+
+    >>> hits = mean_intervals(np.repeat([[0.0, 1.0], [1.0, 1.0]], [2, 18], axis=0), bounds=(0, 1))
+    >>> hits.low.round(3), hits.high.round(3)
+    (array([0.704, 0.853]), array([1., 1.]))
     """
-    if method is not None and method not in METHODS:
-        raise InputError(f"no interval is called {method!r}; expected one of {', '.join(METHODS)}")
     share(level, "level")
-    whole(n_resamples, "n_resamples")
-    n_groups = len(values) if clusters is None else int(cluster_codes(clusters, len(values)).max(initial=-1)) + 1
-    if n_groups < 2:
-        nothing = np.full(values.shape[1], np.nan)
-        return Intervals(nothing, nothing, "none")
-    if method is None:
-        method = "t" if clusters is not None else "normal" if n_groups >= MANY_QUERIES else "bca"
-    if method == "t" or (clusters is not None and method == "normal"):
+    n = len(values) if clusters is None else int(cluster_codes(clusters, len(values)).max(initial=-1)) + 1
+    if n < 2:
+        return Intervals(*np.full((2, values.shape[1]), np.nan))
+    mean, error, df = _errors(values, clusters)
+    quantile = np.array([t_quantile((1 + level) / 2, freedom) for freedom in df.tolist()])
+    weight = _agreement(values, clusters)
+    lowest, highest = np.minimum(bounds[0], values.min(axis=0)), np.maximum(bounds[1], values.max(axis=0))
+
+    def end(bound: Floats, side: int) -> Floats:
+        more = np.where(np.isfinite(bound), weight, 0.0)
+        total, away = n + more, np.where(np.isfinite(bound), bound - mean, 0.0)
+        squares = n * (n - 1) * error**2 + n * more / total * away**2
+        return np.asarray(mean + more / total * away + side * quantile * np.sqrt(squares / total / (total - 1)))
+
+    low, high = np.maximum(end(lowest, -1), lowest), np.minimum(end(highest, 1), highest)
+    unknown = (error == 0) & ~np.isfinite(highest - lowest)
+    return Intervals(np.where(unknown, np.nan, low), np.where(unknown, np.nan, high))
+
+
+def _errors(values: Floats, clusters: Clusters | None) -> tuple[Floats, Floats, Floats]:
+    """(c,) means of (n, c) values, their standard errors and degrees of freedom: those of `mean_error`."""
+    if clusters is not None:
         errors = [mean_error(column, clusters=clusters) for column in values.T]
-        tail = (1 + level) / 2
-        halves = np.array([
-            error.error * (t_quantile(tail, error.df) if method == "t" else _NORMAL.inv_cdf(tail)) for error in errors
-        ])  # fmt: skip
-        means = values.mean(axis=0)
-        return Intervals(means - halves, means + halves, method)
-    if method == "normal":
-        half = _NORMAL.inv_cdf((1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        return Intervals(values.mean(axis=0) - half, values.mean(axis=0) + half, method)
-    sums, sizes = _by_cluster(values, clusters)
-    tails = ((1 - level) / 2, (1 + level) / 2)
-    low, high = values.mean(axis=0), values.mean(axis=0)
-    largest = np.abs(values).max(axis=0)
-    spread = np.flatnonzero(np.ptp(values, axis=0) > ROUNDING * largest)
-
-    def fill(c: Ints) -> None:
-        rows, mean = np.ascontiguousarray(sums[:, c].T), low[c]
-        resampled = _resampled_means(rows, sizes, seed, n_resamples)
-        shares: Sequence[Sequence[float]] = [tails] * len(c)
-        if method == "bca":
-            shares = _corrected(_biases(resampled, mean, largest[c]), _accelerations(rows, sizes, mean), tails)
-        resampled.sort(axis=1)
-        low[c], high[c] = _quantiles(resampled, np.array(shares)).T
-
-    parts = [spread[start : start + _COLUMNS_AT_ONCE] for start in range(0, len(spread), _COLUMNS_AT_ONCE)]
-    if len(parts) == 1:
-        fill(parts[0])
-    elif parts:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(fill, parts))
-    return Intervals(low, high, method)
+        mean, error, df = np.array([(average.mean, average.error, average.df) for average in errors]).T
+        return mean, error, df
+    rows = np.ascontiguousarray(values.T)
+    n, mean = len(values), rows.mean(axis=1)
+    away = rows - mean[:, None]
+    flat = np.abs(away).max(axis=1) <= ROUNDING * np.abs(rows).max(axis=1)
+    error = np.sqrt((away**2).sum(axis=1) / (n * (n - 1)))
+    return mean, np.where(flat, 0.0, error), np.full(len(mean), n - 1.0)
 
 
-def _by_cluster(values: Floats, clusters: Clusters | None) -> tuple[Floats, Floats | None]:
-    """(g, c) sums over clusters and (g,) their sizes; without clusters the values, and no sizes."""
-    if clusters is None:
-        return values, None
-    both = cluster_sums(np.concatenate([values.T, np.ones((1, len(values)))]), clusters)
-    return both[:-1].T, both[-1]
+def _agreement(values: Floats, clusters: Clusters | None) -> Floats:
+    """(c,) chance that two queries, or the means of two clusters, drawn with replacement, have the same value.
 
-
-def _resampled_means(sums: Floats, sizes: Floats | None, seed: int, n_resamples: int) -> Floats:
-    """(c, n_resamples) means over queries, or clusters, drawn with replacement; all (c, n) rows see the same draws."""
-    n, rng = sums.shape[1], np.random.default_rng(seed)
-    # So many as fit into a core's cache, and an even number: NumPy adds one long row in another order than several.
-    step = max(1, _NUMBERS_AT_ONCE // n // 2) * 2
-    means = np.empty((len(sums), n_resamples))
-    for start in range(0, n_resamples, step):
-        size = min(step, n_resamples - start)
-        drawn = rng.integers(0, n, (size, n), dtype=np.int32) + (np.arange(size) * n)[:, None]
-        weights = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
-        # einsum, not a matrix product: no sum may depend on a BLAS's threads, or on the other rows.
-        totals = np.einsum("rn,cn->cr", weights, sums)
-        means[:, start : start + size] = totals / (n if sizes is None else np.einsum("rn,n->r", weights, sizes))
-    return means
-
-
-def _biases(resampled: Floats, mean: Floats, largest: Floats) -> list[float]:
-    """(c,) by how many standard deviations the median of the resampled means is off the mean.
-
-    Means of a few discrete values often coincide; rounding must not decide on which side they fall.
+    >>> _agreement(np.array([[1.0, 0.1], [0.0, 0.2], [1.0, 0.3], [1.0, 0.4]]), None)
+    array([0.625, 0.25 ])
     """
-    side = resampled - mean[:, None]
-    equal = np.abs(side) <= ROUNDING * largest[:, None]
-    below = (((side < 0) & ~equal).sum(axis=1) + 0.5 * equal.sum(axis=1)) / resampled.shape[1]
-    least = 1 / (resampled.shape[1] + 1)
-    return [_NORMAL.inv_cdf(share) for share in np.clip(below, least, 1 - least).tolist()]
-
-
-def _corrected(biases: Sequence[float], accelerations: Sequence[float], tails: Sequence[float]) -> list[list[float]]:
-    """(c, t) shares of the resampled means below each end, from those of a distribution without bias and skew."""
-    quantiles = [_NORMAL.inv_cdf(tail) for tail in tails]
-    return [
-        [_NORMAL.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in quantiles]
-        for bias, acceleration in zip(biases, accelerations, strict=True)
-    ]
-
-
-def _accelerations(sums: Floats, sizes: Floats | None, mean: Floats) -> list[float]:
-    """Skewness of each mean's jackknife values, over six; of single queries, that of the queries themselves."""
-    if sizes is None:
-        away = sums - mean[:, None]
-    else:
-        # Without cluster g the mean is (total - sum) / (n - size); away is how much g lifts it.
-        left_out = (sums.sum(axis=1)[:, None] - sums) / (sizes.sum() - sizes)
-        away = left_out.mean(axis=1)[:, None] - left_out
-    # Powers of very small numbers would vanish.  Skewness has no unit, so any will do; a power of two rounds nothing.
-    away = np.ldexp(away, -np.frexp(np.abs(away).max(axis=1))[1][:, None])
-    moments = zip((away**3).sum(axis=1), (away**2).sum(axis=1), strict=True)
-    return [float(third / (6 * second**1.5)) if second else 0.0 for third, second in moments]
-
-
-def _quantiles(ascending: Floats, shares: Floats) -> Floats:
-    """(c, t) values below which (c, t) shares of each row lie, between its numbers as `np.quantile` takes them."""
-    place = (ascending.shape[1] - 1) * shares
-    before = np.minimum(place.astype(np.int64), ascending.shape[1] - 1)
-    below = np.take_along_axis(ascending, before, axis=1)
-    above = np.take_along_axis(ascending, np.minimum(before + 1, ascending.shape[1] - 1), axis=1)
-    part, gap = place - before, above - below
-    return np.asarray(np.where(part >= 0.5, above - gap * (1 - part), below + gap * part))
+    sums = cluster_sums(np.concatenate([values.T, np.ones((1, len(values)))]), clusters)
+    ascending = np.sort(sums[:-1] / sums[-1], axis=1)
+    c, n = ascending.shape
+    differs = np.ones((c, n), bool)
+    differs[:, 1:] = np.diff(ascending, axis=1) > ROUNDING * np.abs(ascending).max(axis=1)[:, None]
+    starts = np.flatnonzero(differs)
+    counts = np.diff(starts, append=c * n).astype(float)
+    return np.asarray(np.bincount(starts // n, weights=counts**2, minlength=c) / n**2)

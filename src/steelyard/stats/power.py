@@ -14,7 +14,8 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.stats.quadrature import nodes
-from steelyard.stats.samples import Clusters, finite, fsum, mean_error, share, t_quantile, whole
+from steelyard.stats.samples import Clusters, finite, fsum, mean_error, share, whole
+from steelyard.stats.student import t_quantile
 
 _MOST_QUERIES = 10**9
 _MOST_TRIED = 2**29

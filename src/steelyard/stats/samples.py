@@ -198,12 +198,6 @@ def t_sf(t: float, df: float) -> float:
     return max(float(special.stdtr(df, -t)), SMALLEST_P)
 
 
-def t_quantile(share: float, df: float) -> float:
-    """The value below which this share of Student's t lies."""
-    special = require("scipy.special", extra="stats", what="a t interval")
-    return float(special.stdtrit(df, share))
-
-
 def share(value: float, name: str) -> float:
     """The value, refused unless it lies strictly between 0 and 1."""
     if not 0 < value < 1:

@@ -128,7 +128,7 @@ def _is_even(cells: Sequence[Cell]) -> bool:
 def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
     """How intervals were computed, and counts that all systems share."""
     scores = contents.scores
-    notes = [words(f"page.interval.{interval_key(scores)}", seed=scores.seed)]
+    notes = [words(f"page.interval.{interval_key(scores)}")]
     if scores.intervals.method != "none":
         notes.append(words("page.leaderboard.bars" if len(scores.systems) > 1 else "page.leaderboard.bar"))
     for name, cells in _counts(contents).items():

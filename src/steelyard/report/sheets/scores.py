@@ -93,7 +93,7 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     n = len(scores.query_ids)
     sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
     shown = str(sizes[0]) if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
-    yield words(f"scores.interval.{interval_key(scores)}", shown=shown, seed=scores.seed)
+    yield words(f"scores.interval.{interval_key(scores)}", shown=shown)
     yield from scores_cluster_notes(scores, words)
     policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
