@@ -38,6 +38,8 @@ test("marks count code points", () => {
     ["库", true],
     ["b", false],
   ]);
+  assert.deepEqual(page.stretches("仓😀", [0, 2], true), [["仓😀", false]]);
+  assert.deepEqual(page.stretches("abc", [0, 2], true)[1], ["ab", true]);
   assert.deepEqual(page.stretches("ab", [0, 2]), [
     ["", false],
     ["ab", true],

@@ -18,9 +18,11 @@ export function shortened(text, size) {
 
 // A text cut at its marks [start, end, start, end, ...] into [part, whether it is marked]; marks are sorted and apart.
 // Offsets count code points, as Python does; strings of this language count halves of some of them.
-export function stretches(text, marks) {
+// Of a text that is gold as a whole its margin says so: then it is cut nowhere.
+export function stretches(text, marks, isGold = false) {
   if (!marks.length) return [[text, false]];
   const points = Array.from(text);
+  if (isGold && marks[0] === 0 && marks[1] === points.length) return [[text, false]];
   const bounds = [0, ...marks, points.length];
   return bounds.slice(1).map((end, i) => [points.slice(bounds[i], end).join(""), i % 2 === 1]);
 }

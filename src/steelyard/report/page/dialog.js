@@ -142,7 +142,7 @@ function chunk(rank, entry, gain, s, question) {
   if (isGold) name.append(element("span", { class: "gain" }, say("chunk_gain", { gain })));
   else if (gain === null && !data.of[s].evidence) name.append(element("span", {}, say("unjudged")));
   const body = element("div", {}, name);
-  if (data.chunk_texts && data.chunk_texts[entry] !== "") body.append(textOf(entry, question));
+  if (data.chunk_texts && data.chunk_texts[entry] !== "") body.append(textOf(entry, question, isGold));
   return element(
     "li",
     { class: isGold ? "is-gold" : null, "data-entry": entry },
@@ -151,11 +151,11 @@ function chunk(rank, entry, gain, s, question) {
   );
 }
 
-function textOf(entry, question) {
+function textOf(entry, question, isGold) {
   const text = data.chunk_texts[entry];
   if (text === null) return element("p", { class: "text" }, say("left_out"));
   const marks = data.marks[question]?.[entry] || [];
-  const parts = stretches(text, marks).map(([part, isMarked]) => (isMarked ? element("mark", {}, part) : part));
+  const parts = stretches(text, marks, isGold).map(([part, isMarked]) => (isMarked ? element("mark", {}, part) : part));
   return element("p", { class: "text" }, ...parts);
 }
 
