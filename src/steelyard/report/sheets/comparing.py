@@ -65,7 +65,7 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
         "effect": [effect_text(row) for row in rows],
         "counts": [counts_text(row) for row in rows],
         **({"group": [letters.get(row.system, "") for row in rows]} if letters else {}),
-        "verdict": [verdict_text(row, comparison, words) for row in rows],
+        "verdict": [verdict_text(row, comparison, words, in_table=True) for row in rows],
     }
     best = {(r, 1) for r, row in enumerate(rows) if row.mean == rows[0].mean}
     header = [measure, *(column_head(name, comparison, words) for name in columns)]

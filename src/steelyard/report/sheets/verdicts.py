@@ -47,8 +47,11 @@ def effect_text(row: ComparisonRow) -> str:
     return "–" if row.verdict == "baseline" else signed(row.effect, 2)
 
 
-def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
-    """The verdict in words, with what the questions could have shown where they show nothing."""
+def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in_table: bool = False) -> str:
+    """The verdict in words, with what the questions could have shown where they show nothing.
+
+    in_table   without what all rows of a table share: how many questions there are
+    """
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     if row.verdict == "no test":
         key = "few" if row.reason == "few questions" else (row.reason or "no spread").replace(" ", "_")
@@ -60,6 +63,7 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words) -> st
     )  # fmt: skip
     if key in ("too_few", "no_difference") and (row.n_clusters or row.n) < least:
         return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
+    key = "in_table" if in_table and key == "none_shown" else key
     return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
 
 
