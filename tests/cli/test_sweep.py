@@ -62,7 +62,7 @@ def test_one_table_with_the_evidence_first(folder: Path) -> None:
 def test_forms_for_programs_and_papers(folder: Path) -> None:
     options = ("grid.toml", "-m", "ndcg,recall@1")
     found = json.loads(printed("sweep", *options, "--format", "json", cwd=folder))
-    assert len(found["rows"]) == 12
+    assert (found["format"], len(found["rows"])) == (1, 12)
     row = found["rows"][0]
     assert list(row) == ["chunk.size", "index", "k", "ndcg", "recall@1", "folder"]
     assert {type(row[key]) for key in ("chunk.size", "k")} == {int}

@@ -17,10 +17,14 @@ from steelyard.diagnosis.funnel import NOT_LOST, Funnel
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.words import Words
 
+FORMAT = 1
+"""Of the JSON; it rises where a key is renamed or goes."""
+
 
 def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
     """Numbers in full precision, null where there is none; `text` of advice in the words' language."""
     content = {
+        "format": FORMAT,
         "signature": str(diagnosis.signature),
         "k": diagnosis.k,
         "measure": diagnosis.measure,

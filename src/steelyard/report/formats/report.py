@@ -79,10 +79,14 @@ def report_json(contents: Contents, words: Words) -> str:
         "ratings": [
             {"system": rating.system, "measure": rating.measure, "level": rating.level,
              "could_be": list(rating.could_be), "out_of_reach": list(rating.out_of_reach),
-             "reachable": None if math.isnan(rating.reachable) else rating.reachable}
+             **{name: _finite(getattr(rating, name)) for name in ("value", "low", "high", "reachable")}}
             for rating in contents.ratings
         ],
         "gate": None if contents.gate is None else gate_json(contents.gate),
         "diagnosis": json.loads(diagnosis_json(contents.diagnosis, words)),
     }  # fmt: skip
     return json.dumps(parts, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

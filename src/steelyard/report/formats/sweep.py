@@ -16,6 +16,9 @@ from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.sheets.sweep import best_first, sweep_notes, sweep_sheet
 from steelyard.report.words import Words, read_words
 
+FORMAT = 1
+"""Of the JSON; it rises where a key is renamed or goes."""
+
 
 def sweep_text(
     swept: Swept, format: str, words: Words, *, seed: int = 0, width: int | None = None, colour: bool = False
@@ -61,7 +64,7 @@ def _rows(swept: Swept) -> list[dict[str, Any]]:
 
 
 def _json(swept: Swept, seed: int) -> str:
-    document = {"rows": _rows(swept), "notes": list(sweep_notes(swept, seed, read_words("en")))}
+    document = {"format": FORMAT, "rows": _rows(swept), "notes": list(sweep_notes(swept, seed, read_words("en")))}
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 

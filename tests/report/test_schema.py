@@ -1,0 +1,77 @@
+"""The schema of JSON results: every file that is written fits it, and it describes every key that is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.experiment.scores_json import as_json
+from steelyard.report.formats.comparison import comparison_json
+from steelyard.report.formats.design import design_json
+from steelyard.report.formats.diagnosis import diagnosis_json
+from steelyard.report.words import read_words
+from tests.report.reports import MEASURES, ids_report, ids_weighing, texts_report, texts_weighing
+
+jsonschema = pytest.importorskip("jsonschema", reason="holding JSON against a schema needs jsonschema")
+SCHEMA = json.loads((files("steelyard.report.formats") / "schema.json").read_text("utf-8"))
+KINDS = ("scores", "comparison", "diagnosis", "report", "plan", "sweep")
+
+
+def closed(schema: Any) -> Any:
+    """The same schema, in which an object has no key but those described."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: closed(part) for key, part in schema.items()}
+    return parts | ({"additionalProperties": False} if isinstance(schema.get("required"), list) else {})
+
+
+def validator(kind: str, *, strict: bool = True) -> Any:
+    of_kind = SCHEMA | {"$ref": f"#/$defs/{kind}"}
+    del of_kind["anyOf"]
+    return jsonschema.Draft202012Validator(closed(of_kind) if strict else of_kind)
+
+
+def outputs() -> Iterator[tuple[str, str]]:
+    """JSON of every kind: of ids and of evidence, of one system and of several, with segments, changes and a gate."""
+    parted = (ids_weighing(3), ("ndcg@3", "mrr"), None), (texts_weighing(), MEASURES, "length")
+    for weighing, measures, segments in parted:
+        comparison = sy.compare(weighing, measures, margin=0.1, segments=segments, movers=2)
+        yield "scores", as_json(weighing.scores(measures))
+        yield "comparison", comparison_json(comparison)
+        yield "diagnosis", diagnosis_json(sy.diagnose(weighing), read_words("en"))
+        yield "plan", design_json(sy.plan(weighing, measures[0], difference=0.1))
+    for report in (ids_report(1), ids_report(3, margin=0.05), texts_report(), gated()):
+        yield "report", report.text("json", lang="en")
+
+
+def gated() -> sy.Report:
+    return sy.Report.of(ids_weighing(3), ("ndcg@5", "recall@5"), profile="document-qa", margin=0.05)
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert [part["$ref"] for part in SCHEMA["anyOf"]] == [f"#/$defs/{kind}" for kind in KINDS]
+
+
+def test_what_is_written_fits_and_nothing_is_left_undescribed() -> None:
+    for kind, text in outputs():
+        document = json.loads(text)
+        errors = [f"{kind} {error.json_path}: {error.message[:200]}" for error in validator(kind).iter_errors(document)]
+        assert errors == []
+        assert isinstance(document["format"], int)
+
+
+def test_other_files_do_not_fit() -> None:
+    document = json.loads(gated().text("json"))
+    assert not validator("report").is_valid({key: part for key, part in document.items() if key != "gate"})
+    assert not validator("report").is_valid(document | {"format": 2})
+    assert not validator("report").is_valid(document | {"further": 1})
+    assert validator("report", strict=False).is_valid(document | {"further": 1})
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({"format": 1})
