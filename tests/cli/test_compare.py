@@ -115,7 +115,7 @@ def test_csv_markdown_and_latex(demo: Path) -> None:
     assert "| hybrid | **0.7911** | +0.1912 |" in markdown
     latex = printed(*DEMO, "-f", "latex", cwd=demo)
     assert r"\begin{tabular}{lrrrrrrr}" in latex
-    assert r"hybrid & \textbf{0.7911$^{\dagger}$} & +0.1912 &" in latex
+    assert r"hybrid & \textbf{0.7911\rlap{$^{\dagger}$}} & +0.1912 &" in latex
 
 
 def test_trec_is_refused(demo: Path) -> None:

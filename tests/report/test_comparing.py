@@ -91,7 +91,7 @@ def test_verdicts_in_words(d: list[float], margin: float | None, verdict: str, n
         assert text == f"no difference shown: {len(d)} questions can show ≥ {row.detectable:.3f}"
         assert row.detectable > 0.001
     elif verdict == "no test":
-        few = "1 query: a test needs at least two"
+        few = "a test needs two questions at least"
         flat = "all differences are equal: there is no spread to test against"
         assert text == f"no test: {few if len(d) == 1 else flat}"
     elif verdict == "worse":

@@ -26,6 +26,8 @@ class Words:
 
     >>> read_words("en")("count.questions", n=1), read_words("en")("count.questions", n=2)
     ('1 question', '2 questions')
+    >>> read_words("zh")("count.questions", n=3219)
+    '3,219 个问题'
     """
 
     code: str
@@ -38,7 +40,7 @@ class Words:
         """
         if key not in self.texts and "n" in values:
             key = f"{key}.{'one' if values['n'] == 1 else 'other'}"
-        return self.texts[key].format_map(values)
+        return self.texts[key].format_map({name: _written(name, value) for name, value in values.items()})
 
     def __contains__(self, key: str) -> bool:
         """Whether there is a text for a key."""
@@ -59,6 +61,11 @@ class Words:
         """Some items in a row, and how many there are in all where not all are shown."""
         shown = self("list.comma").join(items[:limit])
         return shown if len(items) <= limit else self("list.more", shown=shown, total=len(items))
+
+
+def _written(name: str, value: object) -> object:
+    """A count with commas between thousands; a seed as it is typed."""
+    return f"{value:,}" if type(value) is int and name != "seed" else value
 
 
 def read_words(code: str | None = None) -> Words:

@@ -65,5 +65,7 @@ def _rows(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str, Any]]:
 
 def _text(system: str, rows: Sequence[dict[str, Any]], words: Words) -> str:
     best = max(rows, key=lambda row: row["value"])
+    if best is rows[0]:
+        return words("charts.ceilings.of_now", system=system, mean=number(best["value"]))
     return words("charts.ceilings.of", system=system, mean=number(rows[0]["value"]), ceiling=best["ceiling"],
                  value=number(best["value"]))  # fmt: skip

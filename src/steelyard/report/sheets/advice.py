@@ -49,7 +49,7 @@ def _card(items: Sequence[Advice], words: Words) -> AdviceCard:
     texts = [advice_text(item, words) for item in items[:_EVIDENCE]]
     text = replace(texts[0], evidence=words("diagnose.between").join(text.evidence for text in texts))
     if len(items) > 1:
-        gains = [f"{_gain(item)} ({words.listed(list(item.systems))})" for item in items]
+        gains = [words("advice.gain_of", gain=_gain(item), systems=words.listed(list(item.systems))) for item in items]
         text = replace(text, gain=_gain_text(items[0], words.listed(gains), words))
     return AdviceCard(text, tuple(dict.fromkeys(query_id for item in items for query_id in item.query_ids)))
 

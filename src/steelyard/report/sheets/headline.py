@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.sheets.sheet import number, p_text, signed
-from steelyard.report.sheets.verdicts import interval_text, verdict_text
+from steelyard.report.sheets.verdicts import interval_text, no_test_text, verdict_text
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
@@ -26,9 +26,15 @@ def headline(comparison: Comparison, words: Words) -> str:
     tied = [single_line(row.system) for row in rows[1:] if row.system in named]
     names = {"winner": single_line(best.system), "loser": single_line(_loser(comparison))}
     if beside.verdict not in ("better", "worse"):
-        return words("compare.headline.tie", systems=words.together([names["winner"], *tied], _NAMED))
+        systems = words.together([names["winner"], *tied], _NAMED)
+        worse = [single_line(row.system) for row in rows[1:] if row.system not in named]
+        if worse and (comparison.groups or best.verdict == "baseline"):
+            others = worse[0] if len(worse) == 1 else words("list.n_others", n=len(worse))
+            return words("compare.headline.tie_worse", systems=systems, worse=others, n=len(worse))
+        return words("compare.headline.tie", systems=systems)
     if tied:
-        return words("compare.headline.but", **names, others=words.together(tied, _NAMED - 1))
+        others = words.together(tied, _NAMED - 1) if len(tied) < _NAMED else words("list.n_others", n=len(tied))
+        return words("compare.headline.but", **names, others=others)
     if len(rows) > 2 and (comparison.groups or best.verdict == "baseline"):
         return words("compare.headline.all", **names, n=len(rows) - 1)
     return words("compare.headline.beats", **names)
@@ -45,7 +51,7 @@ def headline_numbers(comparison: Comparison, words: Words) -> str:
         level=f"{100 * (1 - comparison.alpha):g}", p=p_text(row.adjusted, sign=True),
         test=words(f"page.test.{comparison.test}"),
     )  # fmt: skip
-    if row.verdict in ("better", "worse"):
+    if row.verdict in ("better", "worse", "no test"):
         return numbers
     verdict = verdict_text(row, comparison, words)
     return words("compare.headline.sentences", first=numbers, second=verdict[0].upper() + verdict[1:])
@@ -80,7 +86,7 @@ def _untested_or_equal(row: ComparisonRow, comparison: Comparison, words: Words)
     names = {"system": single_line(row.system), "baseline": single_line(comparison.baseline)}
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     if row.verdict == "no test":
-        return words("compare.headline.untested", **names)
+        return words("compare.headline.untested", reason=no_test_text(row, words))
     if row.n_ties == row.n:
         return words("compare.headline.equal", **names, n=row.n)
     if row.verdict == "not worse":

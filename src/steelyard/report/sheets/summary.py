@@ -80,10 +80,8 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
     total, found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
     if total == found:
         return words("page.summary.nothing_lost", system=best, k=k)
-    pieces = words(f"page.summary.{'pieces' if funnel.by_evidence else 'documents'}")
-    return words(
-        "page.summary.nothing_lost_of", system=best, k=k, found=f"{found:,}", total=f"{total:,}", pieces=pieces
-    )
+    kind = "pieces" if funnel.by_evidence else "documents"
+    return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=found, total=total)
 
 
 def _first_advice(contents: Contents, words: Words) -> str:

@@ -54,8 +54,7 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in
     """
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     if row.verdict == "no test":
-        key = "few" if row.reason == "few questions" else (row.reason or "no spread").replace(" ", "_")
-        return words("compare.verdict.no_test", reason=words(f"compare.reason.{key}", n=row.n))
+        return words("compare.verdict.no_test", reason=no_test_text(row, words))
     key = _verdict_key(row)
     least = fewest_to_show(
         comparison.test, correction=comparison.correction, n_comparisons=comparison.n_comparisons,
@@ -65,6 +64,12 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in
         return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
     key = "in_table" if in_table and key == "none_shown" else key
     return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
+
+
+def no_test_text(row: ComparisonRow, words: Words) -> str:
+    """Why there is no test, as half a sentence."""
+    key = "few" if row.reason == "few questions" else (row.reason or "no spread").replace(" ", "_")
+    return words(f"compare.reason.{key}")
 
 
 def _verdict_key(row: ComparisonRow) -> str:
