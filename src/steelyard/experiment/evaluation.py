@@ -47,8 +47,8 @@ def evaluate(
     steps         of folding, by which gold texts and chunks are compared; lower case and white space by default
     corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, or the path of a run
                   folder, of a JSONL file of chunks with `start`, or of documents; by default what a run has itself
-    queries       Questions, or a path to them, with the text, the tags and the fields of each query, where the truth
-                  has none
+    queries       Questions, or a path to them, with the text, the tags and the fields of each query; by default
+                  those of the truth, or of its BEIR folder
     cluster       questions that are no independent evidence, and count as one for intervals and tests: "doc" (those
                   that share a gold document), a field of the questions, such as "conversation", or a dict
                   {query_id: cluster}; by default each counts by itself

@@ -35,6 +35,7 @@ class Chart {
     this.drawn = false;
     this.turn = 0;
     this.change = (spec) => spec;
+    this.shown = {};
     this.description = figure.querySelector("figcaption .alternative");
     foldBelow(this.plot, systemsOf(specs()[this.name]).length, (folded) => {
       this.folded = folded;
@@ -89,7 +90,7 @@ class Chart {
     this.view = embedding;
     embedding.view.addEventListener("click", (_, item) => {
       const question = item?.datum?.q;
-      if (typeof question === "number") change({ question });
+      if (typeof question === "number") change({ question, ...this.shown });
     });
     return undefined;
   }
@@ -157,6 +158,8 @@ function startScatter() {
       below,
       even,
     });
+    // A point opens to the lists of the two systems that it compares.
+    chart.shown = { pair: [x, y] };
     chart.change = (spec) => {
       const dots = spec.layer[1];
       dots.data = { values: rows };
