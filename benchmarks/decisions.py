@@ -4,7 +4,7 @@
 
 Prints tables of error rates of tests, intervals and gates, as `docs/comparing.md` holds them.  Some draw from scores of
 TREC's systems by question, which lie beside the repository, in ../shared/data/trec_topic_scores.  With 400 draws a
-share of 5 % is known to about 1 % either way (one standard error).
+share of 5% is known to about 1% either way (one standard error).
 """
 
 from __future__ import annotations

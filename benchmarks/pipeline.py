@@ -191,7 +191,7 @@ def overhead(chunks: list[str], n_chunks: int, stages: dict[str, object], what: 
     share = (seconds - spent) / spent
     each = f"{(seconds - spent) / n * 1e6:.0f} µs of {seconds / n * 1e6:.0f} µs a question"
     return Row(
-        f"overhead of a run over its stages, 10,000 questions, {what}", "< 5 %", f"{share:.1%} ({each})", share < 0.05
+        f"overhead of a run over its stages, 10,000 questions, {what}", "< 5%", f"{share:.1%} ({each})", share < 0.05
     )
 
 

@@ -228,3 +228,8 @@ def test_plugin_of_the_page(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().startswith("deepest_relevant[@k]")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_shares_are_written_one_way(page: Path) -> None:
+    assert re.findall(r"\d %", page.read_text("utf-8")) == []

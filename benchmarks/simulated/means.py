@@ -27,7 +27,7 @@ PLACES = {"best": 0.0, "upper quarter": 0.25, "median": 0.5, "lower quarter": 0.
 """Which of a file's runs, as a share of those that are better."""
 DEEPEST = 1000
 COVERS = 0.92
-"""An interval of 95 % that holds the mean in so many samples is right enough."""
+"""An interval of 95% that holds the mean in so many samples is right enough."""
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
 
@@ -107,7 +107,7 @@ def coverage(population: Population, n: int, *, draws: int, rng: np.random.Gener
 
 
 def worst(populations: Sequence[Population], n: int, *, draws: int, rng: np.random.Generator) -> str:
-    """The least shares of several populations, and the largest width beside t's of those where t holds 92 %."""
+    """The least shares of several populations, and the largest width beside t's of those where t holds 92%."""
     cells = [coverage(population, n, draws=draws, rng=rng) for population in populations]
     held, held_by_t = min(cell.held for cell in cells), min(cell.held_by_t for cell in cells)
     widths = [cell.width for cell in cells if cell.held_by_t >= COVERS]
@@ -116,7 +116,7 @@ def worst(populations: Sequence[Population], n: int, *, draws: int, rng: np.rand
 
 
 def mean_table(draws: int, seed: int, questions: Sequence[int] = QUESTIONS) -> Table:
-    """How often an interval of 95 % holds the true mean."""
+    """How often an interval of 95% holds the true mean."""
     rng = np.random.default_rng(seed)
     rows: Mapping[str, Sequence[Population]] = {
         **{name: [population] for name, population in invented().items()},
@@ -124,7 +124,7 @@ def mean_table(draws: int, seed: int, questions: Sequence[int] = QUESTIONS) -> T
     }
     text = partial(worst, draws=draws, rng=rng)
     return Table(
-        "Intervals of 95 % hold the true mean (in brackets t's; how much wider ours are, where t's hold it in 92 %)",
+        "Intervals of 95% hold the true mean (in brackets t's; how much wider ours are, where t's hold it in 92%)",
         ["values", *(f"{n} questions" for n in questions)],
         [[name, *(text(populations, n) for n in questions)] for name, populations in rows.items()],
     )

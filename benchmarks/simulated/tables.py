@@ -26,6 +26,6 @@ def percent(share: float) -> str:
     """A share with one digit behind the point.
 
     >>> percent(0.0333)
-    '3.3 %'
+    '3.3%'
     """
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"

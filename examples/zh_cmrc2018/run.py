@@ -35,7 +35,7 @@ def main() -> None:
     counts = runs[0].manifest["counts"]
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
     print_table(scores)
-    print("In brackets: 95 % intervals of the means over the questions.\n")
+    print("In brackets: 95% intervals of the means over the questions.\n")
     print_words_against_bigrams(scores, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
     write_reports(weighing, asked.output)
@@ -78,7 +78,7 @@ def say(stage: str, done: int, total: int) -> None:
 
 
 def print_table(scores: sy.Scores) -> None:
-    """A row for each pipeline: means, and their 95 % intervals."""
+    """A row for each pipeline: means, and their 95% intervals."""
     means, low, high = scores.means, scores.intervals.low, scores.intervals.high
     print(f"{'':<13}" + "".join(f"{measure:^22}" for measure in MEASURES).rstrip())
     for i, system in enumerate(scores.systems):

@@ -57,7 +57,7 @@ SAMPLE = Command(
     [
         argument("first", help="One."),
         argument("rest", nargs="+", help="More."),
-        repeated("--many", "-m", dest="many", help="100 % of them.", type=int),
+        repeated("--many", "-m", dest="many", help="100% of them.", type=int),
         argument("--number", type=float, default=2.5, help="A number."),
         argument("--count", type=int, default=0, help="A count."),
         flag("--yes", "-y", help="Whether."),
@@ -100,7 +100,7 @@ def test_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
         SAMPLE.parse("steelyard sample", ["--help"])
     text = capsys.readouterr().out
     assert "usage: steelyard sample [OPTIONS] FIRST REST...\n" in text
-    assert all(words in text for words in ("100 % of them.\n", "A number. [2.5]\n", "A count. [0]\n", "Whether.\n"))
+    assert all(words in text for words in ("100% of them.\n", "A number. [2.5]\n", "A count. [0]\n", "Whether.\n"))
 
 
 def test_an_unknown_command_is_answered_with_the_nearest() -> None:

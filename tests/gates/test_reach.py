@@ -72,7 +72,7 @@ def test_the_sheet_shows_what_is_reachable_where_that_is_below_one() -> None:
     ]  # fmt: skip
     assert any(note.startswith("Out of reach: a perfect ranking") for note in sheet.notes)
     (sheet,) = rating_sheets(rate(answered(5, 5), profile), profile, EN)
-    assert sheet.header[-1] == "95 % interval"
+    assert sheet.header[-1] == "95% interval"
     assert {len(row) for row in sheet.rows} == {len(sheet.header)}
 
 

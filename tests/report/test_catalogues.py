@@ -193,10 +193,29 @@ def test_every_key_is_used() -> None:
         ("ndcg@100 的均值", ["ndcg@10"], []),
         ("the 均值", ["he"], ["the"]),
         ("many 个", ["any"], ["many"]),
-        ("id 与 p 和 95 %", [], []),
+        ("id 与 p 和 95%", [], []),
         ("ndcg(gain=exp)@10，gain", ["ndcg(gain=exp)@10"], ["gain"]),
         ("missing 与 missing", [], ["missing", "missing"]),
     ],
 )  # fmt: skip
 def test_what_is_left_in_english_is_found(text: str, allowed: list[str], left: list[str]) -> None:
     assert untranslated(text, allowed) == left
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_shares_dashes_and_minus_signs_are_written_one_way(code: str) -> None:
+    """95%, not 95 %; p with one sign; a hyphen never stands for a minus, nor an ellipsis for "to"."""
+    wrong = re.compile(r"[\d}] %|= ?<|p = \{|[ (（]-(?=[\d{])|\{\w+\} (…|\.\.\.|—) \{")
+    assert [key for key, text in every(code).items() if wrong.search(text)] == []
+
+
+def test_a_chinese_reader_meets_the_words_of_the_field() -> None:
+    """Words that were taken for others: 度量 for 指标, 运行结果 for 结果, 没有问题的 for "in no question"."""
+    text = "\n".join(every("zh").values())
+    assert [word for word in ("度量", "运行结果", "没有问题的", "配方", "是否真实") if word in text] == []
+    titles = {
+        key: every("zh")[key] for key in ("page.comparison.title", "page.distribution.title", "page.recipe.short")
+    }
+    assert list(titles.values()) == ["差异是否可靠？", "得分如何分布？", "计算依据"]
+    assert every("zh")["compare.interval"] == "{low} 至 {high}"
+    assert every("zh")["gate.by_profile"].startswith("按评级标准 ")

@@ -55,7 +55,7 @@ def test_the_sheet_shows_value_interval_and_rating_and_advises_below_the_top() -
     scores = stated({**FLAT, "recall@5": (0.72, 0.66, 0.78)})
     profile = Profile.read("production")
     (sheet,) = rating_sheets(rate(scores, profile), profile, EN)
-    assert sheet.header == ["a", "rating", "value", "95 % interval"]
+    assert sheet.header == ["a", "rating", "value", "95% interval"]
     assert sheet.rows[0] == ["recall@5", "minimum met (could be below the minimum)", "0.7200", "0.660–0.780"]
     advice = [note for note in sheet.notes if note.startswith(("recall@5:", "mrr:", "precision@5:"))]
     assert advice == [f"recall@5: {profile.standards['recall@5'].advice['en']}"]

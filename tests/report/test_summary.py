@@ -47,7 +47,7 @@ def test_a_baseline_that_leads_is_held_against_the_next() -> None:
 
 def test_one_system_has_a_mean_and_an_interval() -> None:
     assert verdict(ids_report(1), EN)[0].startswith("system-0 reaches ndcg@3 ")
-    assert "95 % interval" in verdict(ids_report(1), EN)[0]
+    assert "95% interval" in verdict(ids_report(1), EN)[0]
     single = Report.of(weigh({"q": {"a": 1}}, {"q": ["a"]}), "mrr")
     assert verdict(single, EN)[0] == "run reaches mrr 1.0000 on 1 question; an interval needs two questions at least."
 

@@ -22,7 +22,7 @@ def test_every_table_is_whole(name: str) -> None:
 
 def test_tables_are_markdown() -> None:
     table = Table("Of two", ["name", "share"], [["a", percent(0.0512)]])
-    assert list(table.lines()) == ["Of two\n", "| name | share |", "|---|---:|", "| a | 5.1 % |"]
+    assert list(table.lines()) == ["Of two\n", "| name | share |", "|---|---:|", "| a | 5.1% |"]
 
 
 def test_hits_are_lost_and_gained() -> None:

@@ -41,7 +41,7 @@ def test_two_systems(name: str, p_of: Callable[[Floats, int], float], n: int) ->
 
 @pytest.mark.parametrize(("name", "n_trials"), [("tukey", 2000), ("flips", 1000), ("t", 1000)])
 def test_any_of_six_pairs(name: str, n_trials: int) -> None:
-    """Four systems alike: a family-wise test finds any difference in 5 % of collections; without, in 20 %."""
+    """Four systems alike: a family-wise test finds any difference in 5% of collections; without, in 20%."""
     rng = np.random.default_rng(7)
     any_found, any_alone = [], []
     for trial in range(n_trials):
@@ -80,7 +80,7 @@ def test_a_broken_third_run_hides_nothing() -> None:
 
 
 def test_a_loss_of_just_the_margin() -> None:
-    """At the edge of the margin, "not worse" is said in 5 % of collections; "equivalent" no more often."""
+    """At the edge of the margin, "not worse" is said in 5% of collections; "equivalent" no more often."""
     rng = np.random.default_rng(3)
     worse, equal = [], []
     for _ in range(N_TRIALS):

@@ -288,6 +288,6 @@ def test_intervals_of_real_scores_hold_the_truth(n: int) -> None:
 
 
 def check(cell: Any, n: int) -> None:
-    """At least 92 % hold the truth; from 50 questions on none is much wider than t's, where those hold it too."""
+    """At least 92% hold the truth; from 50 questions on none is much wider than t's, where those hold it too."""
     assert cell.held >= 0.92
     assert n < 50 or cell.held_by_t < 0.92 or cell.width <= 1.25

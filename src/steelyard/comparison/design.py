@@ -95,7 +95,7 @@ class Design:
     basis       of sd: "differences" of two runs or more, pooled over all pairs; "values" of one run, times the
                 root of 2: an upper estimate; "sd" where it was named
     sd          standard deviation of the difference of two systems from question to question
-    sd_low, sd_high   its 95 % interval; NaN without a pilot
+    sd_low, sd_high   its 95% interval; NaN without a pilot
     pilot       None without one
     """
 

@@ -23,7 +23,7 @@ class Curves:
     """Means of measures at several depths.
 
     systems, names, ks  s, n and k of them
-    values, low, high   (s, n, k) means and the ends of their 95 % intervals; NaN where lists are not that deep
+    values, low, high   (s, n, k) means and the ends of their 95% intervals; NaN where lists are not that deep
     """
 
     systems: Sequence[str]

@@ -142,7 +142,7 @@ class Scores(ScoreArrays):
         return statuses(self)
 
     def mean(self) -> pl.DataFrame:
-        """One row for each system and measure: mean, 95 % interval (low, high), n, and counts of queries.
+        """One row for each system and measure: mean, 95% interval (low, high), n, and counts of queries.
 
         n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the

@@ -66,7 +66,7 @@ class Check:
                 identical: both gave the same lists, so there is nothing to lose
                 no_ratio: the baseline's mean is too near 0 for a share of it
                 within, exceeded: what is allowed
-    value, low, high   the value and its interval: of 95 % for levels and relative changes; the one-sided limits
+    value, low, high   the value and its interval: of 95% for levels and relative changes; the one-sided limits
                 at alpha for differences, which make an interval of 1 - 2 alpha; NaN where there is none
     limit       level, margin, least gain, or most that is allowed
     reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else

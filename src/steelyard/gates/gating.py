@@ -111,7 +111,7 @@ def gate(
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
 
-    A level is reached where the whole 95 % interval is at it or beyond; it is missed where the whole interval is short
+    A level is reached where the whole 95% interval is at it or beyond; it is missed where the whole interval is short
     of it; an interval that spans it, or fewer questions than asked for, are too few data.  Numbers that are handed in
     have no interval and are judged as they are.  What the profile asks for by name and was not measured is too few
     data.

@@ -30,7 +30,7 @@ class Rating:
     """One value of one system, held against a profile's levels.
 
     value       mean or percentile; NaN where the profile asks for it and it was not measured: level is then None
-    low, high   ends of its 95 % interval; the value itself for a number that was handed in; NaN for one question
+    low, high   ends of its 95% interval; the value itself for a number that was handed in; NaN for one question
     level       the hardest level that the value reaches, or the profile's `below`; None where no level is in reach
     could_be    the other levels that the interval reaches, nearest first, and of two as near the easier first
     levels      level -> number, from the easiest to the hardest

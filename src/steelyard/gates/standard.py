@@ -40,7 +40,7 @@ class Standard:
 
 @dataclass(frozen=True)
 class Relative:
-    """How much better than the baseline: least is a share of the baseline's mean, 0.15 for 15 %."""
+    """How much better than the baseline: least is a share of the baseline's mean, 0.15 for 15%."""
 
     measure: Measure
     least: float

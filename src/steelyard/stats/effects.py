@@ -91,7 +91,7 @@ def relative_change(
     baseline, other   (n,) values of the same queries;   level   coverage, in (0, 1)
     Returns           NaN ends, with a reason, for one query (or cluster), or where the baseline's own interval at this
                       level holds 0; NaN throughout where its mean is 0.  A negative mean gives the change of the
-                      ratio B / A as it is: a fall from -1 to -2 is +100 %.
+                      ratio B / A as it is: a fall from -1 to -2 is +100%.
     Raises            InputError for NaN, unequal lengths
     Source            Fieller, Some Problems in Interval Estimation, JRSS B 1954.
 

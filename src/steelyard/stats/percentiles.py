@@ -38,7 +38,7 @@ def percentile_interval(values: npt.ArrayLike, p: float, *, level: float = 0.95)
     values   (n,) such as milliseconds; inf for one that is known to be larger than all others
     p        share below the percentile, in (0, 1): 0.95 is P95
     level    coverage, in (0, 1); it is at least that, whatever the distribution
-    Returns  low is -inf or high inf where n is too small: P95 has an upper end at 95 % from 72 values on, P99 from 368;
+    Returns  low is -inf or high inf where n is too small: P95 has an upper end at 95% from 72 values on, P99 from 368;
              value and ends are inf where they fall on, or next to, an infinite value
     Raises   InputError for NaN or -inf, p or level outside (0, 1)
     Source   Conover, Practical Nonparametric Statistics, 1999, section 3.2: ranks from binomial quantiles.
