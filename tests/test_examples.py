@@ -71,9 +71,12 @@ def test_zh_cmrc2018(tmp_path: Path) -> None:
     data = shared("zh_cmrc2018", "beir")
     lines = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
     assert lines[0] == "3,219 questions, 848 contexts, each one chunk"
-    means = {line.split()[0]: line for line in lines if line.startswith(("bm25-", "lsa ", "hybrid "))}
+    rows = [line for line in lines if line.startswith(("bm25-", "lsa ", "hybrid "))]
+    means = {line.split()[0]: line for line in rows[:4]}
     assert list(means) == ["bm25-words", "bm25-bigrams", "lsa", "hybrid"]
     assert all(line.count("(0.") == 3 for line in means.values())
+    shown = {line.split()[0]: line.rsplit("  ", 1)[1] for line in rows[4:]}
+    assert shown == {"bm25-bigrams": "no difference shown", "lsa": "worse", "hybrid": "worse"}
     assert any(line.startswith("Bigrams put the gold context higher than words for ") for line in lines)
     again = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
     assert again == lines

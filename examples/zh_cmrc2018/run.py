@@ -30,12 +30,13 @@ def main() -> None:
         sys.exit(f"{asked.data}: is no BEIR folder; README.md says what belongs there. Name it with --data")
     questions = sy.Questions.read(asked.data)
     runs = [pipeline.run(questions, asked.output / pipeline.name, progress=say) for pipeline in pipelines(asked)]
-    weighing = sy.weigh(questions, [made.path for made in runs])
+    weighing = sy.weigh(questions, [made.path for made in runs], cluster="doc")
     scores = weighing.scores(MEASURES)
     counts = runs[0].manifest["counts"]
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
     print_table(scores)
-    print("In brackets: 95% intervals of the means over the questions.\n")
+    print("In brackets: 95% intervals; questions on one context count as one cluster.\n")
+    print_comparison(sy.compare(weighing, MEASURES[0]))
     print_words_against_bigrams(scores, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
     write_reports(weighing, asked.output)
@@ -86,6 +87,21 @@ def print_table(scores: sy.Scores) -> None:
         print(f"{system:<13}" + "".join(f"{cell:^22}" for cell in cells).rstrip())
 
 
+def print_comparison(comparison: sy.Comparison) -> None:
+    """Each pipeline against the baseline: difference, interval and verdict."""
+    print(f"{comparison.measures[0]} against {comparison.baseline}, by paired t tests with Holm's correction:")
+    for row in comparison.frame.rows(named=True):
+        if row["system"] != comparison.baseline:
+            interval = f"{signed(row['low'], 3)} to {signed(row['high'], 3)}"
+            print(f"{row['system']:<13}{signed(row['difference'], 4)} ({interval})  {row['verdict']}")
+    print()
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference, with its sign."""
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
 def print_words_against_bigrams(scores: sy.Scores, questions: sy.Questions) -> None:
     """Question by question: who is ahead how often, and what the tokens are where it matters most."""
     values = scores.values[:, 0]
@@ -93,13 +109,13 @@ def print_words_against_bigrams(scores: sy.Scores, questions: sy.Questions) -> N
     ahead, behind = int((lead > 0).sum()), int((lead < 0).sum())
     summary = (
         f"Bigrams put the gold context higher than words for {ahead} questions, lower for {behind}, and alike for the "
-        f"other {len(lead) - ahead - behind:,}: on average they differ by {lead.mean():+.4f} in {MEASURES[0]}."
+        f"other {len(lead) - ahead - behind:,}: on average they differ by {signed(lead.mean(), 4)} in {MEASURES[0]}."
     )
     print(textwrap.fill(summary, WIDTH))
     by_id = {question.query_id: question.query or "" for question in questions}
     for winner, i in (("bigrams", int(lead.argmax())), ("words", int(lead.argmin()))):
         query = by_id[scores.query_ids[i]]
-        print(f"\nWhere {winner} are most ahead ({lead[i]:+.2f}): {query}")
+        print(f"\nWhere {winner} are most ahead ({signed(lead[i], 2)}): {query}")
         for way in ("words", "bigrams"):
             print(f"  as {way:<9}{' | '.join(Tokenizer(chinese=way).tokens(query))}")
 

@@ -29,6 +29,6 @@ def run(folder: Path, lang: str | None) -> None:
     runs = " ".join(f"runs/{name}" for name in CONFIGS)
     print(f"  steelyard run hybrid.toml {flags}")
     print(f"  steelyard evaluate questions.jsonl {runs} {flags}")
-    print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segment language")
+    print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segment language --cluster doc")
     print(f"  steelyard report questions.jsonl {runs} {flags} -o report.html")
     print("  steelyard chat hybrid-rerank.toml")
