@@ -81,7 +81,7 @@ def test_it_ends_with_verdict_rating_funnel_advice_and_report(made: tuple[Path, 
     folder, text = made
     for said in (
         "In short",
-        "No clear winner: hybrid-rerank, bm25 and hybrid tie.",
+        "No clear winner: hybrid-rerank, bm25 and hybrid tie; bm25-spaces is worse.",
         "retrieved below k",
         "1. Questions without any result",
     ):
