@@ -118,3 +118,18 @@ def test_p_below_a_thousandth_has_one_sign() -> None:
     text = headline_numbers(comparison_of([0.5, 0.7]), EN)
     assert "p < 0.001" in text
     assert "= <" not in text
+
+
+@pytest.mark.parametrize("test", ["t", "randomization", "tukey"])
+@pytest.mark.parametrize("margin", [None, 0.01])
+def test_no_interval_without_0_beside_no_difference_shown(test: str, margin: float | None) -> None:
+    """It was "+0.058 … +0.155, p = .917, no difference shown"."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        values = 0.5 + 0.1 * rng.standard_normal((4, 12)) + np.array([0, 0.02, 0.06, 0.15])[:, None]
+        for row in sy.compare(scores_of(values.tolist()), test=test, margin=margin).rows["map"]:
+            if row.verdict in ("no difference shown", "not worse"):
+                assert row.low <= 0 <= row.high
+                assert row.adjusted > 0.05
+            elif row.verdict in ("better", "worse"):
+                assert row.low > 0 or row.high < 0

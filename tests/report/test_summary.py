@@ -103,3 +103,27 @@ def test_the_worst_stage_has_most_questions() -> None:
 
 def test_signs_are_minus_signs() -> None:
     assert (signed(-0.5, 1), signed(0.25, 2)) == ("−0.5", "+0.25")
+
+
+def test_what_is_lost_is_told_of_any_gold() -> None:
+    """It was "no question whose gold was lost" beside 367 of 4,102 relevant documents."""
+    truth = {f"q{i}": {f"d{j}": 1 for j in range(400)} for i in range(3)}
+    report = Report.of(weigh(truth, {"x": {q: ["d0", "d1", "u"] for q in truth}}), "ndcg@10")
+    lost, lost_zh = (next(fact for fact in facts(report, words) if fact.target == "funnel") for words in (EN, ZH))
+    assert lost.text == "x has some gold among the first 10 for every question: 6 of 1,200 relevant documents in all."
+    assert lost_zh.text == "x 对每个问题都在前 10 条中至少找到了一篇相关文档：1,200 篇中共找到 6 篇。"
+    some = Report.of(weigh(truth, {"x": {q: ["d0" if q == "q1" else "u"] for q in truth}}), "ndcg@10")
+    text = next(fact.text for fact in facts(some, EN) if fact.target == "funnel")
+    assert text == "x has some gold among the first 10 for 1 of 3 questions, and loses most here: not retrieved (2)."
+
+
+@pytest.mark.parametrize("measure", ["mrr@3", "recall@2", "precision@1", "hit_rate@4"])
+def test_one_measure_runs_through_headline_rating_advice_and_ceilings(measure: str) -> None:
+    truth = {f"q{i}": {"a": 1, "b": 1} for i in range(12)}
+    runs = {name: {q: [*(f"x{i}" for i in range(n)), "a", "b"] for q in truth} for name, n in (("x", 5), ("y", 6))}
+    report = Report.of(weigh(truth, runs), [measure, "ndcg@10", "recall@5"])
+    assert verdict(report, EN)[1].startswith(f"{measure}: ")
+    by_target = {fact.target: fact.text for fact in facts(report, EN)}
+    assert f" {measure} " in by_target["ratings"] or by_target["ratings"].endswith(f"no levels for {measure}.")
+    assert by_target["advice"].endswith(f" in {measure}.")
+    assert report.diagnosis.ceilings.measures[0] == report.diagnosis.measure == measure
