@@ -31,6 +31,7 @@ from steelyard.report.details.highlighting import Highlights, merged
 from steelyard.report.details.limits import Limits
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import NOTHING, embedded, packed, packed_values, payload
+from steelyard.report.page.tables import ceilings_table, funnel_table, tags_table
 from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
@@ -390,6 +391,22 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     assert limited(entries=12)["depth"] == 1
     assert limited(entries=11)["depth"] == 0
     assert limited(id_bytes=9)["depth"] < 20
+
+
+def test_tables_of_the_diagnosis_have_systems_down_and_no_stage_of_zeros() -> None:
+    report, words = texts_report(), read_words("en")
+    order = [report.scores.systems[i] for i in report.by_mean()]
+    table = funnel_table(report, words)
+    assert [row[0].text for row in table.rows] == order
+    assert [row[0].text for row in ceilings_table(report, words).rows] == order
+    assert [cell.text for cell in table.header] == ["System", "failed", "no gold to find", "not retrieved", "found"]
+    assert [cell.text for cell in table.rows[order.index("third")][1:]] == ["1 (25%)", "1 (25%)", "2 (50%)", "0"]
+    ids = funnel_table(ids_report(), words)
+    assert ([cell.text for cell in ids.header], ids.notes[0]) == (
+        ["System", "found"],
+        "No question of any system: not retrieved, retrieved below k.",
+    )
+    assert [row[0].text for row in tags_table(report, words).rows] == ["fees", "hours", "repair", "中文"]
 
 
 def test_documents_are_shown_for_runs_by_ids() -> None:

@@ -32,15 +32,16 @@ from steelyard.report.page.payload import embedded, payload
 from steelyard.report.page.tables import (
     Cell,
     HtmlTable,
+    ceilings_table,
     comparison_tables,
+    funnel_table,
     gate_table,
     kept_row,
     ratings_table,
-    sheet_table,
     tags_table,
 )
 from steelyard.report.sheets.advice import AdviceCard, advice_cards
-from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stage_name
+from steelyard.report.sheets.diagnosis import stage_name
 from steelyard.report.sheets.rating import text_in
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.summary import Fact, care, facts, verdict
@@ -252,15 +253,14 @@ def _ratings(contents: Contents, words: Words) -> dict[str, Any]:
 
 def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
     diagnosis = contents.diagnosis
-    stages = sheet_table(funnel_sheet(diagnosis, words), words("page.funnel.title"))
-    funnels = [(words("page.funnel.table"), stages)]
+    funnels = [(words("page.funnel.table"), funnel_table(contents, words))]
     if diagnosis.by_tag:
         funnels.append((words("page.funnel.by_tag"), tags_table(contents, words)))
     number = {query_id: i for i, query_id in enumerate(contents.scores.query_ids)}
     return {
         "funnels": funnels,
         "most_advice": _MOST_ADVICE,
-        "ceilings": sheet_table(ceilings_sheet(diagnosis, words), words("page.ceilings.title")),
+        "ceilings": ceilings_table(contents, words),
         "advice": [_advice(card, number, words) for card in advice_cards(diagnosis.advice, words)],
         "curve_measures": [f"{name}@k" for name in curve_measures(contents)],
     }

@@ -23,6 +23,7 @@ from steelyard.report.formats.gating import (
     outcome_text,
 )
 from steelyard.report.sheets.comparing import comparison_sheets
+from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stages_of
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
 from steelyard.report.sheets.sheet import Sheet, number, percent
 from steelyard.report.visible import visible
@@ -148,12 +149,35 @@ def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:
     return Cell(outcome_text(check.outcome, words), small, pill=_GATE_PILLS[check.outcome])
 
 
+def funnel_table(contents: Contents, words: Words) -> HtmlTable:
+    """Systems down, best first, and the stages at which some system has questions across; a note names the others."""
+    funnels, sheet = contents.diagnosis.funnels, funnel_sheet(contents.diagnosis, words)
+    rows = dict(zip(stages_of(funnels), sheet.rows, strict=False))
+    stages = [stage for stage in rows if any(funnel.counts()[stage] for funnel in funnels)]
+    empty = [rows[stage][0] for stage in rows if stage not in stages]
+    cells = [
+        [Cell(visible(funnels[i].system)), *(Cell(rows[stage][i + 1]) for stage in stages)] for i in contents.by_mean()
+    ]
+    notes = [words("page.funnel.empty", stages=words.listed(empty))] if empty else []
+    header = [Cell(words("page.head.system")), *(Cell(rows[stage][0]) for stage in stages)]
+    return HtmlTable(
+        words("page.funnel.title"), header, cells, [*notes, *map(visible, sheet.notes)], kept=kept_row(contents)
+    )
+
+
+def ceilings_table(contents: Contents, words: Words) -> HtmlTable:
+    """Systems down, best first; ceilings across."""
+    table = sheet_table(ceilings_sheet(contents.diagnosis, words), words("page.ceilings.title"))
+    return replace(table, rows=[table.rows[i] for i in contents.by_mean()], kept=kept_row(contents))
+
+
 def tags_table(contents: Contents, words: Words) -> HtmlTable:
-    """Tags down, systems across: shares of their questions whose gold was found."""
+    """Tags down, systems across: shares of their questions whose gold was found; tags with gold alone."""
     order = contents.by_mean()
     rows = [
         [Cell(visible(tag)), Cell(f"{funnels[0].n_queries:,}"), *_shares([funnels[i] for i in order])]
         for tag, funnels in contents.diagnosis.by_tag.items()
+        if any(funnel.n_winnable for funnel in funnels)
     ]
     header = [Cell(words("page.head.tag")), Cell(words("page.head.questions")),
               *(Cell(visible(contents.scores.systems[i])) for i in order)]  # fmt: skip
