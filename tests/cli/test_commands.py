@@ -32,7 +32,7 @@ def test_tables_fit_the_terminal(columns: int, demo: Path) -> None:
 
 
 def test_json_holds_everything(demo: Path) -> None:
-    made = json.loads(printed(*DEMO, "-m", "ndcg@10", "-m", "P_5", "-q", "-f", "json", "--seed", "3", cwd=demo))
+    made = json.loads(printed(*DEMO, "-m", "ndcg@10", "-m", "P_5", "-q", "-f", "json", cwd=demo))
     keyword = made["systems"]["keyword"]
     assert set(keyword) == {"metrics", "intervals", "reachable", "counts", "per_query", "queries", "judged"}
     assert set(keyword["metrics"]) == {"ndcg@10", "precision@5"}
@@ -42,7 +42,6 @@ def test_json_holds_everything(demo: Path) -> None:
     low, high = keyword["intervals"]["ndcg@10"]
     assert low < keyword["metrics"]["ndcg@10"] < high
     recipe = made["recipe"]
-    assert recipe["seed"] == 3
     assert recipe["measures"] == ["ndcg@10", "precision@5"]
     assert recipe["truth"]["digest"].startswith("sha256:")
     assert set(recipe["runs"]) == {"keyword", "hybrid"}
@@ -194,7 +193,6 @@ WRONG = {
     "evaluate pilot.jsonl hybrid.jsonl --min-gain=-1": "min_gain must be a number of at least 0",
     "evaluate pilot.jsonl hybrid.jsonl hybrid.jsonl": "two runs are called",
     "evaluate pilot.jsonl documents": "documents: is a folder",
-    "evaluate pilot.jsonl hybrid.jsonl --seed=-1": "seed must be",
     "evaluate documents hybrid.jsonl": "has neither qrels",
     "evaluate pilot.jsonl hybrid.jsonl -m precision@99999999999999999999": "k must be a whole number",
     "evaluate pilot.jsonl hybrid.jsonl -m f(beta=1e200)": "beta must be",

@@ -42,10 +42,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "evaluate": [
         ("", lambda: FORMATS["table"](sy.evaluate(TRUTH, RUNS), per_query=False, words=EN, width=80)),
         (
-            "-m ndcg@10 -m P_5 --missing skip --no-relevant skip --min-gain 2 --seed 3 -q -f json",
+            "-m ndcg@10 -m P_5 --missing skip --no-relevant skip --min-gain 2 -q -f json",
             lambda: FORMATS["json"](
                 sy.evaluate(
-                    TRUTH, RUNS, ["ndcg@10", "P_5"], missing="skip", no_relevant="skip", min_gain=2, seed=3
+                    TRUTH, RUNS, ["ndcg@10", "P_5"], missing="skip", no_relevant="skip", min_gain=2
                 ),
                 per_query=True,
             ),

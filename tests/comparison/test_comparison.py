@@ -40,7 +40,7 @@ def scores_of(values: npt.ArrayLike, *, systems: Sequence[str] | None = None, me
         systems=systems or list("abcdefghij"[:s]), query_ids=[f"q{i}" for i in range(q)],
         measures=[sy.parse(name) for name in measures.split()[:m]], values=array, missing=no,
         no_relevant=np.zeros(array.shape, dtype=bool), failed=no, unwinnable=no, judged=np.ones(array.shape),
-        unjudged_queries=np.zeros(s, dtype=np.int64), gold=[None] * s, seed=0, recipe_parts={"steelyard": "x"},
+        unjudged_queries=np.zeros(s, dtype=np.int64), gold=[None] * s, recipe_parts={"steelyard": "x"},
     )  # fmt: skip
 
 

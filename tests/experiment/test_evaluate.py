@@ -317,7 +317,7 @@ def test_measures_are_weighed_once_and_in_order() -> None:
 
 
 def test_the_recipe_says_how_the_numbers_came_about() -> None:
-    options: dict[str, Any] = {"missing": "skip", "no_relevant": "zero", "on_duplicate": "max", "seed": 7}
+    options: dict[str, Any] = {"missing": "skip", "no_relevant": "zero", "on_duplicate": "max"}
     recipe = sy.evaluate(TRUTH, {"a": RUN}, ["map", "P_5"], **options).recipe
     assert {key: recipe[key] for key in options} == options
     assert recipe["measures"] == ["map", "precision@5"]
@@ -375,7 +375,7 @@ def test_digests_of_files_are_those_of_their_bytes(tmp_path: Path) -> None:
     assert run_digest(path) != first
 
 
-# --------------------------------------------------------------------------- seed, bits, arguments
+# --------------------------------------------------------------------------- bits, arguments
 
 
 def many(n: int = 60) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:

@@ -57,7 +57,7 @@ def all_scores(draw) -> Scores:
         failed=array(st.booleans(), s, q, dtype=bool), unwinnable=array(st.booleans(), s, q, dtype=bool),
         judged=array(st.sampled_from([0.0, 0.5, 1.0, math.nan]), s, m, q, dtype=float),
         unjudged_queries=array(st.integers(0, 9), s, dtype=np.int64),
-        gold=[draw(reports(query_ids)) for _ in systems], seed=draw(st.integers(0, 9)),
+        gold=[draw(reports(query_ids)) for _ in systems],
         recipe_parts={"steelyard": "x", "missing": "zero", "no_relevant": "zero"},
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ def same(one: Scores, two: Scores) -> None:
         assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes()), name
     assert (list(one.systems), list(one.query_ids)) == (list(two.systems), list(two.query_ids))
     assert list(one.measures) == list(two.measures)
-    assert (one.seed, list(one.gold)) == (two.seed, list(two.gold))
+    assert list(one.gold) == list(two.gold)
     assert one.recipe == two.recipe
     assert one.mean().equals(two.mean())
     assert one.per_query.equals(two.per_query)
@@ -83,7 +83,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @examples(60)
 @given(all_scores())
 def test_what_is_written_is_read_back_to_the_bit(folder: Path, scores: Scores) -> None:
-    scores.recipe_parts["seed"] = scores.seed  # type: ignore[index]
     path = folder / "scores.json"
     path.write_text(as_json(scores), encoding="utf-8")
     found = read_scores(path)
@@ -94,7 +93,7 @@ def test_what_is_written_is_read_back_to_the_bit(folder: Path, scores: Scores) -
 def small() -> Scores:
     truth = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"d": 0}, "问题四": {"e": 1}}
     runs = {"one": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"y": 1.0}}, "two": {"q1": {"b": 1.0}, "问题四": {"e": 1.0}}}
-    return sy.evaluate(truth, runs, ["ndcg@10", "recall@5", "map"], no_relevant="skip", seed=4)
+    return sy.evaluate(truth, runs, ["ndcg@10", "recall@5", "map"], no_relevant="skip")
 
 
 def test_scores_of_evaluate_come_back_with_counts_and_digests(tmp_path: Path) -> None:
@@ -188,7 +187,6 @@ BAD = {
     "other queries": (broken(lambda made: made["systems"]["two"]["per_query"].pop("q1")), "the same queries"),
     "an unknown query": (broken(lambda made: made["systems"]["one"]["queries"]["failed"].append("zz")), "no 'zz'"),
     "short shares": (broken(lambda made: made["systems"]["one"]["judged"][0]["values"].pop()), "judged has other"),
-    "seed of text": (broken(lambda made: made["recipe"].update(seed="0")), "seed '0'"),
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ MEASURES = ["ndcg@10", "recall@5", "map"]
 
 
 def small(**options: object) -> Scores:
-    return sy.evaluate(TRUTH, RUNS, MEASURES, seed=4, **options)  # type: ignore[arg-type]
+    return sy.evaluate(TRUTH, RUNS, MEASURES, **options)  # type: ignore[arg-type]
 
 
 def same_values(one: Scores, two: Scores) -> None:
@@ -52,7 +52,7 @@ def test_arrays_become_a_frame_and_arrays_again(scores: Scores, random: object) 
         object.__setattr__(scores, name, getattr(scores, name)[..., order])
     object.__setattr__(scores, "query_ids", [scores.query_ids[place] for place in order])
     assert scores.frame.schema == SCORES
-    same_values(Scores.of(scores.frame, seed=scores.seed), scores)
+    same_values(Scores.of(scores.frame), scores)
     # Systems and measures come in the order of the rows, queries in that of their ids.
     shuffled = Scores.of(scores.frame.sample(fraction=1.0, shuffle=True, seed=1))
     assert shuffled.query_ids == list(scores.query_ids)
@@ -64,7 +64,7 @@ def test_arrays_become_a_frame_and_arrays_again(scores: Scores, random: object) 
 @pytest.mark.parametrize("policy", ["zero", "skip"])
 def test_of_the_frame_of_evaluate(policy: str) -> None:
     scores = small(missing=policy, no_relevant=policy)
-    again = Scores.of(scores.frame, seed=4)
+    again = Scores.of(scores.frame)
     same_values(again, scores)
     assert again.mean().equals(scores.mean())
     assert (again.recipe["missing"], again.recipe["no_relevant"]) == (policy, policy)
@@ -100,7 +100,7 @@ def test_frames_of_any_library(convert: object) -> None:
 
 
 def test_single_systems_put_together_equal_all_at_once() -> None:
-    parts = [sy.evaluate(TRUTH, {name: run}, MEASURES, seed=4) for name, run in RUNS.items()]
+    parts = [sy.evaluate(TRUTH, {name: run}, MEASURES) for name, run in RUNS.items()]
     same(Scores.concat(parts), small())
 
 
@@ -128,7 +128,7 @@ def test_a_filter_keeps_order_values_and_recipe() -> None:
     assert part.frame.rows() == scores.frame.filter(
         pl.col("system") == "two", pl.col("measure") != "recall@5", pl.col("query_id").is_in(["q1", "q2"])
     ).rows()  # fmt: skip
-    assert (part.seed, part.recipe["truth"]) == (4, scores.recipe["truth"])
+    assert part.recipe["truth"] == scores.recipe["truth"]
     for wrong, message in (
         ({"systems": "tow"}, "two"),
         ({"measures": "recall@50"}, "recall@5"),
@@ -145,8 +145,6 @@ def test_what_cannot_be_put_together() -> None:
         Scores.concat([small(), small().filter(systems="one", measures="ndcg@10")])
     with pytest.raises(InputError, match="scores of different missing cannot be put together: 'zero' and 'skip'"):
         Scores.concat([small().filter(systems="one"), small(missing="skip").filter(systems="two")])
-    with pytest.raises(InputError, match="scores of different seed"):
-        Scores.concat([small().filter(systems="one"), Scores.of(latencies("two"), seed=5)])
 
 
 # Columns of numbers ---------------------------------------------------------------------------------------------------
@@ -159,7 +157,7 @@ def latencies(*systems: str, values: tuple[float | None, ...] = (120.0, 80.0, No
 
 
 def test_latency_beside_retrieval() -> None:
-    scores = Scores.concat([small(), Scores.of(latencies("one", "two"), seed=4)])
+    scores = Scores.concat([small(), Scores.of(latencies("one", "two"))])
     spec = scores.measures[-1]
     assert (str(spec), spec.definition.direction, spec.definition.range) == (
         "latency_ms",
@@ -179,7 +177,7 @@ def test_latency_beside_retrieval() -> None:
 
 
 def test_a_column_is_written_and_read(tmp_path: Path) -> None:
-    scores = Scores.concat([small(), Scores.of(latencies("one", "two"), seed=4)])
+    scores = Scores.concat([small(), Scores.of(latencies("one", "two"))])
     (path := tmp_path / "scores.json").write_text(as_json(scores), encoding="utf-8")
     assert json.loads(path.read_text(encoding="utf-8"))["columns"] == ["latency_ms"]
     same(read_scores(path), scores)

@@ -28,8 +28,8 @@ def scores_of(
         systems=list(systems or "abcdefghij"[:s]), query_ids=list(query_ids or (f"q{i}" for i in range(q))),
         measures=[sy.parse(name) for name in measures[:m]], values=array, missing=no.copy(),
         no_relevant=np.zeros(array.shape, dtype=bool), failed=no.copy(), unwinnable=no.copy(),
-        judged=np.ones(array.shape), unjudged_queries=np.zeros(s, dtype=np.int64), gold=[None] * s, seed=0,
-        recipe_parts={"missing": "zero", "no_relevant": "zero", "truth": {"digest": truth}, "seed": 0},
+        judged=np.ones(array.shape), unjudged_queries=np.zeros(s, dtype=np.int64), gold=[None] * s,
+        recipe_parts={"missing": "zero", "no_relevant": "zero", "truth": {"digest": truth}},
     )  # fmt: skip
 
 

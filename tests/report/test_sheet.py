@@ -83,7 +83,7 @@ def troubled(
     return Scores(
         systems=names, query_ids=[f"q{i}" for i in range(q)], measures=measures, values=values, **flags,
         no_relevant=no_relevant, judged=np.zeros(values.shape), unjudged_queries=np.full(systems, n),
-        gold=found if reports else [None] * systems, seed=0,
+        gold=found if reports else [None] * systems,
         recipe_parts={"steelyard": "x", "missing": policy, "no_relevant": policy},
     )  # fmt: skip
 

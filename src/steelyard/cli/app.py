@@ -18,8 +18,8 @@ COMMANDS = {
         [
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
-            options.OUTPUT, options.SEED, options.RULE, options.STEPS, options.CORPUS, options.QUERIES,
-            options.CLUSTER, options.PROFILE, options.LANG,
+            options.OUTPUT, options.RULE, options.STEPS, options.CORPUS, options.QUERIES, options.CLUSTER,
+            options.PROFILE, options.LANG,
         ],
     ),
     "compare": Command(
@@ -73,7 +73,7 @@ COMMANDS = {
                 "--list", dest="stages", help="List the questions of a stage, e.g. not_retrieved; may be repeated."
             ),
             options.QUERIES, options.FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
-            options.CORPUS, options.SEED, options.LANG,
+            options.CORPUS, options.LANG,
         ],
     ),
     "report": Command(

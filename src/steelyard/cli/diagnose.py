@@ -24,7 +24,7 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], *, measure: str | None, k: int | None, baseline: str | None, stages: list[str],
     queries: str | None, corpus: str | None, rule: str, steps: Sequence[str] | None, min_gain: float | None,
-    format: str | None, output: Path | None, lang: str | None, seed: int,
+    format: str | None, output: Path | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
     words = read_words(lang)
@@ -38,7 +38,7 @@ def run(
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, progress=bars)
     diagnosis = diagnose(
-        weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain, seed=seed,
+        weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain,
     )  # fmt: skip
     if stages and format != "json":
         text = stage_lists(diagnosis, stages, words)

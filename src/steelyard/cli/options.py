@@ -62,7 +62,7 @@ CLUSTER = argument(
     "conversation.",
 )
 SEED = argument(
-    "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, bootstrap, and the half that is held out."
+    "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )
 BASELINE = argument("--baseline", help="What the others are compared with; the first run.")
 TEST = argument(

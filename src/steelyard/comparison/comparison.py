@@ -62,7 +62,7 @@ def compare(
                  tested, with the correction that the tests of difference have (Holm beside Tukey)
     alpha        of tests; intervals of differences cover 1 - alpha, under the same correction
     strict       refuse systems that lack questions
-    seed         of shuffles and bootstraps
+    seed         of shuffles and sign flips
     segments     "tag", "language" or "length" of a Weighing's questions; or name -> (q,) which questions belong to it.
                  Each segment is compared by itself, with the baseline and by the same test (t where that is Tukey)
     segment_correction  over all comparisons of all segments; as correction, "bh" by default, as one looks at segments
@@ -81,7 +81,7 @@ def compare(
     weighing = scores if isinstance(scores, Weighing) else None
     if isinstance(scores, Weighing):
         scores = scores.scores(
-            measures or defaults.COMPARED_MEASURES, min_gain=min_gain, missing=missing or defaults.MISSING, seed=seed
+            measures or defaults.COMPARED_MEASURES, min_gain=min_gain, missing=missing or defaults.MISSING
         )  # fmt: skip
     else:
         _refuse({"measures": measures or None, "min_gain": min_gain, "missing": missing, "movers": movers})

@@ -14,6 +14,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.corrections import CORRECTIONS
 from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
+from steelyard.stats.samples import checked_seed
 
 TESTS: dict[str, Callable[[Floats, int, Ints | None], PairedTest]] = {
     "t": lambda d, seed, clusters: paired_t(d, clusters=clusters),
@@ -112,7 +113,8 @@ def plan(
     reference = 0 if baseline is None else systems.index(baseline)
     return Plan(
         systems, scores.measures, reference, test=test,
-        correction="tukey" if test == "tukey" else correction or "holm", alpha=alpha, margin=margin, seed=seed,
+        correction="tukey" if test == "tukey" else correction or "holm", alpha=alpha, margin=margin,
+        seed=checked_seed(seed),
         identical=_identical(scores, systems[reference]) if margin is not None else frozenset(),
     )  # fmt: skip
 

@@ -84,7 +84,6 @@ def diagnose(
     baseline: str | None = None,
     min_gain: float | None = None,
     reranked: Mapping[str, bool] | None = None,
-    seed: int = defaults.SEED,
 ) -> Diagnosis:
     """Find where each system loses the gold, what could be reached, and what to try.
 

@@ -43,7 +43,7 @@ RULE = "any"
 """When a chunk holds a gold span: it overlaps it."""
 
 SEED = 0
-"""Of randomisation and bootstrap."""
+"""Of randomisation."""
 
 ALPHA = 0.05
 """Level of tests; intervals of differences cover the rest."""

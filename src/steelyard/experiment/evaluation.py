@@ -29,7 +29,6 @@ def evaluate(
     corpus: object = None,
     queries: object = None,
     cluster: str | Mapping[str, object] | None = None,
-    seed: int = defaults.SEED,
     progress: Progress = no_progress,
 ) -> Scores:
     """Weigh one or several runs against a truth.
@@ -52,7 +51,6 @@ def evaluate(
     cluster       questions that are no independent evidence, and count as one for intervals and tests: "doc" (those
                   that share a gold document), a field of the questions, such as "conversation", or a dict
                   {query_id: cluster}; by default each counts by itself
-    seed          of the bootstrap behind the intervals
     progress      called as progress("runs", done, total) after every run
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
 
@@ -64,7 +62,7 @@ def evaluate(
         truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, queries=queries, cluster=cluster,
         progress=progress,
     )  # fmt: skip
-    return weighing.scores(measures, min_gain=min_gain, missing=missing, no_relevant=no_relevant, seed=seed)
+    return weighing.scores(measures, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
 
 
 def weigh(

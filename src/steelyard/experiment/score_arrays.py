@@ -31,7 +31,6 @@ class ScoreArrays:
     judged          (s, m, q) share of labelled documents among the first k, k being that of the measure
     unjudged_queries  (s,) how many queries of the run the truth does not judge; they are ignored
     gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
-    seed            of the bootstrap behind the intervals
     recipe_parts    how the numbers came about; a function where that takes a while
     perfect         measure -> (s, q) values of a perfect ranking, NaN where none is known; a function, likewise
     clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
@@ -48,7 +47,6 @@ class ScoreArrays:
     judged: Floats
     unjudged_queries: npt.NDArray[np.int64]
     gold: Sequence[GoldMapping | None]
-    seed: int
     recipe_parts: Mapping[str, Any] = field(repr=False)
     perfect: Mapping[str, Floats | Callable[[], Floats]] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = None

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.experiment import defaults
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays, computed
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
@@ -44,7 +43,7 @@ class Scores(ScoreArrays):
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
 
     @classmethod
-    def of(cls, data: object, *, system: str = "run", seed: int = defaults.SEED) -> Scores:
+    def of(cls, data: object, *, system: str = "run") -> Scores:
         """Scores from a long frame of any library: query_id, measure, value, and what else `frame` has.
 
         A measure that is registered is that measure, in any spelling.  Any other name is a column of numbers, such as
@@ -52,7 +51,6 @@ class Scores(ScoreArrays):
 
         data     rows in any order; value is a number, true or false, or null where there is none
         system   of all rows, where the frame has no column for it
-        seed     of the bootstrap behind the intervals
         Raises   InputError for columns that are not there, two values of one query, and values that are not numbers.
 
         >>> import polars as pl
@@ -60,14 +58,14 @@ class Scores(ScoreArrays):
         >>> Scores.of(clicks).mean().select("measure", "mean", "n").rows()
         [('clicks', 2.0, 2)]
         """
-        return cls(**arrays_of(data, system=system, seed=seed))
+        return cls(**arrays_of(data, system=system))
 
     @classmethod
     def concat(cls, parts: Iterable[Scores]) -> Scores:
         """All values of several Scores: of other systems, other measures, or other queries.
 
         What none of them has is not measured.  The order is that in which systems and measures come first.
-        Raises   InputError for a value that is there twice, and for seeds or policies that differ.
+        Raises   InputError for a value that is there twice, and for policies that differ.
         """
         return cls(**union(list(parts)))
 

@@ -73,7 +73,7 @@ def frame_of(scores: ScoreArrays) -> pl.DataFrame:
     )
 
 
-def arrays_of(data: object, *, system: str, seed: int) -> dict[str, Any]:
+def arrays_of(data: object, *, system: str) -> dict[str, Any]:
     """The fields of Scores from a frame; see `Scores.of`."""
     frame = _checked(data, system)
     systems = frame["system"].unique(maintain_order=True)
@@ -103,11 +103,10 @@ def arrays_of(data: object, *, system: str, seed: int) -> dict[str, Any]:
     return dict(
         systems=systems.to_list(), query_ids=query_ids.to_list(), measures=measures, values=spread("value"),
         **of_query_alone, no_relevant=no_relevant.reshape(s, m, q), judged=spread("judged"),
-        unjudged_queries=np.zeros(s, np.int64), gold=[None] * s, seed=seed,
+        unjudged_queries=np.zeros(s, np.int64), gold=[None] * s,
         recipe_parts={
             "steelyard": __version__,
             **{name: _policy(frame, name) for name in ("missing", "no_relevant")},
-            "seed": seed,
         },
     )  # fmt: skip
 

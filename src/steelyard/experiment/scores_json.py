@@ -14,9 +14,9 @@
                                                values in the order of the queries; only of what is known
     clusters                                   by which questions count as one, and the cluster of each, a number,
                                                in the order of the queries; only where some do
-    recipe                                     how the numbers came about; its measures and seed belong to the result
+    recipe                                     how the numbers came about; its measures belong to the result
 
-The ends of the intervals and what is reachable are not read back: they follow from values and seed, and from `perfect`.
+The ends of the intervals and what is reachable are not read back: they follow from values and `perfect`.
 """
 
 from __future__ import annotations
@@ -237,9 +237,6 @@ def _scores(content: Mapping[str, Any]) -> Scores:
     place = {query_id: q for q, query_id in enumerate(query_ids)}
     names = [str(measure) for measure in measures]
     parts = list(systems.values())
-    seed = recipe["seed"]
-    if not isinstance(seed, int):
-        raise ValueError(f"seed {seed!r}")
     return Scores(
         systems=list(systems),
         query_ids=query_ids,
@@ -254,7 +251,6 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         judged=np.stack([_shares(system["judged"], names, len(query_ids)) for system in parts]),
         unjudged_queries=np.array([int(system["counts"]["unjudged_queries"]) for system in parts], np.int64),
         gold=[_gold(system["gold"]) if "gold" in system else None for system in parts],
-        seed=seed,
         recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
         perfect=_perfect_of(content.get("perfect", ()), list(systems), len(query_ids)),
         clustering=_clustering(content.get("clusters"), len(query_ids)),

@@ -15,7 +15,7 @@ from steelyard.data.clusters import OWN, Clustering
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
 
 T = TypeVar("T")
-_MUST_AGREE = ("seed", "missing", "no_relevant", "on_duplicate", "rule", "steps")
+_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "rule", "steps")
 
 
 def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
             gold[row] = mapping or gold[row]
     return dict(
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
-        judged=judged, unjudged_queries=unjudged_queries, gold=gold, seed=parts[0].seed,
+        judged=judged, unjudged_queries=unjudged_queries, gold=gold,
         recipe_parts=_recipe([part.recipe_parts for part in parts], alike=alike),
         clustering=_clustering(parts, query_ids),
         perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},

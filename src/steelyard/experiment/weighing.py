@@ -265,7 +265,6 @@ class Weighing:
         min_gain: float | None = None,
         missing: Policy = defaults.MISSING,
         no_relevant: Policy = defaults.NO_RELEVANT,
-        seed: int = defaults.SEED,
     ) -> Scores:
         """Values of measures; options as of `evaluate`.
 
@@ -273,8 +272,6 @@ class Weighing:
         """
         _check_choice("missing", missing, ("zero", "skip"))
         _check_choice("no_relevant", no_relevant, ("zero", "skip"))
-        if not isinstance(seed, int) or seed < 0:
-            raise InputError(f"seed must be a whole number from 0, not {seed!r}")
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
         self._check_inputs(specs)
         shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
@@ -300,8 +297,7 @@ class Weighing:
             judged=judged,
             unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
             gold=[system.mapping for system in self.weighed],
-            seed=seed,
-            recipe_parts=self._recipe_parts(missing, no_relevant, seed),
+            recipe_parts=self._recipe_parts(missing, no_relevant),
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
             clustering=self.clustering,
         )
@@ -334,7 +330,7 @@ class Weighing:
         ]
         return np.concatenate(parts)
 
-    def _recipe_parts(self, missing: Policy, no_relevant: Policy, seed: int) -> dict[str, object]:
+    def _recipe_parts(self, missing: Policy, no_relevant: Policy) -> dict[str, object]:
         """What the values depend on; the digests are computed when they are asked for."""
         return {
             "steelyard": __version__,
@@ -347,7 +343,6 @@ class Weighing:
             **(
                 {SHARED_GOLD: lambda: self._shared_gold} if self.clustering is None else {"cluster": self.clustering.by}
             ),
-            "seed": seed,
         }
 
     def _check_inputs(self, specs: Sequence[Measure]) -> None:

@@ -25,7 +25,7 @@ from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
 from steelyard.rag.weighed_run import check_cluster, weigh_folder
-from steelyard.stats.samples import cluster_sums
+from steelyard.stats.samples import checked_seed, cluster_sums
 
 MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
 """The measures of a sweep by default: the evidence first, as it alone compares across chunkings."""
@@ -117,16 +117,14 @@ def sweep(
     """
     if config.questions is None:
         raise InputError(f"{config.line()}which questions? Set `questions`")
-    progress = progress or no_progress
+    progress, seed = progress or no_progress, checked_seed(seed)
     trials, questions = grid(config), Questions.read(config.questions)
     specs = parse_all(measures or config.weigh.measures or MEASURES)
     resolver, rows, cluster = config.weigh.resolver(questions), list[_Row](), cluster or config.weigh.cluster
     check_cluster(cluster, questions)
     for number, trial in enumerate(trials):
         progress("pipelines", number, len(trials))
-        rows += _run_and_weigh(
-            trial, resolver, specs, cluster=cluster, seed=seed, overwrite=overwrite, progress=progress
-        )
+        rows += _run_and_weigh(trial, resolver, specs, cluster=cluster, overwrite=overwrite, progress=progress)
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     held_out = np.zeros(len(query_ids), bool)
@@ -155,7 +153,7 @@ class _Row:
 
 
 def _run_and_weigh(
-    trial: Trial, resolver: Resolver, specs: Sequence[Measure], *, cluster: str | None, seed: int, overwrite: bool,
+    trial: Trial, resolver: Resolver, specs: Sequence[Measure], *, cluster: str | None, overwrite: bool,
     progress: Progress,
 ) -> Iterator[_Row]:  # fmt: skip
     """One run, and a row for each k."""
@@ -166,7 +164,7 @@ def _run_and_weigh(
         raise StageError(f"{config.name}: {error}") from error
     measures_by_k = [_at(specs, k) for k in trial.ks]
     measures = [measure for of_k in measures_by_k for measure in of_k]
-    scores = weigh_folder(folder, resolver, cluster).scores(measures, min_gain=config.weigh.min_gain, seed=seed)
+    scores = weigh_folder(folder, resolver, cluster).scores(measures, min_gain=config.weigh.min_gain)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):

@@ -88,7 +88,7 @@ class Contents:
         baseline, test, correction, margin, alpha   as of `compare`
         profile    what to rate by, and to judge by; without one values are rated by PROFILE, and there is no gate
         k, reranked   as of `diagnose`
-        min_gain, missing, seed   as of `evaluate`
+        min_gain, missing   as of `evaluate`;   seed   as of `compare`
         title      of one's own, for every format that has a title
         date       by default the one that SOURCE_DATE_EPOCH names, or else today's
         Raises     InputError, MeasureError; MissingExtraError without SciPy where systems are compared.
@@ -97,7 +97,7 @@ class Contents:
         profile = Profile.read(profile or defaults.PROFILE) if not isinstance(profile, Profile) else profile
         measures = [measures] if isinstance(measures, str | Measure) else list(measures)
         scores = weighing.scores(
-            measures or profile.measures or _measures(weighing), min_gain=min_gain, missing=missing, seed=seed
+            measures or profile.measures or _measures(weighing), min_gain=min_gain, missing=missing
         )
         comparison, latencies = None, weighing.latency_ms
         if len(scores.systems) > 1:
@@ -115,7 +115,7 @@ class Contents:
             ratings=ratings,
             diagnosis=diagnose(
                 weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
-                min_gain=min_gain, seed=seed,
+                min_gain=min_gain,
             ),
             details=Details.of(weighing),
             notes={system: list(folder.notes) for system, folder in weighing.folders.items() if folder.notes},

@@ -205,6 +205,13 @@ def share(value: float, name: str) -> float:
     return value
 
 
+def checked_seed(seed: int) -> int:
+    """The seed, refused unless it is a whole number from 0."""
+    if not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0, not {seed!r}")
+    return seed
+
+
 def whole(value: int, name: str, least: int = 1) -> int:
     """The value, refused where it is below the least."""
     if value < least:
