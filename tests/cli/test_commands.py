@@ -73,7 +73,7 @@ def test_markdown_latex_and_trec(demo: Path) -> None:
     latex = printed(*DEMO, "-m", "ndcg@10", "-f", "latex", cwd=demo)
     assert r"\begin{tabular}{lrrr}" in latex
     assert r"\textbf{0.7911 0.709--0.871}" in latex
-    assert r"95 \% intervals" in latex
+    assert r"95\% intervals" in latex
     trec = printed(*DEMO, "-m", "ndcg@10", "-q", "-f", "trec", cwd=demo)
     assert "ndcg@10               \tall\t0.7911\n" in trec
     assert trec.count("\ten-01\t") == 2
