@@ -41,13 +41,13 @@ def outputs(
     ]
 
 
-def texts_weighing() -> Weighing:
+def texts_weighing(**options: Any) -> Weighing:
     """Three systems with texts, one of which answers, failed and lacks a question."""
     runs = {name: outputs(ranked) for name, ranked in RANKED.items()}
     runs["first"][0]["answer"] = "After a hospital stay [c1]."
     runs["third"].append({"qid": "q3", "error": "timeout after 30 s", "retrieved": []})
     runs["second"] = [line for line in runs["second"] if line["qid"] != "q4"]
-    return weigh(QUESTIONS, runs)
+    return weigh(QUESTIONS, runs, **options)
 
 
 def texts_report(**options: Any) -> Report:

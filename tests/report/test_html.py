@@ -31,7 +31,7 @@ from steelyard.report.details.highlighting import Highlights, merged
 from steelyard.report.details.limits import Limits
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import NOTHING, embedded, packed, packed_values, payload
-from steelyard.report.page.tables import ceilings_table, funnel_table, tags_table
+from steelyard.report.page.tables import ceilings_table, funnel_table, ratings_table, tags_table
 from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
@@ -366,6 +366,11 @@ def test_one_system_has_no_comparison() -> None:
     assert 'id="leaderboard"' in page
     assert not any(f'id="{name}"' in page for name in ("comparison", "scatter", "heatmap"))
     assert "so no texts are shown" in page
+    assert "What does it reach?" in page
+    assert not any(word in page for word in ("Which system is best?", "decides the order", "the comparison below"))
+    table = ratings_table(ids_report(1), read_words("en"))
+    assert [cell.text for cell in table.header] == ["Measure", "Rating"]
+    assert [row[0].text for row in table.rows] == ["ndcg@3", "recall@3"]
 
 
 def test_questions_without_a_value_stay_without() -> None:

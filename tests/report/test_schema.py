@@ -47,6 +47,9 @@ def outputs() -> Iterator[tuple[str, str]]:
         yield "comparison", comparison_json(comparison)
         yield "diagnosis", diagnosis_json(sy.diagnose(weighing), read_words("en"))
         yield "plan", design_json(sy.plan(weighing, measures[0], difference=0.1))
+    clustered = texts_weighing(cluster={"q1": "a", "q2": "a"})
+    yield "scores", as_json(clustered.scores(MEASURES))
+    yield "comparison", comparison_json(sy.compare(clustered, MEASURES))
     for report in (ids_report(1), ids_report(3, margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
 

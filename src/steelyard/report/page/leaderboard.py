@@ -14,6 +14,7 @@ from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, kept_row
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.sheet import ends, number, percent
+from steelyard.report.sheets.titles import leaderboard_title
 from steelyard.report.sheets.verdicts import group_letters
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
@@ -32,7 +33,7 @@ def _measures_table(contents: Contents, words: Words) -> HtmlTable:
         low, high = measure.definition.range
         whole = (low, high) if math.isfinite(high - low) else (math.nan, math.nan)
         rows.append([Cell(str(measure)), _mean_cell(contents, 0, j, whole)])
-    return HtmlTable(words("page.leaderboard.title"), header, rows, _leaderboard_notes(contents, words))
+    return HtmlTable(leaderboard_title(contents, words), header, rows, _leaderboard_notes(contents, words))
 
 
 def _systems_table(contents: Contents, words: Words) -> HtmlTable:
@@ -67,7 +68,7 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
     ]  # fmt: skip
     notes = [*_leaderboard_notes(contents, words), words("page.leaderboard.best")]
     notes += [words("page.leaderboard.letters")] if letters else []
-    return HtmlTable(words("page.leaderboard.title"), header, rows, notes, kept=kept_row(contents))
+    return HtmlTable(leaderboard_title(contents, words), header, rows, notes, kept=kept_row(contents))
 
 
 def _mean_cell(contents: Contents, i: int, j: int, whole: tuple[float, float]) -> Cell:
@@ -132,7 +133,7 @@ def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
     if scores.intervals.method != "none":
         notes.append(words("page.leaderboard.bars" if len(scores.systems) > 1 else "page.leaderboard.bar"))
     for name, cells in _counts(contents).items():
-        if _is_even(cells) and cells[0].value is not None:
+        if _is_even(cells) and cells[0].value is not None and cells[0].text != percent(1):
             notes.append(words(f"page.leaderboard.{name}", n=int(cells[0].value), share=cells[0].text))
     # Of several systems they are below the comparison.
     return notes if contents.comparison is not None else [*notes, *scores_cluster_notes(scores, words)]

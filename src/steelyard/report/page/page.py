@@ -109,7 +109,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
         "title": visible(title_text(contents, words)), "subtitle": visible(subtitle_text(contents, words)),
         "date": visible(contents.date), "gate": _gate(contents, words),
         "systems": data["systems"], "measures": data["measures"], "order": order,
-        "verdict": words("diagnose.between").join(verdict(contents, words)), "care": care(contents, words),
+        "verdict": verdict(contents, words), "care": care(contents, words),
         "facts": [*facts(contents, words), *_gate_fact(contents, words)],
         "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": data["pair"],
         "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),

@@ -97,18 +97,21 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
 
 
 def ratings_table(contents: Contents, words: Words) -> HtmlTable:
-    """Systems down, what the profile rates across."""
+    """Systems down, what the profile rates across; of one system a row a measure."""
     order = [contents.scores.systems[i] for i in contents.by_mean()]
     names = list(dict.fromkeys(rating.measure for rating in contents.ratings))
     ratings = {(rating.system, rating.measure): rating for rating in contents.ratings}
-    rows = [
-        [Cell(visible(system)), *(_rating_cell(ratings.get((system, name)), contents.profile, words) for name in names)]
-        for system in order
-    ]
+    cells = [[_rating_cell(ratings.get((system, name)), contents.profile, words) for name in names] for system in order]
+    if len(order) == 1:
+        header = [Cell(words("page.head.measure")), Cell(words("page.head.rating"))]
+        rows = [[Cell(name), cell] for name, cell in zip(names, cells[0], strict=True)]
+    else:
+        header = [Cell(words("page.head.system")), *map(Cell, names)]
+        rows = [[Cell(visible(system)), *row] for system, row in zip(order, cells, strict=True)]
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
     notes = [words("ratings.interval"), *reach, *map(visible, advice_lines(contents.ratings, contents.profile, words))]
-    header = [Cell(words("page.head.system")), *map(Cell, names)]
-    return HtmlTable(words("page.ratings.caption"), header, rows, notes, kept=kept_row(contents))
+    kept = kept_row(contents) if len(order) > 1 else None
+    return HtmlTable(words("page.ratings.caption"), header, rows, notes, kept=kept)
 
 
 def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
@@ -122,7 +125,8 @@ def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
     if rating.reachable < 1:
         small = words("page.ratings.of_at_most", value=small, most=number(rating.reachable))
     below = "" if rating.level is None else "low" if rating.level not in rating.levels else "plain"
-    return Cell(rating_text(rating, words), small, pill="top" if rating.is_top else below)
+    style = "" if below else "wraps"
+    return Cell(rating_text(rating, words), small, style, pill="top" if rating.is_top else below)
 
 
 _GATE_PILLS: dict[Outcome, str] = {"pass": "top", "fail": "low", "insufficient": "plain"}

@@ -12,6 +12,7 @@ from steelyard.report.sheets.rating import rating_sheets, ratings_overview
 from steelyard.report.sheets.scores import scores_sheet
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.summary import care, facts, verdict
+from steelyard.report.sheets.titles import leaderboard_title
 from steelyard.report.words import Words
 
 
@@ -21,7 +22,7 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
     yield Section("short", words("page.summary.title"), [*map(Paragraph, verdict(contents, words)), *answers])
     if warnings := care(contents, words):
         yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
-    yield Section("leaderboard", words("page.leaderboard.title"), sheets=[scores_sheet(contents.scores, words)])
+    yield Section("leaderboard", leaderboard_title(contents, words), sheets=[scores_sheet(contents.scores, words)])
     if contents.comparison is not None:
         sheets = [next(comparison_sheets(contents.comparison, words))]
         sheets += [differences_sheet(contents.comparison, words)] if len(contents.comparison.measures) > 1 else []

@@ -14,8 +14,14 @@ def title_text(contents: Contents, words: Words) -> str:
 def subtitle_text(contents: Contents, words: Words) -> str:
     """How many systems on how many questions, and the measure that decides the order."""
     scores = contents.scores
+    key = "page.subtitle" if len(scores.systems) > 1 else "page.subtitle_one"
     return words(
-        "page.subtitle", gold=contents.details.truth, measure=str(scores.measures[0]),
+        key, gold=contents.details.truth, measure=str(scores.primary),
         questions=words("count.questions", n=len(scores.query_ids)),
         systems=words("count.systems", n=len(scores.systems)),
     )  # fmt: skip
+
+
+def leaderboard_title(contents: Contents, words: Words) -> str:
+    """The question that the leaderboard answers: which of several is best, or what the one reaches."""
+    return words("page.leaderboard.title" if len(contents.scores.systems) > 1 else "page.leaderboard.title_one")
