@@ -18,12 +18,14 @@ from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
 from benchmarks.simulated.means import mean_table
+from benchmarks.simulated.power import power_table
 from benchmarks.simulated.tables import Table
 
 TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "gate": gate_table,
     "families": family_table,
     "third-run": third_run_table,
+    "power": power_table,
     "clusters": cluster_table,
     "means": mean_table,
 }

@@ -13,6 +13,7 @@ from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.tukey import tukey
 
 N_TOPICS = 43
+N_FLIPS, N_SHUFFLES = 1999, 499
 COPIES = ((3, 2), (5, 3), (10, 3), (20, 5), (30, 7))
 REAL_SYSTEMS = (3, 10, 37)
 
@@ -25,6 +26,12 @@ def holm_baseline(values: Floats, seed: int) -> Floats:
     return t_pairs(values, pairs=[(0, i) for i in range(1, len(values))]).adjusted
 
 
+def flips_baseline(values: Floats, seed: int) -> Floats:
+    """Sign flips of all systems beside the first one."""
+    pairs = [(0, i) for i in range(1, len(values))]
+    return sign_flip_pairs(values, pairs=pairs, seed=seed, n_resamples=N_FLIPS).adjusted
+
+
 def holm_pairs(values: Floats, seed: int) -> Floats:
     """Paired t of all pairs."""
     return t_pairs(values).adjusted
@@ -32,8 +39,8 @@ def holm_pairs(values: Floats, seed: int) -> Floats:
 
 def tukey_pairs(values: Floats, seed: int) -> Floats:
     """Randomised Tukey of all pairs, and no p below that of the pair's own sign flips: as `guarded_tukey`, quicker."""
-    own = sign_flip_pairs(values, seed=seed, n_resamples=1999, correction="none").p
-    return np.maximum(tukey(values, seed=seed, n_resamples=499).p, own)
+    own = sign_flip_pairs(values, seed=seed, n_resamples=N_FLIPS, correction="none").p
+    return np.maximum(tukey(values, seed=seed, n_resamples=N_SHUFFLES).p, own)
 
 
 METHODS: Mapping[str, Adjusted] = {

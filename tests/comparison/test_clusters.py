@@ -11,6 +11,7 @@ from steelyard.comparison.result import ComparisonRow
 from steelyard.data.clusters import Clustering
 from steelyard.report.formats.comparison import comparison_terminal
 from steelyard.report.words import read_words
+from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.grouping import indistinguishable
@@ -18,7 +19,6 @@ from steelyard.stats.guarded import guarded_tukey
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import paired_t, sign_flip, sign_flip_interval
 from steelyard.stats.pairs import t_pairs
-from steelyard.stats.power import min_detectable_difference
 from tests.comparison.test_comparison import drawn, scores_of
 
 CODES = np.repeat(np.arange(9), [1, 2, 3, 3, 4, 4, 5, 6, 8])

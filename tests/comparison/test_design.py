@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.stats.power import min_detectable_difference, power, questions_needed
+from steelyard.stats.detectable import min_detectable_difference
+from steelyard.stats.power import power, questions_needed
 from tests.gates.stated import scores_of
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
@@ -91,6 +92,14 @@ def test_differences_stay_within_the_measure() -> None:
     design = sy.plan(of([[0.0, 1.0], [1.0, 0.0]]), difference=0.5)
     assert design.pilot is not None
     assert design.pilot.detectable == math.inf
+
+
+def test_fewer_than_six_questions_do_not_say_what_they_can_show() -> None:
+    five, six = (sy.plan(of(drawn(2, n) / 5), difference=0.01).pilot for n in (5, 6))
+    assert five is not None
+    assert six is not None
+    assert math.isnan(five.detectable)
+    assert six.detectable < 1
 
 
 def test_questions_that_a_system_lacks_are_left_out() -> None:

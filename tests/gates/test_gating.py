@@ -15,9 +15,10 @@ from steelyard.experiment.scores import Scores
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
+from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
-from steelyard.stats.power import min_detectable_difference, questions_needed
+from steelyard.stats.power import questions_needed
 from tests.gates.stated import scores_of, stated
 from tests.hypothesis_profiles import examples
 from tests.measures.registered import forget_afterwards

@@ -280,6 +280,29 @@ def test_more_than_a_measure_can_differ_is_not_shown_as_a_number() -> None:
     assert json.loads(comparison_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
 
 
+@pytest.mark.parametrize(
+    ("test", "code", "verdict"),
+    [
+        ("t", "en", "no difference shown: 5 questions are too few to say what they could show"),
+        ("t", "zh", "未显示出差异：5 个问题太少，无法说明能检出多大的差值"),
+        ("randomization", "en", "no difference shown: this test cannot show anything with fewer than 6 questions"),
+    ],
+)
+def test_five_questions_have_no_number(test: str, code: str, verdict: str) -> None:
+    found = sy.compare(scores_of([[0.5] * 5, [0.5, 0.51, 0.5, 0.49, 0.52]]), test=test)
+    assert next(iter(comparison_sheets(found, read_words(code)))).rows[0][-1] == verdict
+    assert json.loads(comparison_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
+
+
+def test_the_level_of_what_can_be_shown_is_named() -> None:
+    def notes(**options: str) -> str:
+        return "\n".join(only(sy.compare(scores_of(drawn(4)), **options)).notes)
+
+    assert "in 80 of 100 cases at level 0.017 (0.05 shared among 3 comparisons)." in notes()
+    assert "in 80 of 100 cases." in notes(test="tukey")
+    assert "can show" not in notes(test="sign")
+
+
 def test_questions_needed_stand_beside_what_is_not_shown() -> None:
     found = sy.compare(scores_of(drawn(3)))
     needed = [f"{row.system} {row.needed:,}" for row in found.rows["map"] if row.verdict == "no difference shown"]

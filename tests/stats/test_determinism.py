@@ -18,7 +18,7 @@ import hashlib
 import numpy as np
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.paired import paired_t, sign_flip, sign_test, wilcoxon
-from steelyard.stats.power import min_detectable_difference
+from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.tukey import tukey
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
-from steelyard.stats.power import min_detectable_difference, power, questions_needed
+from steelyard.stats.power import power, questions_needed
 from tests.hypothesis_profiles import examples
 
 quick = examples(60)
@@ -69,14 +69,6 @@ def test_one_question_fewer_is_too_few(effect: float, wished: float, alpha: floa
 
 
 @quick
-@given(counts, st.sampled_from([0.5, 0.8, 0.95]), alphas, st.sampled_from([1, 2]), st.sampled_from([1, 10, 666]))
-def test_the_detectable_difference_has_the_power(n: int, wished: float, alpha: float, sides: int, tests: int) -> None:
-    d = np.arange(n) / np.arange(n).std(ddof=1)
-    effect = min_detectable_difference(d, power=wished, alpha=alpha, n_sides=sides, n_comparisons=tests)
-    assert power(effect, n, alpha=alpha, n_sides=sides, n_comparisons=tests) == pytest.approx(wished, abs=1e-9)
-
-
-@quick
 @given(counts, effects)
 def test_power_rises(n: int, effect: float) -> None:
     assert 0.05 - 1e-12 <= power(effect, n) <= power(1.1 * effect, n) + 1e-12
@@ -92,22 +84,8 @@ def test_no_effect_is_shown_as_often_as_alpha(n: int) -> None:
     assert power(1000.0, n) > 1 - 1e-9 or n == 2
 
 
-def test_detectable_difference() -> None:
-    d = np.random.default_rng(0).normal(0.3, 0.2, 43)
-    found = min_detectable_difference(d)
-    assert power(found / d.std(ddof=1), 43) == pytest.approx(0.8, abs=1e-9)
-    assert min_detectable_difference(d + 5) == pytest.approx(found, rel=1e-9)
-    # The plain formula, (t of alpha + t of power) * error, comes close.
-    t = scipy_stats.t(42)
-    assert found == pytest.approx((t.ppf(0.975) + t.ppf(0.8)) * d.std(ddof=1) / math.sqrt(43), rel=0.01)
-    copies = min_detectable_difference(np.repeat(d, 3), clusters=np.repeat(np.arange(43), 3))
-    assert copies == pytest.approx(found, rel=1e-9)
-
-
 def test_at_the_edges() -> None:
     assert math.isnan(power(0.5, 1))
-    assert math.isnan(min_detectable_difference([0.5]))
-    assert min_detectable_difference([0.5, 0.5]) == 0
     assert questions_needed(1000.0) == 2
 
 
@@ -120,8 +98,6 @@ def test_bad_input() -> None:
         power(0.5, 10, n_comparisons=0)
     with pytest.raises(InputError, match="the effect is nan"):
         power(math.nan, 10)
-    with pytest.raises(InputError, match=r"power is 0.01, expected a number between alpha \(0.05\) and 1"):
-        min_detectable_difference([0.1, 0.2], power=0.01)
     with pytest.raises(InputError, match="other than 0"):
         questions_needed(0.0)
     with pytest.raises(InputError, match="more than 1000000000 questions"):

@@ -11,6 +11,7 @@ import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
+from steelyard.comparison.power import said
 from steelyard.comparison.samples import Sample, samples
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -19,7 +20,8 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.stats.anova import fewest_questions_f
-from steelyard.stats.power import check_power, detectable_effect, fewest_questions
+from steelyard.stats.detectable import detectable_errors
+from steelyard.stats.power import check_power, fewest_questions
 from steelyard.stats.samples import share, whole
 from steelyard.stats.spread import Spread, paired_spread
 
@@ -69,7 +71,7 @@ class Pilot:
     lacking     system -> questions left out since it has no value for them;   n_left_out  how many are left out in all
     missing     system -> questions of the n that its run does not hold, and that count 0
     detectable  smallest difference that the n questions show with the power of the plan, with alpha shared; infinite
-                where values of the measure cannot differ by so much
+                where values of the measure cannot differ by so much; NaN for fewer than six questions
     """
 
     systems: tuple[str, ...]
@@ -190,8 +192,7 @@ def plan(
         measure, difference, power=power, alpha=alpha, n_systems=n_systems,
         basis="differences" if len(systems) > 1 else "values" if systems else "sd",
         sd=spread.sd, sd_low=spread.low, sd_high=spread.high,
-        pilot=_pilot(sample, systems, spread.sd * detectable_effect(sample.values.shape[1], **tests), widest)
-        if sample else None,
+        pilot=_pilot(sample, systems, _detectable(sample.values.shape[1], spread, widest, **tests)) if sample else None,
         recipe=dict(scores.recipe) if scores else {},
     )  # fmt: skip
 
@@ -250,13 +251,18 @@ def _spread(values: Floats, systems: Sequence[str]) -> Spread:
     return spread
 
 
-def _pilot(sample: Sample, systems: Sequence[str], detectable: float, widest: float) -> Pilot:
+def _detectable(n: int, spread: Spread, widest: float, *, power: float, alpha: float, n_comparisons: int) -> float:
+    errors = detectable_errors(n, power=power, alpha=alpha, n_comparisons=n_comparisons)
+    return said(errors * spread.sd / math.sqrt(n), n, widest)
+
+
+def _pilot(sample: Sample, systems: Sequence[str], detectable: float) -> Pilot:
     def counted(counts: Ints) -> dict[str, int]:
         return {system: n for system, n in zip(systems, counts.tolist(), strict=True) if n}
 
     return Pilot(
         tuple(systems), sample.values.shape[1], sample.n_left_out, counted(sample.lacking), counted(sample.missing),
-        math.inf if detectable > widest else detectable,
+        detectable,
     )  # fmt: skip
 
 

@@ -9,12 +9,16 @@ import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.plan import Plan
-from steelyard.measures import Measure
-from steelyard.stats.power import fewest_questions, min_detectable_difference
-from steelyard.stats.samples import mean_error
+from steelyard.comparison.samples import Sample
+from steelyard.stats.detectable import min_detectable_difference
+from steelyard.stats.power import fewest_questions
+from steelyard.stats.samples import cluster_sums, differences, mean_error
 from steelyard.stats.student import t_quantile
 
 _POWER, _MOST_QUESTIONS = 0.8, 10**9
+LEAST_QUESTIONS = 6
+"""Fewer say too little of how far differences scatter: what they could show is not said."""
+_ROUNDS, _SETTLED = 100, 1 + 1e-6
 
 
 def fewest_to_show(test: str, *, correction: str, n_comparisons: int, alpha: float) -> int:
@@ -31,29 +35,61 @@ def fewest_to_show(test: str, *, correction: str, n_comparisons: int, alpha: flo
     return max(2, math.ceil(1 - math.log2(shared)))
 
 
-def detectable_difference(
-    d: Floats, measure: Measure, plan: Plan, critical: float | None, *, clusters: Ints | None = None
-) -> float:
-    """The smallest difference that these questions show in 80 of 100 cases.
+def detectable_difference(sample: Sample, i: int, plan: Plan, critical: float | None) -> float:
+    """The smallest difference of one system from the baseline that these questions show in 80 of 100 cases.
 
-    d          (n,) differences;   critical   Tukey's critical difference, None for other tests
-    clusters   (n,) of differences that count as one, or None
-    Returns    in the unit of the measure, alpha shared among all comparisons of the family; infinite where values of
-               the measure cannot differ by so much, and where no difference could be shown; NaN below two questions or
-               clusters
+    critical   Tukey's critical difference, None for other tests
+    Returns    in the unit of the measure, alpha shared equally among all comparisons of the family, as the first step
+               of Holm's has it; infinite where values of the measure cannot differ by so much, and where no difference
+               could be shown; NaN for tests of ranks and signs, of which it says nothing, and below LEAST_QUESTIONS
     """
-    average, n = mean_error(d, clusters=clusters), len(d) if clusters is None else len(np.unique(clusters))
+    clusters, n = sample.clusters, sample.n_clusters or sample.values.shape[1]
+    if not plan.is_of_means or n < 2:
+        return math.nan
     if n < fewest_to_show(plan.test, correction=plan.correction, n_comparisons=plan.n_comparisons, alpha=plan.alpha):
-        return math.inf if n > 1 else math.nan
+        return math.inf
+    d = differences(sample.values[plan.reference], sample.values[i])
     if critical is None:
         difference = min_detectable_difference(
-            d, alpha=plan.alpha, n_comparisons=plan.n_comparisons, clusters=clusters
+            d, test=plan.test, alpha=plan.alpha, n_comparisons=plan.n_comparisons, clusters=clusters
         )  # fmt: skip
     else:
-        # Chance lifts or lowers a difference by its standard error; and no pair is surer than by its own test.
-        beyond = critical + t_quantile(_POWER, average.df) * average.error
-        difference = max(beyond, min_detectable_difference(d, alpha=plan.alpha, clusters=clusters))
-    return math.inf if difference > measure.definition.width else difference
+        # No pair is surer than by its own test.
+        own = min_detectable_difference(d, test="randomization", alpha=plan.alpha, clusters=clusters)
+        difference = max(_beyond_critical(sample, i, plan.reference, critical), own)
+    return said(difference, n, sample.measure.definition.width)
+
+
+def said(difference: float, n: int, width: float) -> float:
+    """What is said that n questions can show: infinite beyond the width, NaN below LEAST_QUESTIONS."""
+    return math.inf if difference > width else math.nan if n < LEAST_QUESTIONS else difference
+
+
+def _beyond_critical(sample: Sample, i: int, reference: int, critical: float) -> float:
+    """The difference that lies beyond Tukey's critical one by what chance takes from it in 80 of 100 cases.
+
+    A difference widens the shuffles that it is held against: the critical one grows as the root of the variance of the
+    systems within a question, which is that on average if system i is by so much better or worse than the baseline.
+    """
+    average = mean_error(differences(sample.values[reference], sample.values[i]), clusters=sample.clusters)
+    if not average.error:
+        return 0.0
+    beyond = t_quantile(_POWER, average.df) * average.error
+    sums = cluster_sums(sample.values, sample.clusters)
+    sizes = cluster_sums(np.ones((1, average.n)), sample.clusters)[0]
+    # Sorted, so that the order in which systems are listed moves no bit.
+    s, ordered = len(sums), np.sort(sums, axis=0)
+    variance, away = ordered.var(axis=0).mean(), (sizes * (sums[i] - ordered.mean(axis=0))).mean()
+    widening = (sizes**2).mean() * (s - 1) / s**2
+
+    def larger(difference: float) -> float:
+        moved = variance - 2 * average.mean * away / s + (difference**2 + average.mean**2) * widening
+        return critical * math.sqrt(moved / variance) + beyond
+
+    difference = beyond
+    for _ in range(_ROUNDS):
+        difference = larger(difference)
+    return difference if larger(difference) <= _SETTLED * difference else math.inf
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class Comparison:
                               baseline
                   detectable  smallest difference that these questions would show in 80 of 100 cases, alpha shared among
                               all comparisons of the family; infinite where values of the measure cannot differ by so
-                              much; null for tests of ranks and signs, which are not about means
+                              much; null for tests of ranks and signs, which are not about means, and below 6 questions
                   needed      where no difference is shown: how many questions would show the effect observed in 80 of
                               100 cases, were it the true one; null elsewhere, and where it is 0 or needs too many
                   verdict     baseline, better, worse, not worse, no difference shown, no test; better is what the

@@ -78,7 +78,7 @@ def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) ->
         "p": test.p,
         "reason": None if test.reason is None else _reason(sample),
         "effect": _finite(standardised(d).hedges_g),
-        "detectable": _detectable(d, sample, plan, pairs),
+        "detectable": detectable_difference(sample, i, plan, None if pairs is None else pairs.critical),
         "unit_size": units.size,
         "unit_effect": units.effect,
         "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
@@ -138,14 +138,6 @@ def _intervals(
             ends[-1] |= {"relative_low": change.low, "relative_high": change.high}
     kinds = {name: kind for name, kind in COLUMNS.items() if name in _ENDS}
     return rows.with_columns(*pl.DataFrame(ends, schema=kinds).fill_nan(None))
-
-
-def _detectable(d: Floats, sample: Sample, plan: Plan, pairs: Pairs | None) -> float:
-    """NaN for tests of ranks and signs: how far apart means must be says nothing of them."""
-    if not plan.is_of_means:
-        return math.nan
-    critical = None if pairs is None else pairs.critical
-    return detectable_difference(d, sample.measure, plan, critical, clusters=sample.clusters)
 
 
 def _finite(number: float) -> float:

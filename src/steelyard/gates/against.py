@@ -16,9 +16,10 @@ from steelyard.gates.levels import side_of
 from steelyard.gates.profiles import Profile
 from steelyard.measures import Measure
 from steelyard.measures.registry import Direction
+from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import IDENTICAL, NonInferiority, non_inferiority
-from steelyard.stats.power import fewest_questions, min_detectable_difference
+from steelyard.stats.power import fewest_questions
 from steelyard.stats.samples import differences, mean_error
 from steelyard.stats.student import t_quantile
 

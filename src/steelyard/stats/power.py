@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.stats.quadrature import nodes
-from steelyard.stats.samples import Clusters, finite, fsum, mean_error, share, whole
+from steelyard.stats.samples import fsum, share, whole
 from steelyard.stats.student import t_quantile
 
 _MOST_QUERIES = 10**9
@@ -43,50 +41,10 @@ def power(effect: float, n: int, *, alpha: float = 0.05, n_sides: int = 2, n_com
     >>> round(power(0.5, 34), 4)
     0.8078
     """
-    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
+    shared = alpha_per_test(alpha, n_sides, n_comparisons)
     if not math.isfinite(effect):
         raise InputError(f"the effect is {effect}, expected a finite number of standard deviations")
-    return _rejected(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides) if n >= 2 else math.nan
-
-
-def min_detectable_difference(
-    d: npt.ArrayLike,
-    *,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    n_sides: int = 2,
-    n_comparisons: int = 1,
-    clusters: Clusters | None = None,
-) -> float:
-    """Smallest mean difference, in the measure's unit, that these queries could have shown; for "no difference shown".
-
-    d         (n,) differences: only their spread is used, their mean is not
-    Returns   0 where there is no spread; NaN for one query or cluster
-    Raises    InputError for NaN, where power is not between alpha and 1, and as `power` does
-
-    >>> round(min_detectable_difference([0.1, -0.1, 0.2, 0.0, -0.2]), 3)
-    0.266
-    """
-    average = mean_error(finite(d, n_axes=1, what="differences"), clusters=clusters)
-    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
-    check_power(power, alpha_per_test)
-    return math.nan if average.reason else _detectable(average.df, power, alpha_per_test, n_sides) * average.error
-
-
-def detectable_effect(
-    n: int, *, power: float = 0.8, alpha: float = 0.05, n_sides: int = 2, n_comparisons: int = 1
-) -> float:
-    """Smallest effect (d_z) that a paired t test of n questions shows with this chance: the inverse of `power`.
-
-    Returns   NaN below two questions
-    Raises    InputError where power is not between alpha and 1, and as `power` does
-
-    >>> round(detectable_effect(34), 3)
-    0.495
-    """
-    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
-    check_power(power, alpha_per_test)
-    return _detectable(n - 1, power, alpha_per_test, n_sides) / math.sqrt(n) if n >= 2 else math.nan
+    return _rejected(abs(effect) * math.sqrt(n), n - 1, shared, n_sides) if n >= 2 else math.nan
 
 
 def questions_needed(
@@ -118,14 +76,14 @@ def fewest_questions(
     >>> fewest_questions(0.3), fewest_questions(1e-9)
     (90, None)
     """
-    alpha_per_test = _alpha_per_test(alpha, n_sides, n_comparisons)
-    check_power(power, alpha_per_test)
+    shared = alpha_per_test(alpha, n_sides, n_comparisons)
+    check_power(power, shared)
 
     def enough(n: int) -> bool:
-        return _rejects(abs(effect) * math.sqrt(n), n - 1, alpha_per_test, n_sides, power=power)
+        return _rejects(abs(effect) * math.sqrt(n), n - 1, shared, n_sides, power=power)
 
     # The normal limit with Guenther's correction is hardly off.
-    strict = _NORMAL.inv_cdf(1 - alpha_per_test / n_sides)
+    strict = _NORMAL.inv_cdf(1 - shared / n_sides)
     ratio = min((strict + _NORMAL.inv_cdf(power)) / abs(effect), float(_MOST_TRIED)) if effect else math.inf
     return fewest(enough, ratio * ratio + strict * strict / 2 + 0.5)
 
@@ -195,19 +153,11 @@ def _above(bound: float, df: float, noncentrality: float, *, total: Callable[[Fl
     return float(total(weights * np.exp(-(z**2) / 2) * shares) / math.sqrt(2 * math.pi))
 
 
-@cache
-def _detectable(df: float, power: float, alpha: float, n_sides: int) -> float:
-    """Mean over its standard error at which the test rejects with this chance, by bisection."""
-    low, high = 0.0, 1.0
-    while _rejected(high, df, alpha, n_sides) < power:
-        low, high = high, 2 * high
-    while high - low > _PRECISION * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _rejected(middle, df, alpha, n_sides) < power else (low, middle)
-    return high
+def alpha_per_test(alpha: float, n_sides: int, n_comparisons: int) -> float:
+    """Alpha shared among comparisons.
 
-
-def _alpha_per_test(alpha: float, n_sides: int, n_comparisons: int) -> float:
+    Raises   InputError for alpha outside (0, 1), n_sides other than 1 and 2, fewer than one comparison
+    """
     share(alpha, "alpha")
     if n_sides not in (1, 2):
         raise InputError(f"n_sides is {n_sides}, expected 1 or 2")

@@ -11,7 +11,7 @@ from steelyard.base.arrays import Floats
 _PANELS, _NODES = 32, 16
 
 
-def nodes(low: float, high: float) -> tuple[Floats, Floats]:
+def nodes(low: float, high: float, *, panels: int = _PANELS) -> tuple[Floats, Floats]:
     """Nodes and weights of Gauss and Legendre's rule, panel by panel.
 
     >>> x, weights = nodes(0.0, 1.0)
@@ -19,9 +19,9 @@ def nodes(low: float, high: float) -> tuple[Floats, Floats]:
     0.25
     """
     x, w = _gauss_legendre()
-    half = (high - low) / _PANELS / 2
-    middles = low + half * (2 * np.arange(_PANELS) + 1)
-    return (middles[:, None] + half * x).ravel(), np.tile(half * w, _PANELS)
+    half = (high - low) / panels / 2
+    middles = low + half * (2 * np.arange(panels) + 1)
+    return (middles[:, None] + half * x).ravel(), np.tile(half * w, panels)
 
 
 @cache

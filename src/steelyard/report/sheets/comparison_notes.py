@@ -51,7 +51,7 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     )  # fmt: skip
     yield words("compare.effect")
     yield _interval_note(comparison, words)
-    yield words("compare.can_show")
+    yield from _can_show_note(comparison, words)
     first = comparison.rows[str(comparison.measures[0])][0]
     yield from cluster_notes(comparison.recipe, words, n=first.n, n_clusters=first.n_clusters)
     yield from _letter_notes(comparison, words)
@@ -65,6 +65,15 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
         figures = {name: number(getattr(agreement, name), 2) for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
         key = "no_agreement" if np.isnan([agreement.kendall, agreement.tau_ap]).any() else "agreement"
         yield words(f"compare.{key}", first=agreement.first, other=agreement.other, **figures)
+
+
+def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:
+    """How often what questions "can show" is shown, and at which level; of tests that are about means."""
+    n, alpha = comparison.n_comparisons, comparison.alpha
+    if comparison.test in ("t", "randomization") and n > 1:
+        yield words("compare.can_show_shared", share=f"{alpha / n:.2g}", alpha=f"{alpha:g}", n=n)
+    elif comparison.test not in ("wilcoxon", "sign"):
+        yield words("compare.can_show")
 
 
 def _interval_note(comparison: Comparison, words: Words) -> str:

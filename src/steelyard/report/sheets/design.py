@@ -80,7 +80,9 @@ def _basis(design: Design, words: Words) -> str:
 
 
 def _pilot(pilot: Pilot, words: Words) -> Iterator[str]:
-    if math.isinf(pilot.detectable):
+    if math.isnan(pilot.detectable):
+        yield words("plan.shows_unknown", pilot=pilot.n)
+    elif math.isinf(pilot.detectable):
         yield words("plan.shows_nothing", pilot=pilot.n)
     else:
         yield words("plan.shows", pilot=pilot.n, detectable=f"{pilot.detectable:.3f}")

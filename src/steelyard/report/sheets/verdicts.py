@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.comparison.power import fewest_to_show
+from steelyard.comparison.power import LEAST_QUESTIONS, fewest_to_show
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.sheets.sheet import percent, signed
 from steelyard.report.words import Words
@@ -62,6 +62,8 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in
     )  # fmt: skip
     if key in ("too_few", "no_difference") and (row.n_clusters or row.n) < least:
         return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
+    if key == "no_difference" and (row.n_clusters or row.n) < LEAST_QUESTIONS:
+        return words("compare.verdict.unknown", n=row.n)
     key = "in_table" if in_table and key == "none_shown" else key
     return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
 

@@ -1,0 +1,98 @@
+"""How often a difference of the size that questions "can show" is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from benchmarks.simulated.families import N_SHUFFLES, Adjusted, flips_baseline, holm_baseline, tukey_pairs
+from benchmarks.simulated.samples import real_scores, resampled
+from benchmarks.simulated.tables import Table, percent
+
+from steelyard import parse
+from steelyard.base.arrays import Floats
+from steelyard.comparison.plan import Plan
+from steelyard.comparison.power import detectable_difference
+from steelyard.comparison.samples import Sample
+from steelyard.stats.tukey import tukey
+
+Draw = Callable[[np.random.Generator], Callable[[int], Floats]]
+"""Of one population: (s, n) scores of n questions at a time, in which no two systems truly differ."""
+
+OTHERS = 4
+"""Samples that are tested for each that says what it can show."""
+QUESTIONS = (6, 8, 10, 15, 20, 40)
+MEASURE = parse("mrr")
+TESTS: Mapping[str, Adjusted] = {"t": holm_baseline, "randomization": flips_baseline, "tukey": tukey_pairs}
+CASES: Mapping[str, tuple[str, int]] = {
+    "t": ("t", 2),
+    "t, Holm over 3": ("t", 4),
+    "sign flips": ("randomization", 2),
+    "sign flips, Holm over 3": ("randomization", 4),
+    "Tukey of 4": ("tukey", 4),
+}
+
+
+def normal(s: int) -> Draw:
+    """Systems whose values scatter as normal ones do, about questions of unlike difficulty."""
+    return lambda rng: lambda n: 0.5 + rng.normal(0, 0.15, n) + rng.normal(0, 0.1, (s, n))
+
+
+def real(s: int) -> Draw:
+    """Systems of one of TREC's evaluations, none of which is a copy of another."""
+    matrices = real_scores()
+
+    def draw(rng: np.random.Generator) -> Callable[[int], Floats]:
+        values = matrices[rng.integers(len(matrices))]
+        while True:
+            some = values[rng.choice(len(values), s, replace=False)]
+            if all(np.count_nonzero(some[a] != some[b]) > values.shape[1] / 4 for a in range(s) for b in range(a)):
+                return lambda n: resampled(rng, some, n)
+
+    return draw
+
+
+def printed(values: Floats, test: str) -> float:
+    """The difference of the second system from the first one that the questions "can show"."""
+    s = len(values)
+    plan = Plan(
+        [str(i) for i in range(s)], [MEASURE], 0, test=test, correction="tukey" if test == "tukey" else "holm",
+        alpha=0.05, margin=None, seed=0,
+    )  # fmt: skip
+    none = np.zeros(s, dtype=np.int64)
+    critical = tukey(values, seed=0, n_resamples=N_SHUFFLES).critical if test == "tukey" else None
+    return detectable_difference(Sample(None, MEASURE, values, 0, none, none), 1, plan, critical)
+
+
+def shown_at_printed(test: str, draw: Draw, n: int, *, draws: int, seed: int) -> float:
+    """The share of cases in which a difference of the size that some questions "can show" is shown by others.
+
+    The first system is the baseline; the second one is better or worse by so much.  NaN where no number was printed
+    """
+    rng, shown = np.random.default_rng(seed), []
+    while len(shown) < draws * OTHERS:
+        questions = draw(rng)
+        difference = printed(questions(n), test)
+        if not math.isfinite(difference):
+            shown += [math.nan] * OTHERS
+            continue
+        for _ in range(OTHERS):
+            values = questions(n)
+            values[1] += difference * rng.choice((-1, 1))
+            shown.append(TESTS[test](values, len(shown))[0] <= 0.05)
+    return float(np.nanmean(shown)) if np.isfinite(shown).mean() > 0.5 else math.nan
+
+
+def power_table(draws: int, seed: int) -> Table:
+    """The true power of the number that is printed, of normal and of real differences."""
+    rows = []
+    for name, (test, s) in CASES.items():
+        for kind, draw in (("normal", normal(s)), ("TREC's", real(s))):
+            shares = [shown_at_printed(test, draw, n, draws=draws, seed=seed) for n in QUESTIONS]
+            rows.append([f"{name}; {kind}", *("–" if math.isnan(share) else percent(share) for share in shares)])
+    return Table(
+        'How often a difference of the size that n questions "can show" is shown by n others',
+        ["test; differences", *(f"{n} questions" for n in QUESTIONS)],
+        rows,
+    )
