@@ -103,7 +103,7 @@ test("columns are those of the systems and measures, and what is not hidden", ()
   const view = { ...page.firstView(PAGE), systems: [2, 0] };
   assert.deepEqual(page.columnsOf(view, PAGE), ["0/2", "0/0", "spread", "outcome"]);
   assert.deepEqual(page.columnsOf({ ...view, measure: null, hidden: ["outcome"] }, PAGE), ["0/2", "1/2", "0/0", "1/0", "spread"]);
-  assert.deepEqual(page.columnsOf({ ...view, systems: [] }, { ...PAGE, has_outcomes: false }), ["spread"]);
+  assert.deepEqual(page.columnsOf({ ...view, systems: [] }, { ...PAGE, has_outcomes: false }), []);
 });
 
 test("an order follows the measure that is shown", () => {
@@ -168,6 +168,13 @@ test("large values are shown whole", () => {
 test("lists begin where those before them end", () => {
   assert.deepEqual([...page.offsets([2, 0, 3])], [0, 2, 2, 5]);
   assert.deepEqual([...page.offsets([])], [0]);
+});
+
+test("two values differ by the first less the second, more by their spread", () => {
+  assert.equal(page.difference([0.25, 1]), -0.75);
+  assert.equal(page.difference([0.25, null]), null);
+  assert.equal(page.difference([0.25, 1, null]), 0.75);
+  assert.deepEqual(["0.50", "-0.50", "0.00", "-0.00", "12"].map(page.signed), ["+0.50", "−0.50", "0.00", "0.00", "+12"]);
 });
 
 test("the spread leaves out missing values", () => {

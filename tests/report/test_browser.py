@@ -191,6 +191,13 @@ def test_columns_are_chosen_and_heads_stay(browser: Any, files: dict[str, Path])
     heads = [head.inner_text() for head in page.query_selector_all("#question-table thead th")]
     assert heads[1:3] == [f"{page.inner_text('#columns label >> nth=1')}\n{name}" for name in MEASURES[:2]]
     assert len(heads) == 1 + 2 * len(MEASURES) + 2
+    page.uncheck("#columns input >> nth=1")
+    assert "spread" not in [
+        head.get_attribute("data-column") for head in page.query_selector_all("#question-table thead th")
+    ]
+    page.check("#columns input >> nth=1")
+    first, second = (page.inner_text(f"#columns label >> nth={i}") for i in (1, 2))
+    assert page.inner_text('th[data-column="spread"]') == f"{first} − {second}"
     scroll = page.query_selector("#questions .scroll")
     scroll.scroll_into_view_if_needed()
     scroll.evaluate("box => box.scrollTo(200, 60)")

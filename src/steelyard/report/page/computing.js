@@ -76,6 +76,18 @@ export function spread(values) {
   return present.length ? Math.max(...present) - Math.min(...present) : null;
 }
 
+// Of two values the first less the second, or null where one is missing; of others their spread.
+export function difference(values) {
+  if (values.length !== 2) return spread(values);
+  return values.includes(null) ? null : values[0] - values[1];
+}
+
+// A number with its sign, and a true minus; none before 0.
+export function signed(text) {
+  if (/^-?[0.]+$/.test(text)) return text.replace("-", "");
+  return text.startsWith("-") ? `\u2212${text.slice(1)}` : `+${text}`;
+}
+
 // Where the entries of a list are in another one: their place there, from 0, and how many places further up they are
 // here; null for an entry that the other list lacks.
 export function moves(own, other) {
@@ -130,7 +142,7 @@ export function firstView(page) {
 export function columnsOf(view, page) {
   const measures = view.measure === null ? page.measures.map((_, j) => j) : [view.measure];
   const values = view.systems.flatMap((s) => measures.map((j) => `${j}/${s}`));
-  const needed = { spread: page.systems.length > 1, outcome: page.has_outcomes };
+  const needed = { spread: view.systems.length > 1, outcome: page.has_outcomes };
   return [...values, ...FURTHER.filter((name) => needed[name] && !view.hidden.includes(name))];
 }
 

@@ -1,6 +1,7 @@
 // The table of questions: filters, columns, order, pages.
 import {
   columnsOf,
+  difference,
   fitting,
   followed,
   lazily,
@@ -9,7 +10,7 @@ import {
   reordered,
   searchable,
   shortened,
-  spread,
+  signed,
 } from "./computing.js";
 import { byId, columns, data, element, nQuestions, nSystems, order, outcomeOf, say, stageOf, statusOf, whole } from "./base.js";
 import { csvFile, offer } from "./downloads.js";
@@ -37,7 +38,8 @@ function fittingRows() {
   );
 }
 
-const spreadOf = (question) => spread(view.systems.map((s) => columns[view.measure ?? 0].value(s, question)));
+const differs = () => view.systems.length === 2;
+const spreadOf = (question) => difference(view.systems.map((s) => columns[view.measure ?? 0].value(s, question)));
 
 // What a column of the table is sorted by.
 function sortKey(column) {
@@ -67,7 +69,10 @@ function row(question) {
 function cell(key, question) {
   if (key === "outcome") return element("td", { class: "text" }, outcomeOf(view.system, question));
   const value = sortKey(key)(question);
-  if (key === "spread") return element("td", {}, columns[view.measure ?? 0].text(value));
+  if (key === "spread") {
+    const text = columns[view.measure ?? 0].text(value);
+    return element("td", {}, differs() && value !== null ? signed(text) : text);
+  }
   const column = columns[Number(key.split("/")[0])];
   const item = element("td", { class: "value" }, column.text(value));
   const top = column.top();
@@ -77,18 +82,21 @@ function cell(key, question) {
 
 // Heads ----------------------------------------------------------------------------------------------------------
 
-function head(key) {
-  const names = { id: say("head.question"), spread: say("head.spread") };
-  let name = names[key];
-  if (key === "outcome") name = nSystems > 1 ? say("head.outcome_of", { system: data.systems[view.system] }) : say("head.outcome");
-  const button = element("button", { type: "button" }, name);
-  if (name === undefined) {
-    const [measure, system] = key.split("/").map(Number);
-    const several = view.measure === null && data.measures.length > 1;
-    if (nSystems > 1) button.append(data.systems[system]);
-    if (several && nSystems > 1) button.append(element("small", {}, data.measures[measure]));
-    if (nSystems === 1) button.append(data.measures[measure]);
+function headName(key) {
+  if (key === "id") return [say("head.question")];
+  if (key === "outcome") return [nSystems > 1 ? say("head.outcome_of", { system: data.systems[view.system] }) : say("head.outcome")];
+  if (key === "spread") {
+    const [first, second] = view.systems.map((s) => data.systems[s]);
+    return [differs() ? say("head.difference", { first, second }) : say("head.spread")];
   }
+  const [measure, system] = key.split("/").map(Number);
+  if (nSystems === 1) return [data.measures[measure]];
+  const several = view.measure === null && data.measures.length > 1;
+  return [data.systems[system], several ? element("small", {}, data.measures[measure]) : null];
+}
+
+function head(key) {
+  const button = element("button", { type: "button" }, ...headName(key));
   return element("th", { scope: "col", class: key === "outcome" ? "text" : null, "data-column": key }, button);
 }
 
