@@ -391,3 +391,11 @@ def test_names_and_queries_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     text = printed("compare", "truth.json", "x\x1b[31m.json", "y.json", "--queries", "queries.tsv", cwd=tmp_path)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
     assert "ring␇" in text
+
+
+def test_a_run_without_labelled_documents_is_named(demo: Path, tmp_path: Path) -> None:
+    lines = (demo / "hybrid.jsonl").read_text("utf-8").replace('"id": "', '"id": "files/')
+    (tmp_path / "renamed.jsonl").write_text(lines, "utf-8")
+    text = printed("compare", "pilot.jsonl", "hybrid.jsonl", tmp_path / "renamed.jsonl", cwd=demo, columns=300)
+    assert "renamed: no document that the measures look at has a label." in text
+    assert "hybrid: no document" not in text

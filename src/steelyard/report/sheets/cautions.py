@@ -11,8 +11,16 @@ from steelyard.report.words import Words
 
 
 def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
-    """A warning where labels of unjudged documents could change the order of systems."""
-    highest = highest_overlapping(bounds, j) if bounds.labelled else None
+    """Warnings where a system has no labelled document, and where labels could change the order of systems."""
+    if not bounds.labelled:
+        return []
+    shares = zip(bounds.systems, bounds.judged[:, j].tolist(), strict=True)
+    notes = [words("scores.nothing.judged", system=system) for system, share in shares if share == 0]
+    return notes + _order_notes(bounds, j, words)
+
+
+def _order_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
+    highest = highest_overlapping(bounds, j)
     if highest is None:
         return []
     better, worse = highest
