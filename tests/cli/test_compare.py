@@ -73,7 +73,6 @@ def test_options_reach_the_comparison(demo: Path) -> None:
             [str(demo / "keyword.jsonl"), str(demo / "hybrid.jsonl")],
             ["ndcg@10", "map"],
             missing="skip",
-            seed=3,
         ),
         baseline="hybrid", test="randomization", correction="bonferroni", margin=0.02, alpha=0.01, seed=3,
     )  # fmt: skip
