@@ -42,7 +42,7 @@ def test_rankings_side_by_side() -> None:
     text = changes_text(changed(mover("abc0", "cxb", relevant="c")), EN, width=80)
     assert text.splitlines() == [
         "From keyword to hybrid, ranks 1 to 10: mean overlap 0.75, rank-biased overlap",
-        "0.69; 3 of 40 lists are the same.",
+        "0.69; lists that are the same: 3 of 40.",
         "",
         "Gained: q7  mrr@10 0.2500 → 1.0000 (+0.7500)",
         "who?",

@@ -74,9 +74,9 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
     funnel = next(funnel for funnel in contents.diagnosis.funnels if funnel.system == best)
     worst, k = worst_stage(funnel), contents.diagnosis.k
     if worst is not None:
-        (stage, n), counts = worst, funnel.counts()
+        (stage, n), counts, questions = worst, funnel.counts(), words("count.questions", n=funnel.n_queries)
         return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, k=k,
-                     found=counts["found"] + counts["unused"], total=funnel.n_queries)  # fmt: skip
+                     found=counts["found"] + counts["unused"], questions=questions)  # fmt: skip
     total, found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
     if total == found:
         return words("page.summary.nothing_lost", system=best, k=k)
