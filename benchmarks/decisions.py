@@ -19,6 +19,7 @@ from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
 from benchmarks.simulated.means import mean_table
 from benchmarks.simulated.power import power_table
+from benchmarks.simulated.repeats import repeat_table
 from benchmarks.simulated.tables import Table
 
 TABLES: Mapping[str, Callable[[int, int], Table]] = {
@@ -28,6 +29,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "power": power_table,
     "clusters": cluster_table,
     "means": mean_table,
+    "repeats": repeat_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

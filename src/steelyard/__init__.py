@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.data.loading import load
     from steelyard.data.outputs import Outputs
     from steelyard.data.questions import Questions
+    from steelyard.data.repeats import Repeats
     from steelyard.data.run import Run
     from steelyard.data.truth import Truth
     from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
@@ -81,6 +82,7 @@ _HOMES = {
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.report": "Report",
+    "data.repeats": "Repeats",
     "data.run": "Run",
     "experiment.scores": "Scores",
     "data.truth": "Truth",
@@ -110,6 +112,7 @@ __all__ = [
     "Profile",
     "Questions",
     "Rating",
+    "Repeats",
     "Report",
     "Run",
     "Scores",

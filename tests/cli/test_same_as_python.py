@@ -64,6 +64,15 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: FORMATS["json"](sy.evaluate(TRUTH, RUNS, cluster="doc"), per_query=False),
         ),
         (
+            "pilot.jsonl keyword.jsonl both=keyword.jsonl,seed-*.jsonl -m mrr",
+            lambda: FORMATS["table"](
+                sy.evaluate(
+                    TRUTH, [Path("keyword.jsonl"), "both=keyword.jsonl,seed-1.jsonl,seed-2.jsonl"], "mrr"
+                ),
+                per_query=False, words=EN, width=80,
+            ),
+        ),
+        (
             "a.qrels keyword.jsonl hybrid.jsonl --queries talks.jsonl --cluster talk",
             lambda: FORMATS["table"](
                 sy.evaluate("a.qrels", RUNS, queries="talks.jsonl", cluster="talk"), per_query=False, words=EN,
@@ -86,6 +95,18 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 sy.compare(
                     sy.weigh(TRUTH, RUNS), missing="skip", margin=0.02, segments="length", movers=2,
                     test="randomization",
+                )
+            ),
+        ),
+        (
+            "pilot.jsonl keyword.jsonl both=keyword.jsonl,seed-1.jsonl -m mrr -f json",
+            lambda: comparison_json(
+                sy.compare(
+                    sy.weigh(
+                        TRUTH,
+                        {"keyword": "keyword.jsonl", "both": sy.Repeats(["keyword.jsonl", Path("seed-1.jsonl")])},
+                    ),
+                    "mrr",
                 )
             ),
         ),
@@ -203,6 +224,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))
     (demo / "talks.jsonl").write_text(talks, "utf-8")
     by_talk = sy.evaluate(demo / "talks.jsonl", [demo / run for run in RUNS], ["recall@5", "mrr"], cluster="talk")
+    for seed in (1, 2):
+        lines = [json.loads(line) for line in (demo / RUNS[0]).read_text("utf-8").splitlines()]
+        for line in lines[::seed]:
+            line["retrieved"] = line["retrieved"][::-1]
+        (demo / f"seed-{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     (demo / "clustered.json").write_text(as_json(by_talk), encoding="utf-8")
     (demo / "sweep.toml").write_text((demo / "bm25.toml").read_text("utf-8") + "\n[sweep]\nk = [2, 5]\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")

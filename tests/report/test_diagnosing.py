@@ -12,8 +12,6 @@ from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.page.tables import tags_table
-from steelyard.report.report import Report
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import (
     ceilings_sheet,
@@ -239,16 +237,3 @@ def test_every_text_is_used() -> None:
             assert plain[:-2] in source, key
         elif plain.startswith(("diagnose.", "advice.")):
             assert f'"{plain}"' in source, key
-
-
-def test_tags_of_the_page_and_of_the_terminal_count_the_same_questions() -> None:
-    """Gold that the answer does not use is among the first k all the same."""
-    answers = {i: "See [f0#1]." if i < 4 else f"See [g{i}#1]." for i in range(20)}
-    asked = questions(20, tags={i: ["x"] for i in range(10)})
-    systems = [outputs(name, [1] * 15 + [None] * 5, answers=answers) for name in "ab"]
-    report = Report.of(weighed(asked, *systems), "mrr@5")
-    assert report.diagnosis.funnels[0].counts()["unused"] == 4
-    on_terminal = tag_sheet(report.diagnosis, EN)
-    assert on_terminal is not None
-    assert on_terminal.rows[0][2:] == ["10 (100%)", "10 (100%)"]
-    assert [(cell.text, cell.small) for cell in tags_table(report, EN).rows[0][2:]] == [("100%", "10 / 10")] * 2

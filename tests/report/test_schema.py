@@ -50,8 +50,18 @@ def outputs() -> Iterator[tuple[str, str]]:
     clustered = texts_weighing(cluster={"q1": "a", "q2": "a"})
     yield "scores", as_json(clustered.scores(MEASURES))
     yield "comparison", comparison_json(sy.compare(clustered, MEASURES))
+    repeated = repeated_weighing()
+    yield "scores", as_json(repeated.scores("mrr"))
+    yield "comparison", comparison_json(sy.compare(repeated, "mrr"))
     for report in (ids_report(1), ids_report(3, margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
+
+
+def repeated_weighing() -> sy.Weighing:
+    """A system of several runs beside another, of questions in clusters."""
+    truth, run = {q: {"d": 1} for q in "abcd"}, {q: ["d", "x"] for q in "abcd"}
+    runs = {"twice": sy.Repeats([run, {**run, "a": ["x", "d"]}]), "once": {**run, "b": ["x", "d"]}}
+    return sy.weigh(truth, runs, cluster={"a": 1, "b": 1, "c": 2})
 
 
 def gated() -> sy.Report:

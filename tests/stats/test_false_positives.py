@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from benchmarks.simulated import repeats
 from benchmarks.simulated.clusters import SIZES, clustered_differences
 from benchmarks.simulated.families import METHODS, N_TOPICS, any_shown, third_runs
 from benchmarks.simulated.samples import alike, near_copies
@@ -107,3 +108,11 @@ def test_questions_that_move_together(n_clusters: int, largest: int, correlation
     # Of five signs no pattern is rare enough.
     assert np.mean(rejected["flips"]) == 0 if n_clusters == 5 else 0.035 <= np.mean(rejected["flips"]) <= 0.065
     assert np.mean(rejected["independent"]) > 0.06
+
+
+@pytest.mark.parametrize(("n_runs", "sd_runs"), [(3, 0.05), (3, 0.3), (10, 0.15)])
+def test_several_runs_of_a_system(n_runs: int, sd_runs: float) -> None:
+    """Averaged within the question they show what is there; taken for further questions they cry wolf."""
+    averaged, pooled = repeats.false_positives(N_TRIALS, 3, n_runs, sd_runs)
+    assert 0.04 <= averaged <= 0.06
+    assert pooled > 0.1

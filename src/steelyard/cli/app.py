@@ -202,8 +202,9 @@ def app(words: list[str]) -> int:
     values = COMMANDS[name].parse(f"steelyard {name}", rest)
     if values.get("runs") and values.get("format") not in ("csv", "trec"):
         # The result will bear a signature, with digests; imports alone leave a core enough time to take them.
+        from steelyard.io.named import run_paths
         from steelyard.io.source import hash_ahead
 
-        hash_ahead([values["truth"], *values["runs"]])
+        hash_ahead([values["truth"], *run_paths(values["runs"])])
     import_module(f"steelyard.cli.{name.replace('-', '_')}").run(**values)
     return 0

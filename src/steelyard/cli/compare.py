@@ -13,6 +13,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.comparison import compare
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
+from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.formats.suffix import format_of
@@ -26,7 +27,7 @@ def run(
     movers: int | None, queries: str | None, cluster: str | None, lang: str | None, missing: Policy,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
-    inputs = [truth, *runs, *([queries] if queries else [])]
+    inputs = [truth, *run_paths(runs), *([queries] if queries else [])]
     words, format = read_words(lang), format_of(output, format)
     if format not in COMPARISON_FORMATS:
         raise InputError(f"a comparison cannot be written as {format}; choose table, markdown, latex, csv or json")

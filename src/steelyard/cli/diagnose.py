@@ -13,6 +13,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
+from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
@@ -31,7 +32,7 @@ def run(
     for stage in stages:
         if stage not in STAGES:
             raise InputError(f"no stage is called {stage!r}; {nearest(stage, STAGES)}")
-    refuse_overwriting(output or "-", [truth, *runs])
+    refuse_overwriting(output or "-", [truth, *run_paths(runs)])
     format = format_of(output, format)
     if format not in ("table", "markdown", "json"):
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")

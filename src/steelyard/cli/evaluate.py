@@ -12,6 +12,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
+from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.scores import check_format, scores_text
 from steelyard.report.formats.suffix import format_of
@@ -25,7 +26,7 @@ def run(
     cluster: str | None, profile: str | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
-    refuse_overwriting(output or "-", [truth, *runs, *([queries] if queries else [])])
+    refuse_overwriting(output or "-", [truth, *run_paths(runs), *([queries] if queries else [])])
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     rated = None

@@ -24,7 +24,10 @@ TRUTH = argument(
     "truth", help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSONL)."
 )
 RUNS = argument(
-    "runs", nargs="+", help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder."
+    "runs",
+    nargs="+",
+    help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder; NAME=FILE names one, and "
+    "NAME=FILE,FILE or NAME='run-*.trec' are several runs of one system.",
 )
 PILOT_TRUTH = argument("truth", nargs="?", help="Truth of a pilot, as of `compare`; none with --sd.")
 PILOT_RUNS = argument("runs", nargs="*", help="One run of the pilot, or better two or several.")

@@ -13,6 +13,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.design import plan
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
+from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.design import DESIGN_FORMATS
 from steelyard.report.formats.suffix import format_of
@@ -30,7 +31,7 @@ def run(
         raise InputError(f"a plan cannot be written as {format}; choose table, markdown, latex, csv or json")
     if truth is not None and not runs:
         raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
-    refuse_overwriting(output or "-", [truth, *runs] if truth else [])
+    refuse_overwriting(output or "-", [truth, *run_paths(runs)] if truth else [])
     pilot = None
     if truth is not None:
         with progress_bars(words, after=SOON) as bars:

@@ -10,6 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
+from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.suffix import format_of
@@ -26,7 +27,7 @@ def run(
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     words = read_words(lang)
     for path in output:
-        refuse_overwriting(path, [truth, *runs])
+        refuse_overwriting(path, [truth, *run_paths(runs)])
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     with progress_bars(words, after=SOON) as bars:

@@ -95,6 +95,7 @@ def compare(
         pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
         whole.baseline, scores.measures, test=whole.test, correction=whole.correction, family=whole.family,
         n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
+        components=scores.components,
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.test, correction=part.correction,
@@ -124,7 +125,8 @@ def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, move
     return replace(
         comparison,
         sensitivity=sensitivity(
-            scores.systems, weighing.alignments, scores.measures, counted=np.broadcast_to(compared, scores.values.shape)
+            scores.systems, weighing.run_alignments, scores.measures,
+            counted=np.broadcast_to(compared, scores.values.shape), n_runs=weighing.n_runs,
         ),
         changes=changes(weighing, scores, baseline=comparison.baseline, systems=others, n=n) if n else (),
         settings=_settings(weighing, comparison.baseline),

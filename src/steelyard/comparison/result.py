@@ -14,6 +14,7 @@ from steelyard.comparison.changes import Changes
 from steelyard.comparison.leaderboards import Agreement
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff
+from steelyard.experiment.scores import COMPONENTS
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
@@ -139,6 +140,7 @@ class Comparison:
                   groups      numbers, from 0, of the groups of systems that tests of all pairs cannot part; null but
                               for t and Tukey, for two systems and for more than a hundred
     family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
+    components    how much values differ between questions and between runs, as of Scores
     agreement     of each further measure's leaderboard with the first one's, for three systems or more
     segmentation  how questions were parted; None where they were not
     sensitivity   to labels and ties;   changes   of the lists, from the baseline to the other systems
@@ -157,6 +159,7 @@ class Comparison:
     margin: float | None
     seed: int
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+    components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
     agreement: Sequence[Agreement] = ()
     segmentation: Segmentation | None = None
     sensitivity: Sensitivity | None = None

@@ -19,6 +19,7 @@ from steelyard.measures.alignment import ratio, segment_sums, stacked, stacks
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of, has_gains
 from steelyard.measures.registry import GEOMETRIC_FLOOR
+from steelyard.stats.repeats import means_of_runs
 
 _DEEPEST = 1000
 _MOVED = 0.01
@@ -79,11 +80,13 @@ def sensitivity(
     measures: Sequence[Measure],
     *,
     counted: Bools | None = None,
+    n_runs: Sequence[int] | None = None,
 ) -> Sensitivity:
     """Measure all systems again under the other labels and orders.
 
-    alignments   (s,) of the systems with one truth
+    alignments   (s,) of the systems with one truth, or of all their runs, system after system
     counted      (s, m, q) which values enter the means, e.g. `~np.isnan(scores.values)`; all of them by default
+    n_runs       (s,) how many runs each system has, of which the means are then taken; one each by default
 
     >>> from steelyard.align.rankings import align
     >>> from steelyard.data.run import Run
@@ -96,11 +99,13 @@ def sensitivity(
     """
     shape = (len(systems), len(measures), alignments[0].n_queries) if alignments else (0, 0, 0)
     counted = np.broadcast_to(True, shape) if counted is None else counted
+    counted = counted if n_runs is None else np.repeat(counted, n_runs, axis=0)
     groups = list(stacks(alignments))
     firsts = np.cumsum([0, *map(len, groups)])
     parts = [(group, counted[first : first + len(group)]) for group, first in zip(groups, firsts[:-1], strict=True)]
     tables = ahead(lambda part: _table(part[0], measures, part[1]), parts, workers=2)
     table = np.concatenate([np.zeros((0, len(measures), 6)), *tables])
+    table = table if n_runs is None else means_of_runs(table, n_runs)
     mean, relevant, judged, tie_mass, worst, best = np.moveaxis(table, 2, 0)
     return Sensitivity(
         systems,

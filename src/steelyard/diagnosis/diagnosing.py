@@ -103,6 +103,7 @@ def diagnose(
     >>> diagnosis.funnels[0].lists()["below_k"], [advice.code for advice in diagnosis.advice]
     (['q'], [])
     """
+    weighing = weighing.first_runs()
     min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
     spec = None if measure is None else _checked(parse(measure, min_gain=min_gain), weighing)
     k = _depth(k, spec or (scores.primary if scores is not None and len(scores.measures) else None))

@@ -36,7 +36,9 @@ def evaluate(
     truth         a Truth, a path, a dict {query_id: {doc_id: gain}}, a frame, or ranx Qrels; or Questions (a path to
                   them, or a list of dicts), whose gold evidence is looked up in the chunks of each run
     runs          a Run, a path, a dict {query_id: {doc_id: score}}, a frame or a ranx Run; Outputs, a run folder, or a
-                  list of dicts with `retrieved`; a list of Runs, Outputs and paths, or a dict {name: any of these}
+                  list of dicts with `retrieved`; a list of Runs, Outputs and paths, or a dict {name: any of these}.
+                  Several runs of one system are Repeats of any of these, or "NAME=FILE,FILE": each value is then their
+                  mean
     measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx
     min_gain      smallest gain that counts as relevant, for measures without one of their own; 1 by default
     missing       a query of the truth that is absent from a run: "zero" or "skip"

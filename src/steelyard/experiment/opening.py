@@ -16,10 +16,12 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.question_files import beir_queries_file
 from steelyard.data.questions import LateQuestions, Questions, read_queries
+from steelyard.data.repeats import Repeats
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.data.truth import Truth
 from steelyard.io import formats
+from steelyard.io.named import named_paths
 from steelyard.io.objects import is_frame, ranx_dict
 from steelyard.io.source import Source
 
@@ -41,12 +43,19 @@ class System:
     run      its rankings
     outputs  its texts, places and answers; None where the gold names documents by id
     folder   its run folder, if it has one
+    repeats  its further runs, where there are several
     """
 
     name: str
     run: Run | StreamedRun
     outputs: Outputs | None = None
     folder: RunFolder | None = None
+    repeats: Sequence[System] = ()
+
+    @property
+    def runs(self) -> Sequence[System]:
+        """Each of its runs."""
+        return (self, *self.repeats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +85,15 @@ def open_inputs(
     if on_duplicate not in _ON_DUPLICATE:
         raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
     named_runs = _named_runs(runs)
-    if (
-        sum(is_path(data) and str(data) == "-" for data in (truth, corpus, queries, *(run for _, run in named_runs)))
-        > 1
-    ):
+    opened = (truth, corpus, queries, *(run for _, repeats in named_runs for run in repeats))
+    if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
         raise InputError("standard input (-) can be read once only")
     opened_corpus = open_corpus(corpus)
     located_truth = _locate_truth(truth)
-    located = [(name, _locate_run(run)) for name, run in named_runs]
-    looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for _, run in located)
+    located = [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
+    looked_up = opened_corpus is not None or any(
+        isinstance(run, Outputs | RunFolder) for _, repeats in located for run in repeats
+    )
     gold = _open_gold(located_truth, looked_up, on_duplicate)
     return Inputs(
         gold,
@@ -194,13 +203,16 @@ def _texts(corpus: Corpus | None, located_truth: object) -> Texts:
     return no_texts if file is None else partial(read_texts, file)
 
 
-def _named_runs(runs: object) -> list[tuple[str | None, object]]:
-    """Every run, with its name where the caller gives one."""
+def _named_runs(runs: object) -> list[tuple[str | None, Sequence[object]]]:
+    """The runs of every system, one as a rule, with its name where the caller gives one."""
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
-        return [(str(name), run) for name, run in runs.items()]
-    if isinstance(runs, list | tuple) and not _are_results(runs):
-        return [(None, run) for run in runs]
-    return [(None, runs)]
+        return [(str(name), _repeats(run)) for name, run in runs.items()]
+    listed = runs if isinstance(runs, list | tuple) and not _are_results(runs) else [runs]
+    return [named_paths(run) if isinstance(run, str) else (None, _repeats(run)) for run in listed]
+
+
+def _repeats(run: object) -> Sequence[object]:
+    return run.runs if isinstance(run, Repeats) else (run,)
 
 
 def _locate_run(data: object) -> object:
@@ -214,27 +226,32 @@ def _locate_run(data: object) -> object:
     return Source(data)
 
 
-def _systems(located: Sequence[tuple[str | None, object]], *, evidence: bool) -> list[System]:
+def _systems(located: Sequence[tuple[str | None, Sequence[object]]], *, evidence: bool) -> list[System]:
     """The systems; names that files share are made distinct by their folders."""
     twins: dict[str, RunFolder] = {}
+    several = sum(len(repeats) for _, repeats in located) > 1
     systems = []
-    for name, run in located:
-        if not evidence:
-            rankings = _rankings(run, name)
-            if isinstance(run, Source) and len(located) > 1:
-                run.release()
-            folder = run if isinstance(run, RunFolder) else None
-            systems.append(System(name or rankings.name, rankings, folder=folder))
-            continue
-        if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
-            first = twins.setdefault(digest, run)
-            run = run if first is run else replace(run, twin=first)
-        outputs = _outputs(run, name)
-        folder = run if isinstance(run, RunFolder) else None
-        systems.append(System(name or outputs.name, outputs.run, outputs, folder))
+    for name, repeats in located:
+        own = name if len(repeats) == 1 else None
+        first, *others = (_system(run, own, twins, evidence=evidence, several=several) for run in repeats)
+        systems.append(replace(first, name=name or first.name, repeats=tuple(others)) if name or others else first)
     if not systems:
         raise InputError("there is no run; pass one or several")
-    return _distinct(systems, [run for _, run in located])
+    return _distinct(systems, [None if name else repeats[0] for name, repeats in located])
+
+
+def _system(run: object, name: str | None, twins: dict[str, RunFolder], *, evidence: bool, several: bool) -> System:
+    """One run;   twins   digest -> the first folder with the same chunks;   several   whether there are others"""
+    if not evidence:
+        rankings = _rankings(run, name)
+        if isinstance(run, Source) and several:
+            run.release()
+        return System(name or rankings.name, rankings, folder=run if isinstance(run, RunFolder) else None)
+    if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
+        first = twins.setdefault(digest, run)
+        run = run if first is run else replace(run, twin=first)
+    outputs = _outputs(run, name)
+    return System(name or outputs.name, outputs.run, outputs, run if isinstance(run, RunFolder) else None)
 
 
 def _are_results(data: object) -> bool:
@@ -253,7 +270,7 @@ def _is_run_dict(data: Mapping[Any, Any]) -> bool:
     if isinstance(first, list | tuple):
         return not _are_results(first)
     if (
-        isinstance(first, Run | StreamedRun | Outputs)
+        isinstance(first, Run | StreamedRun | Outputs | Repeats)
         or is_path(first)
         or is_frame(first)
         or ranx_dict(first) is not None
@@ -305,6 +322,7 @@ def _distinct(systems: list[System], located: Sequence[object]) -> list[System]:
     if len(set(longer)) < len(longer):
         twice = next(name for name in longer if longer.count(name) > 1)
         raise InputError(
-            f"two runs are called {twice!r}; name each file once, or rename one (in Python: {{name: run}})"
+            f"two runs are called {twice!r}; name each file once, or rename one: NAME=FILE ({{name: run}}); "
+            "several runs of one system are NAME=FILE,FILE ({name: Repeats(runs)})"
         )
     return [replace(system, name=name) for system, name in zip(systems, longer, strict=True)]

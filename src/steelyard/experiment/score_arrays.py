@@ -33,6 +33,7 @@ class ScoreArrays:
     gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
     recipe_parts    how the numbers came about; a function where that takes a while
     perfect         measure -> (s, q) values of a perfect ranking, NaN where none is known; a function, likewise
+    repeats         system -> (r, m, q) values of each of its runs, of systems with several: values are their means
     clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
     """
 
@@ -50,6 +51,7 @@ class ScoreArrays:
     recipe_parts: Mapping[str, Any] = field(repr=False)
     perfect: Mapping[str, Floats | Callable[[], Floats]] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = None
+    repeats: Mapping[str, Floats] = field(repr=False, default_factory=dict)
 
 
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,9 +20,16 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.intervals import Intervals, mean_intervals
+from steelyard.stats.repeats import variance_components
 from steelyard.stats.samples import ROUNDING
 
 LEVEL = 0.95
+COMPONENTS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "system": pl.String, "measure": pl.String, "n_runs": pl.Int64, "n": pl.Int64, "sd_questions": pl.Float64,
+    "sd_runs": pl.Float64, "least": pl.Float64, "greatest": pl.Float64,
+}  # fmt: skip
+"""Columns of `Scores.components`."""
+
 _OF_FRAME = 5
 """So many columns of the frame are those of `per_query`."""
 
@@ -91,6 +98,10 @@ class Scores(ScoreArrays):
             unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
             gold=[self.gold[i] for i in rows],
             clustering=None if self.clustering is None else self.clustering.take(ids),
+            repeats={
+                name: self.repeats[name][:, columns][:, :, ids]
+                for name in (self.systems[i] for i in rows) if name in self.repeats
+            },
             recipe_parts={
                 **{key: part for key, part in self.recipe_parts.items() if query_ids is None or key != SHARED_GOLD},
                 **self._runs_of([self.systems[i] for i in rows]),
@@ -172,6 +183,24 @@ class Scores(ScoreArrays):
     def primary(self) -> Measure:
         """The measure that headlines, orders, ratings and advice go by: the first one."""
         return self.measures[0]
+
+    @cached_property
+    def components(self) -> pl.DataFrame:
+        """How much values differ between questions and between runs, of the systems with several runs; else no rows.
+
+        A row for each system and measure: n_runs, n (questions), sd_questions and sd_runs (see VarianceComponents), and
+        least and greatest mean of a run; null where there are fewer than two questions.
+        """
+        rows = list[dict[str, object]]()
+        for system, values in self.repeats.items():
+            for measure, of_runs in zip(self.measures, np.moveaxis(values, 1, 0), strict=True):
+                parts = variance_components(of_runs[:, ~np.isnan(of_runs).any(axis=0)])
+                rows.append({
+                    "system": system, "measure": str(measure), "n_runs": len(of_runs), "n": parts.n,
+                    "sd_questions": parts.sd_questions, "sd_runs": parts.sd_runs,
+                    "least": min(parts.run_means), "greatest": max(parts.run_means),
+                })  # fmt: skip
+        return pl.DataFrame(rows, schema=COMPONENTS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @cached_property
     def means(self) -> Floats:

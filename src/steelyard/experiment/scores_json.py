@@ -10,6 +10,9 @@
     systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
                                                are in the order of the queries, null where there is none
+    systems.NAME.components                    of a system with several runs, by measure, as `Scores.components` has it
+    systems.NAME.runs                          of a system with several runs, the values of each: a list of runs, in it
+                                               one of measures, in it one of queries; per_query holds their means
     perfect                                    values of a perfect ranking: a list of measures, systems, and their
                                                values in the order of the queries; only of what is known
     clusters                                   by which questions count as one, and the cluster of each, a number,
@@ -126,6 +129,12 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
         query_id: _Line(line % tuple(texts[q * len(names) : (q + 1) * len(names)]))
         for q, query_id in enumerate(scores.query_ids)
     }  # fmt: skip
+    if (runs := scores.repeats.get(scores.systems[i])) is not None:
+        components = scores.components.filter(system=scores.systems[i]).drop("system").iter_rows(named=True)
+        system["components"] = {row.pop("measure"): row for row in components}
+        system["runs"] = [
+            [[None if math.isnan(value) else value for value in row] for row in run] for run in runs.tolist()
+        ]
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
     system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
     system["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
@@ -253,8 +262,17 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         gold=[_gold(system["gold"]) if "gold" in system else None for system in parts],
         recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
         perfect=_perfect_of(content.get("perfect", ()), list(systems), len(query_ids)),
+        repeats={name: _runs(system["runs"], len(names), len(query_ids))
+                 for name, system in systems.items() if "runs" in system},
         clustering=_clustering(content.get("clusters"), len(query_ids)),
     )  # fmt: skip
+
+
+def _runs(listed: Sequence[Sequence[Sequence[object]]], m: int, n: int) -> Floats:
+    """(r, m, q) values of the runs of one system."""
+    if any(len(run) != m or any(len(row) != n for row in run) for run in listed):
+        raise ValueError(f"runs have other than {m} measures of {n} values")
+    return np.stack([_numbers(run).reshape(m, n) for run in listed])
 
 
 def _clustering(clusters: Mapping[str, Any] | None, n: int) -> Clustering | None:

@@ -13,6 +13,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.data.clusters import OWN, Clustering
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
+from steelyard.measures import Measure
 
 T = TypeVar("T")
 _MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "rule", "steps")
@@ -49,7 +50,7 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
         judged=judged, unjudged_queries=unjudged_queries, gold=gold,
         recipe_parts=_recipe([part.recipe_parts for part in parts], alike=alike),
-        clustering=_clustering(parts, query_ids),
+        clustering=_clustering(parts, query_ids), repeats=_repeats(parts, measures, query_ids),
         perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},
     )  # fmt: skip
 
@@ -99,6 +100,24 @@ def _clustering(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Clust
         for query_id, code in zip(part.query_ids, part.clustering.codes.tolist(), strict=True):
             links[query_id].append((number, code))
     return Clustering(named[0] or OWN, _connected(list(links.values())))
+
+
+def _repeats(
+    parts: Sequence[ScoreArrays], measures: Sequence[Measure], query_ids: Sequence[str]
+) -> dict[str, Floats]:  # fmt: skip
+    """system -> (r, m, q) values of each of its runs.
+
+    Raises   InputError where parts have other numbers of runs of a system
+    """
+    together = dict[str, Floats]()
+    for part in parts:
+        cells = np.ix_(_places(part.measures, measures), _places(part.query_ids, query_ids))
+        for system, values in part.repeats.items():
+            shape = (len(values), len(measures), len(query_ids))
+            if together.setdefault(system, np.full(shape, np.nan)).shape != shape:
+                raise InputError(f"{system}: has {len(values)} runs in one part of the scores, and others in another")
+            together[system][:, cells[0], cells[1]] = values
+    return together
 
 
 def _connected(links: Sequence[Sequence[tuple[int, int]]]) -> Ints:

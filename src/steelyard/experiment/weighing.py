@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -37,6 +37,7 @@ from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.alignment import stacked, stacks
 from steelyard.measures.perfect import perfect_values
+from steelyard.stats.repeats import means_of_runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,8 @@ class Weighed:
     evidence    the gold among its chunks; None where the gold names documents by id
     candidates  the alignment of what its reranker was given, in the order before it; None without candidates
     folder      its run folder, if it has one
+    repeats     its further runs over the same questions, where there are several: values are then means over all of
+                them, and everything else here is of the first one
     """
 
     name: str
@@ -59,6 +62,12 @@ class Weighed:
     evidence: ResolvedGold | None = None
     candidates: Alignment | None = None
     folder: RunFolder | None = None
+    repeats: Sequence[Weighed] = ()
+
+    @property
+    def runs(self) -> Sequence[Weighed]:
+        """Each of its runs."""
+        return (self, *self.repeats)
 
     @classmethod
     def of_ids(cls, system: System, truth: Truth, on_duplicate: OnDuplicate, aligned: Aligned) -> Weighed:
@@ -160,13 +169,19 @@ class Weighing:
             resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
             return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate, cluster=cluster, progress=progress)
         weighed = list[Weighed]()
-        progress("runs", 0, len(inputs.systems))
-        runs = [system.run for system in inputs.systems]
-        for system, aligned in zip(inputs.systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True):
+        systems = [run for system in inputs.systems for run in system.runs]
+        progress("runs", 0, len(systems))
+        runs = [system.run for system in systems]
+        for system, aligned in zip(systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True):
             weighed.append(Weighed.of_ids(system, gold, on_duplicate, aligned))
             progress("runs", len(weighed), len(runs))
         return cls(
-            gold, weighed, inputs.questions, {"on_duplicate": on_duplicate}, texts=inputs.texts, cluster=cluster
+            gold,
+            _together(inputs.systems, weighed),
+            inputs.questions,
+            {"on_duplicate": on_duplicate},
+            texts=inputs.texts,
+            cluster=cluster,
         )._checked()
 
     @classmethod
@@ -181,16 +196,18 @@ class Weighing:
         gold, weighed = resolver.questions, list[Weighed]()
         # Documents say nothing of chunks that a run names by their ids alone.
         has_chunks = inputs.corpus is not None and inputs.corpus.chunks is not None
-        progress("runs", 0, len(inputs.systems))
-        for system in inputs.systems:
+        systems = [run for system in inputs.systems for run in system.runs]
+        progress("runs", 0, len(systems))
+        for system in systems:
             outputs = system.outputs
             if outputs is None or (not has_chunks and len(outputs.table) and not outputs.table.says_where):
                 aligned = align(gold.truth(), system.run, on_duplicate=on_duplicate)
                 weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate, aligned))
             else:
                 weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
-            progress("runs", len(weighed), len(inputs.systems))
+            progress("runs", len(weighed), len(systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
+        weighed = _together(inputs.systems, weighed)
         return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster)._checked()
 
     def __repr__(self) -> str:
@@ -238,7 +255,11 @@ class Weighing:
         How long an answer to a failed question would have taken nobody knows: longer than any limit.
         """
         return {
-            system.name: list({**system.latency_ms, **dict.fromkeys(system.failures, math.inf)}.values())
+            system.name: [
+                latency
+                for run in system.runs
+                for latency in {**run.latency_ms, **dict.fromkeys(run.failures, math.inf)}.values()
+            ]
             for system in self.weighed
             if system.latency_ms
         }
@@ -255,8 +276,24 @@ class Weighing:
 
     @property
     def alignments(self) -> list[Alignment]:
-        """One a system."""
+        """One a system: of its first run."""
         return [system.alignment for system in self.weighed]
+
+    @property
+    def run_alignments(self) -> list[Alignment]:
+        """One a run, system after system."""
+        return [run.alignment for system in self.weighed for run in system.runs]
+
+    @property
+    def n_runs(self) -> list[int]:
+        """How many runs each system has."""
+        return [len(system.runs) for system in self.weighed]
+
+    def first_runs(self) -> Weighing:
+        """The same of the first run of each system alone."""
+        return replace(
+            self, weighed=[replace(system, repeats=()) if system.repeats else system for system in self.weighed]
+        )
 
     def scores(
         self,
@@ -275,7 +312,8 @@ class Weighing:
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
         self._check_inputs(specs)
         shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
-        columns = self._measured([*specs, *shares])
+        of_runs = self._measured([*specs, *shares])
+        columns = means_of_runs(of_runs, self.n_runs)
         values, irrelevant = columns[:, : len(specs)], self._irrelevant(specs)
         judged = columns[:, [len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
         absent = np.array([a.missing for a in self.alignments])
@@ -283,6 +321,11 @@ class Weighing:
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
             values[irrelevant] = np.nan
+        firsts = np.cumsum([0, *self.n_runs])
+        repeats = {
+            system: np.where(np.isnan(values[i]), np.nan, of_runs[firsts[i] : firsts[i + 1], : len(specs)])
+            for i, system in enumerate(self.systems) if self.n_runs[i] > 1
+        }  # fmt: skip
         return Scores(
             systems=self.systems,
             query_ids=self.query_ids,
@@ -290,9 +333,12 @@ class Weighing:
             values=values,
             missing=absent,
             no_relevant=irrelevant,
-            failed=np.array([self._mask(system.failures) for system in self.weighed]),
+            failed=np.array([self._mask(_union(run.failures for run in system.runs)) for system in self.weighed]),
             unwinnable=np.array(
-                [self._mask(system.mapping.unwinnable if system.mapping else ()) for system in self.weighed]
+                [
+                    self._mask(_union(run.mapping.unwinnable for run in system.runs if run.mapping))
+                    for system in self.weighed
+                ]
             ),
             judged=judged,
             unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
@@ -300,6 +346,7 @@ class Weighing:
             recipe_parts=self._recipe_parts(missing, no_relevant),
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
             clustering=self.clustering,
+            repeats=repeats,
         )
 
     def perfect_values(self, spec: Measure) -> Floats:
@@ -312,14 +359,14 @@ class Weighing:
         return np.stack([shared[id(weighed.alignment.ideal_gain)] for weighed in self.weighed])
 
     def _measured(self, specs: Sequence[Measure]) -> Floats:
-        """(s, m, q) values, computed in one pass for many small systems."""
+        """(r, m, q) values of every run, computed in one pass for many small ones."""
 
         def measured(group: Sequence[Alignment]) -> Floats:
             a = stacked(group)
             values = [np.reshape(spec(a), (len(group), -1)) for spec in specs]
             return np.stack(values, axis=1).astype(float, copy=False)
 
-        groups = list(stacks(self.alignments))
+        groups = list(stacks(self.run_alignments))
         return measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
 
     def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
@@ -347,7 +394,7 @@ class Weighing:
 
     def _check_inputs(self, specs: Sequence[Measure]) -> None:
         """Refuse measures of what a system does not have, by its name."""
-        for weighed in self.weighed:
+        for weighed in (run for system in self.weighed for run in system.runs):
             for spec in specs:
                 if lack := spec.lack(weighed.alignment):
                     raise MeasureError(f"{weighed.name}: {spec} {lack}")
@@ -367,7 +414,7 @@ class Weighing:
         corpus = {} if self.corpus is None else {"corpus": {"digest": self.corpus.digest()}}
         return {
             "truth": truth,
-            "runs": dict(zip(self.systems, ahead(lambda system: system.digest(), self.weighed), strict=True)),
+            "runs": dict(zip(self.systems, ahead(_digest, self.weighed), strict=True)),
             **corpus,
         }
 
@@ -396,6 +443,42 @@ class Weighing:
             .sort("query_id", "rank")
             for system, labels in zip(self.weighed, self.labels, strict=True)
         ]
+
+
+def _digest(system: Weighed) -> str:
+    """Of all its runs."""
+    return ", ".join(run.digest() for run in system.runs)
+
+
+def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
+    listed = list(parts)
+    return listed[0] if len(listed) == 1 else {item for part in listed for item in part}
+
+
+def _together(systems: Sequence[System], weighed: Sequence[Weighed]) -> list[Weighed]:
+    """Every system with its further runs, from all runs in order.
+
+    Raises   InputError for runs of one system that cover different questions
+    """
+    together, rest = list[Weighed](), iter(weighed)
+    for system in systems:
+        first, *others = (next(rest) for _ in system.runs)
+        for number, other in enumerate(others, 2):
+            _check_covers(system, first, other, number)
+        together.append(replace(first, name=system.name, repeats=tuple(others)) if others else first)
+    return together
+
+
+def _check_covers(system: System, first: Weighed, other: Weighed, number: int) -> None:
+    differs = np.flatnonzero(first.alignment.missing != other.alignment.missing)
+    if len(differs):
+        query_id = first.alignment.query_id[int(differs[0])]
+        lacks = other if other.alignment.missing[differs[0]] else first
+        raise InputError(
+            f"{system.name}: its runs cover different questions: run {1 if lacks is first else number}"
+            f" ({lacks.run.name}) lacks {query_id!r}, which run {number if lacks is first else 1} has, and "
+            f"{len(differs)} differ in all; give runs over the same questions, or name them as systems of their own"
+        )
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from steelyard.base.nearest import nearest
 from steelyard.base.settings import check_arguments
 from steelyard.data.clusters import Clustering
 from steelyard.experiment import defaults
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores import COMPONENTS, Scores
 from steelyard.experiment.signature import Signature
 from steelyard.experiment.stored import open_scores
 from steelyard.gates.against import baseline_checks
@@ -49,6 +49,7 @@ class Gate:
     not_judged       the profile's relative requirement, where there is no baseline to judge it by
     signature        of the scores that were judged
     recipe           of the scores;   clustering   which of their questions count as one, or None
+    components       how much values differ between questions and between runs, as of Scores
     """
 
     profile: Profile | None
@@ -63,6 +64,7 @@ class Gate:
     signature: Signature | None = None
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = field(repr=False, default=None)
+    components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
 
     @property
     def outcome(self) -> Outcome:
@@ -176,7 +178,7 @@ def gate(
         baselines={} if other is None else {name: against or name for name in judged}, margin=margin,
         min_questions=min_questions, alpha=alpha, checks=tuple(checks), other_truth=len(truths) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
-        recipe=scores.recipe, clustering=scores.clustering,
+        recipe=scores.recipe, clustering=scores.clustering, components=scores.components,
     )  # fmt: skip
 
 

@@ -109,7 +109,8 @@ class Contents:
             scores=scores,
             comparison=comparison,
             sensitivity=sensitivity(
-                scores.systems, weighing.alignments, scores.measures, counted=~np.isnan(scores.values)
+                scores.systems, weighing.run_alignments, scores.measures, counted=~np.isnan(scores.values),
+                n_runs=weighing.n_runs,
             ),
             profile=profile,
             ratings=ratings,

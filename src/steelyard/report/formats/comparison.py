@@ -96,6 +96,7 @@ def comparison_json(comparison: Comparison) -> str:
         "agreement": [
             {name: _finite(value) for name, value in asdict(agreement).items()} for agreement in comparison.agreement
         ],
+        "components": comparison.components.to_dicts(),
         "segments": _segments(comparison),
         "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),
         "changes": [changes_json(change) for change in comparison.changes],

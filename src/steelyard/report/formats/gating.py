@@ -13,6 +13,7 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
+from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import Sheet, number, percent, signed
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.verdicts import signed_ends
@@ -145,6 +146,7 @@ def _notes(gate: Gate, words: Words) -> Iterator[str]:
         yield words("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
     clustering, n = gate.clustering, max((check.n for check in gate.checks), default=0)
     yield from cluster_notes(gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n)
+    yield from component_notes(gate.components, words)
     if gate.other_truth:
         yield words("gate.other_truth")
     if gate.not_judged is not None:

@@ -13,6 +13,7 @@ from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, kept_row
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
+from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import ends, number, percent
 from steelyard.report.sheets.titles import leaderboard_title
 from steelyard.report.sheets.verdicts import group_letters
@@ -136,4 +137,6 @@ def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
         if _is_even(cells) and cells[0].value is not None and cells[0].text != percent(1):
             notes.append(words(f"page.leaderboard.{name}", n=int(cells[0].value), share=cells[0].text))
     # Of several systems they are below the comparison.
-    return notes if contents.comparison is not None else [*notes, *scores_cluster_notes(scores, words)]
+    return notes if contents.comparison is not None else [
+        *notes, *scores_cluster_notes(scores, words), *component_notes(scores.components, words)
+    ]  # fmt: skip

@@ -189,9 +189,8 @@ def tags_table(contents: Contents, words: Words) -> HtmlTable:
 
 
 def _shares(funnels: Sequence[Funnel]) -> list[Cell]:
-    """Of each system the share of questions with gold among the first k, the best ones bold where systems differ."""
-    stages = [funnel.counts() for funnel in funnels]
-    counts = [(n["found"] + n["unused"], funnel.n_winnable) for n, funnel in zip(stages, funnels, strict=True)]
+    """Of each system the share of found questions, the best ones bold where systems differ."""
+    counts = [(funnel.counts()["found"], funnel.n_winnable) for funnel in funnels]
     best = max((n for n, _ in counts), default=0)
     differ = any(n != best for n, _ in counts)
     return [

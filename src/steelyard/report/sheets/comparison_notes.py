@@ -10,6 +10,7 @@ from steelyard.comparison.groups import MOST_GROUPED
 from steelyard.comparison.margins import margin_correction
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.sheets.clusters import cluster_notes
+from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import number
 from steelyard.report.words import Words
 
@@ -54,6 +55,7 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     yield from _can_show_note(comparison, words)
     first = comparison.rows[str(comparison.measures[0])][0]
     yield from cluster_notes(comparison.recipe, words, n=first.n, n_clusters=first.n_clusters)
+    yield from component_notes(comparison.components, words)
     yield from _letter_notes(comparison, words)
     if comparison.margin is not None:
         method = margin_correction(comparison.correction)

@@ -60,13 +60,14 @@ def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterato
 
 
 def advice_lines(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
-    """What the profile says to try, each text once, with the measures and the systems that are below their top."""
+    """What the profile says to try, once for each measure, with the systems that are below its top."""
     systems = list(dict.fromkeys(rating.system for rating in ratings))
     below: dict[str, list[Rating]] = {}
     for rating in ratings:
         if rating.level is not None and not rating.is_top:
-            below.setdefault(text_in(profile.standards[rating.key].advice, words), []).append(rating)
-    for advice, rated in below.items():
+            below.setdefault(rating.key, []).append(rating)
+    for key, rated in below.items():
+        advice = text_in(profile.standards[key].advice, words)
         measures = words.listed(list(dict.fromkeys(rating.measure for rating in rated)))
         of = list(dict.fromkeys(rating.system for rating in rated))
         if advice and len(of) == len(systems):

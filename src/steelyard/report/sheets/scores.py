@@ -12,6 +12,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.measures.perfect import OF_IDEALS
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
+from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import Sheet, ends, number, percent
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words, read_words
@@ -95,6 +96,7 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     shown = str(sizes[0]) if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
     yield words(f"scores.interval.{interval_key(scores)}", shown=shown)
     yield from scores_cluster_notes(scores, words)
+    yield from component_notes(scores.components, words)
     policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent:
