@@ -152,7 +152,7 @@ def test_it_is_written_with_a_diagnosis(lang: str) -> None:
     truth, run = weighing.digests["truth"]["digest"], weighing.digests["runs"]["one"]
     line = str(diagnosis.signature)
     assert line == (
-        f"ndcg@2,mrr@2,recall@2,hit_rate@2; n:3; truth:{truth[7:15]}; runs:{run[7:15]}; steelyard:{sy.__version__}"
+        f"ndcg@2,recall@2,mrr@2,hit_rate@2; n:3; truth:{truth[7:15]}; runs:{run[7:15]}; steelyard:{sy.__version__}"
     )
     note = words("scores.signature", line=line)
     assert sections_terminal(diagnosis_sections(diagnosis, words)).count(note) == 1
