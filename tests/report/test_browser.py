@@ -198,6 +198,9 @@ def test_columns_are_chosen_and_heads_stay(browser: Any, files: dict[str, Path])
     page.check("#columns input >> nth=1")
     first, second = (page.inner_text(f"#columns label >> nth={i}") for i in (1, 2))
     assert page.inner_text('th[data-column="spread"]') == f"{first} − {second}"
+    page.click(f"{ROWS} button")
+    assert [page.locator(f"#beside-{i} option:checked").inner_text() for i in (0, 1)] == [first, second]
+    page.keyboard.press("Escape")
     scroll = page.query_selector("#questions .scroll")
     scroll.scroll_into_view_if_needed()
     scroll.evaluate("box => box.scrollTo(200, 60)")

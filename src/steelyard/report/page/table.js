@@ -218,7 +218,10 @@ export function startTable() {
   });
   table.tBodies[0].addEventListener("click", (event) => {
     const line = event.target.closest("tr");
-    if (line && !String(getSelection())) change({ question: Number(line.querySelector("button").dataset.question) });
+    if (!line || String(getSelection())) return;
+    // Two systems that are picked out of several are the ones to compare.
+    const picked = differs() && nSystems > 2 ? { pair: view.systems } : {};
+    change({ question: Number(line.querySelector("button").dataset.question), ...picked });
   });
   const leaf = (pages) => {
     shown.page += pages;
