@@ -36,7 +36,9 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
         x=alt.X("place:O", title=words("charts.heatmap.axis"), axis=alt.Axis(labels=False, ticks=False)),
         y=systems_axis([names[i] for i in order]), color=colour,
         tooltip=tooltips(words, question="N", system="N", value="Q:.4f"))  # fmt: skip
-    values = {"measure": measure, "shown": len(shown), "total": len(scores.query_ids)}
+    total = len(scores.query_ids)
+    questions = words(f"charts.heatmap.{'some' if len(shown) < total else 'all'}", shown=len(shown), n=total)
+    values = {"measure": measure, "questions": questions}
     return titled(cells, "heatmap", words, values, height=height_of(len(order)))
 
 

@@ -34,8 +34,8 @@ def stacked(
     tooltip = tooltips(words, system="N", n="Q:,d", share="Q:.1%")
     tooltip.insert(1, alt.Tooltip("class:N", title=title))
     bars = plot(rows).mark_bar(height={"band": 0.74}).encode(y=y, x=x, x2="to:Q", color=colour, tooltip=tooltip)
-    wide = [row for row in rows if row["share"] >= _LABEL_FROM]
-    labels = plot(wide).mark_text(fontSize=11, baseline="middle").encode(
+    wide = plot(rows).transform_filter(alt.datum.share >= _LABEL_FROM)
+    labels = wide.mark_text(fontSize=11, baseline="middle").encode(
         y=y, x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None),
         tooltip=tooltip)  # fmt: skip
     return alt.layer(bars, labels)

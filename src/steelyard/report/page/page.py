@@ -206,9 +206,15 @@ def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]
 def _for_page(spec: dict[str, Any], *, wide: bool) -> dict[str, Any]:
     """A chart as wide as the page; the page's script hands in the colours, and shows the title in files alone."""
     plain = {key: value for key, value in spec.items() if key not in ("config", "$schema", "usermeta")}
+    plain["datasets"] = {name: list(map(_rounded, rows)) for name, rows in spec["datasets"].items()}
     if wide:
         plain |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     return plain
+
+
+def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers to six digits, which is more than a chart shows."""
+    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()}
 
 
 # Sections ------------------------------------------------------------------------------------------------------------
