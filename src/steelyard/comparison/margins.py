@@ -8,7 +8,7 @@ import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.stats.corrections import correct
-from steelyard.stats.equivalence import non_inferiority, tost
+from steelyard.stats.equivalence import loss_p
 
 MARGIN_TESTS = ("not_worse", "equivalent")
 
@@ -21,26 +21,22 @@ def margin_correction(correction: str) -> str:
 def margin_tests(
     gain: Floats, margin: float | None, *, width: float, identical: bool, clusters: Ints | None = None
 ) -> dict[str, float | bool | None]:
-    """p and plain answer of both tests of one system, by column.
+    """p of both tests of one system, by column; and their answers where both gave the same results, and there is no p.
 
     gain               (n,) by how much the system is better
     width, identical, clusters   as of `non_inferiority`
     Returns            null where there is no margin, and where there is no test
     """
-    if margin is None:
+    if margin is None or len(gain) < 2:
         return {}
-    noninferior = non_inferiority(gain, margin=margin, width=width, identical=identical, clusters=clusters)
-    equivalence = tost(gain, margin=margin, width=width, identical=identical, clusters=clusters)
-    if noninferior.reason and not noninferior.not_worse:
-        return {}
-    return {
-        "not_worse_p": noninferior.p, "not_worse": noninferior.not_worse, "equivalent_p": equivalence.p,
-        "equivalent": equivalence.equivalent,
-    }  # fmt: skip
+    if identical and not gain.any():
+        return dict.fromkeys(MARGIN_TESTS, True)
+    losses = [loss_p(sign * gain, margin=margin, width=width, clusters=clusters) for sign in (1, -1)]
+    return {"not_worse_p": losses[0], "equivalent_p": max(losses)}
 
 
 def correct_margins(rows: pl.DataFrame, *, correction: str, family: str, alpha: float) -> pl.DataFrame:
-    """The rows with both answers by corrected p; where a test has no p its plain answer holds."""
+    """The rows with both answers by corrected p; where a test has no p the answer there is holds."""
     method = margin_correction(correction)
     for test in MARGIN_TESTS:
         p = rows[f"{test}_p"].fill_null(math.nan).to_numpy()

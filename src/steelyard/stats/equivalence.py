@@ -86,13 +86,14 @@ def non_inferiority(
     >>> [non_inferiority([0.0] * n, margin=0.02, width=1).not_worse for n in (100, 150)]
     [False, True]
     """
-    values, average = _average(d, margin, width, alpha, clusters)
+    values, average = _average(d, margin, width, clusters)
+    share(alpha, "alpha")
     result = partial(NonInferiority, difference=average.mean, margin=margin, alpha=alpha, n=average.n)
     if average.reason:
         return result(not_worse=False, reason=average.reason)
     if identical and not values.any():
         return result(low=0.0, not_worse=True, reason=IDENTICAL)
-    low, p = _limit(values, average, margin, width, alpha, clusters)
+    low, p = _low(values, average, width, alpha, clusters), loss_p(d, margin=margin, width=width, clusters=clusters)
     return result(low=low, p=p, not_worse=p < alpha, reason=NO_SPREAD if math.isnan(p) else None)
 
 
@@ -112,16 +113,17 @@ def tost(
     >>> test.equivalent, round(test.p, 4)
     (True, 0.0183)
     """
-    values, average = _average(d, margin, width, alpha, clusters)
-    if alpha >= 0.5:
+    values, average = _average(d, margin, width, clusters)
+    if share(alpha, "alpha") >= 0.5:
         raise InputError(f"alpha is {alpha}, expected below 0.5: the interval's level is 1 - 2 alpha")
     result = partial(Equivalence, difference=average.mean, margin=margin, alpha=alpha, n=average.n)
     if average.reason:
         return result(equivalent=False, reason=average.reason)
     if identical and not values.any():
         return result(low=0.0, high=0.0, equivalent=True, reason=IDENTICAL)
-    low, p_low = _limit(values, average, margin, width, alpha, clusters)
-    high, p_high = _limit(-values, replace(average, mean=-average.mean), margin, width, alpha, clusters)
+    mirrored = replace(average, mean=-average.mean)
+    low, high = _low(values, average, width, alpha, clusters), _low(-values, mirrored, width, alpha, clusters)
+    p_low, p_high = (loss_p(x, margin=margin, width=width, clusters=clusters) for x in (values, -values))
     p = max(p_low, p_high)
     return result(
         low=low, high=-high, p_low=p_low, p_high=p_high, p=p, equivalent=p < alpha,
@@ -129,27 +131,46 @@ def tost(
     )  # fmt: skip
 
 
-def _limit(
-    d: Floats, average: MeanError, margin: float, width: float | None, alpha: float, clusters: Clusters | None
-) -> tuple[float, float]:
-    """The lower limit of the mean and the p of a loss of the margin: of both tests, the one that says less."""
-    low, p = math.nan, math.nan
+def loss_p(
+    d: npt.ArrayLike, *, margin: float, width: float | None = None, clusters: Clusters | None = None
+) -> float:  # fmt: skip
+    """p of `non_inferiority` alone, several times as fast as with its limit: that of the test which says less.
+
+    d         (n,) differences;   margin, width, clusters   as of `non_inferiority`
+    Returns   NaN where there is no test
+    Raises    InputError as `non_inferiority` does
+
+    >>> round(loss_p([0.01, -0.02, 0.0, 0.01, -0.01], margin=0.02), 4)
+    0.0183
+    """
+    values, average = _average(d, margin, width, clusters)
+    p = math.nan
+    if average.reason:
+        return p
     if not average.flat:
-        low = average.mean - t_quantile(1 - alpha, average.df) * average.error
         p = t_sf((average.mean + margin) / average.error, average.df)
-    if width is not None and (math.isfinite(width) or d.any()):
-        unseen = UnseenLoss.of(d, width=width, clusters=clusters)
-        low, p = float(np.fmin(low, unseen.low(alpha))), float(np.fmax(p, unseen.p(-margin)))
-    return low, p
+    unseen = _unseen(values, width, clusters)
+    return p if unseen is None else float(np.fmax(p, unseen.p(-margin)))
+
+
+def _low(d: Floats, average: MeanError, width: float | None, alpha: float, clusters: Clusters | None) -> float:
+    """The lower limit of the mean: of both tests, the one that says less."""
+    low = math.nan if average.flat else average.mean - t_quantile(1 - alpha, average.df) * average.error
+    unseen = _unseen(d, width, clusters)
+    return low if unseen is None else float(np.fmin(low, unseen.low(alpha)))
+
+
+def _unseen(d: Floats, width: float | None, clusters: Clusters | None) -> UnseenLoss | None:
+    seen = width is not None and (math.isfinite(width) or d.any())
+    return UnseenLoss.of(d, width=width or math.inf, clusters=clusters) if seen else None
 
 
 def _average(
-    d: npt.ArrayLike, margin: float, width: float | None, alpha: float, clusters: Clusters | None
+    d: npt.ArrayLike, margin: float, width: float | None, clusters: Clusters | None
 ) -> tuple[Floats, MeanError]:
     if not (margin > 0 and math.isfinite(margin)):
         raise InputError(f"the margin is {margin}, expected a number above 0: the smallest loss that matters")
     if width is not None and not width > 0:
         raise InputError(f"the width is {width}, expected a number above 0: the largest difference of one question")
-    share(alpha, "alpha")
     values = finite(d, n_axes=1, what="differences")
     return values, mean_error(values, clusters=clusters)
