@@ -13,7 +13,7 @@ from steelyard.stats.samples import Clusters, cluster_sums, differences
 from steelyard.stats.tukey import tukey, tukey_limit
 
 MANY_QUERIES = 1_000
-"""From so many queries on, randomisation and bootstrap add nothing to their normal limits."""
+"""From so many queries on, randomisation adds nothing to its normal limit."""
 FEW_DIFFERENCES = 50
 """Below so many, a t test of differences that are mostly 0 is not trusted."""
 

@@ -50,6 +50,9 @@ def mean_intervals(
     Returns   (c,) ends within the bounds; NaN for fewer than two queries or clusters, and for equal values that lack a
               bound
     Raises    InputError for a level outside (0, 1), clusters of another length
+    Source    Agresti & Coull, Approximate Is Better than "Exact", The American Statistician 1998, add values too; one
+              at the bound, as do Learned-Miller & Thomas, A New Confidence Interval for the Mean of a Bounded Random
+              Variable, 2019.
 
     >>> hits = mean_intervals(np.repeat([[0.0, 1.0], [1.0, 1.0]], [2, 18], axis=0), bounds=(0, 1))
     >>> hits.low.round(3), hits.high.round(3)
