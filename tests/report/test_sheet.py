@@ -102,6 +102,17 @@ def unmeasured() -> Scores:
     return Scores.of(frame)
 
 
+def equal() -> Scores:
+    """Values of one measure are equal, and have no range."""
+    values = {"system": "hybrid", "query_id": ["1", "2"] * 2, "measure": ["mrr"] * 2 + ["clicks"] * 2}
+    return Scores.of(pl.DataFrame({**values, "value": [1.0, 0.5, 3.0, 3.0]}))
+
+
+def test_a_measure_without_an_interval_is_named() -> None:
+    want = "Without an interval: clicks; it needs two queries at least, and values that differ."
+    assert want in scores_sheet(equal(), EN).notes
+
+
 def every_table() -> Iterator[Scores]:
     for n in (1, 2):
         for policy in ("zero", "skip"):
@@ -111,6 +122,7 @@ def every_table() -> Iterator[Scores]:
             yield troubled(n, specs=["map", "mrr"], policy=policy, reports=False)
     yield one_query()
     yield unmeasured()
+    yield equal()
     yield from clustered()
 
 

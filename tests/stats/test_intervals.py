@@ -103,8 +103,8 @@ def test_equal_values_without_a_bound_say_nothing(value: float, bounds: tuple[fl
 
 
 def test_values_beyond_their_bounds_move_them() -> None:
-    values = np.array([[0.5], [1.5], [0.25], [1.5]])
-    assert mean_intervals(values, bounds=(0, 1)) == mean_intervals(values, bounds=(0, 1.5))
+    values = np.array([[0.5], [1.5], [0.25], [-1.5]])
+    assert mean_intervals(values, bounds=(0, 1)) == mean_intervals(values, bounds=(-1.5, 1.5))
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -113,6 +113,12 @@ def test_too_few_queries(n: int) -> None:
     assert intervals.method == "none"
     assert intervals.low.shape == intervals.high.shape == (2,)
     assert np.isnan([intervals.low, intervals.high]).all()
+
+
+def test_the_method_is_that_of_the_means_that_have_an_interval() -> None:
+    intervals = mean_intervals(np.array([[1.0, 1.0], [1.0, 2.0]]))
+    assert np.isnan(intervals.low).tolist() == [True, False]
+    assert intervals.method == "guarded_t"
 
 
 def test_no_column() -> None:

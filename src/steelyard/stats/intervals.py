@@ -59,7 +59,7 @@ def mean_intervals(
     (array([0.704, 0.853]), array([1., 1.]))
     """
     share(level, "level")
-    n = len(values) if clusters is None else int(cluster_codes(clusters, len(values)).max(initial=-1)) + 1
+    n = len(values) if clusters is None else len(np.unique(cluster_codes(clusters, len(values))))
     if n < 2:
         return Intervals(*np.full((2, values.shape[1]), np.nan))
     mean, error, df = _errors(values, clusters)

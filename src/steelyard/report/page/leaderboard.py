@@ -14,6 +14,7 @@ from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, kept_row
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.repeats import component_notes
+from steelyard.report.sheets.scores import lacking_intervals
 from steelyard.report.sheets.sheet import ends, number, percent
 from steelyard.report.sheets.titles import leaderboard_title
 from steelyard.report.sheets.verdicts import group_letters
@@ -131,6 +132,7 @@ def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
     """How intervals were computed, and counts that all systems share."""
     scores = contents.scores
     notes = [words(f"page.interval.{interval_key(scores)}")]
+    notes += lacking_intervals(scores, words)
     if scores.intervals.method != "none":
         notes.append(words("page.leaderboard.bars" if len(scores.systems) > 1 else "page.leaderboard.bar"))
     for name, cells in _counts(contents).items():

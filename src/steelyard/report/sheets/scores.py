@@ -90,11 +90,20 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
     return _without_judged(scores, Sheet(header, rows, best))
 
 
+def lacking_intervals(scores: Scores, words: Words) -> Iterator[str]:
+    """Which measures lack the interval that others have."""
+    lacking = np.isnan(scores.intervals.low) & ~np.isnan(scores.means)
+    if lacking.any() and scores.intervals.method != "none":
+        names = [str(scores.measures[j]) for j in np.flatnonzero(lacking.any(axis=0)).tolist()]
+        yield words("scores.interval.lacking", measures=words("list.comma").join(names))
+
+
 def _notes(scores: Scores, words: Words) -> Iterator[str]:
     n = len(scores.query_ids)
     sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
     shown = str(sizes[0]) if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
     yield words(f"scores.interval.{interval_key(scores)}", shown=shown)
+    yield from lacking_intervals(scores, words)
     yield from scores_cluster_notes(scores, words)
     yield from component_notes(scores.components, words)
     policy = scores.recipe_parts["missing"]
