@@ -34,6 +34,16 @@ def false_positives(draws: int, seed: int, n_clusters: int, largest: int, correl
     return (shown / draws).tolist()
 
 
+def clustered_losses(
+    rng: np.random.Generator, n_clusters: int, largest: int, loss: float, correlation: float
+) -> tuple[Floats, Ints]:
+    """Differences of hits, -1 where one is lost, alike within clusters: lost by this share on average; the clusters."""
+    clusters = np.repeat(np.arange(n_clusters), rng.integers(1, largest + 1, n_clusters))
+    spread = (1 - correlation) / correlation
+    shares = rng.beta(loss * spread, (1 - loss) * spread, n_clusters)[clusters]
+    return -(rng.random(len(clusters)) < shares).astype(float), clusters
+
+
 def cluster_table(draws: int, seed: int) -> Table:
     """False positives of questions about documents of unequal size, by the correlation of differences within one."""
     return Table(

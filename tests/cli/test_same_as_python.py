@@ -134,6 +134,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 )
             ),
         ),
+        (
+            "pilot.jsonl keyword.jsonl hybrid.jsonl --difference 0.05 --cluster doc",
+            lambda: design_terminal(sy.plan(sy.weigh(TRUTH, RUNS, cluster="doc"), difference=0.05), EN, width=80),
+        ),
         ("--sd 0.25 --difference 0.05 -f csv", lambda: design_csv(sy.plan(difference=0.05, sd=0.25))),
     ],
     "diagnose": [

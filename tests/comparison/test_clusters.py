@@ -81,6 +81,22 @@ def test_copies_of_a_question_need_as_many_questions_again() -> None:
     assert copies.needed == pytest.approx(3 * plain.needed, rel=0.1)
 
 
+def test_a_plan_of_copies_needs_as_many_questions_again() -> None:
+    """Every question three times in its cluster: three times as many questions, and the same can be shown."""
+    values = drawn(3, 20, seed=3)[:, 0]
+    plain = sy.plan(scores_of(values), difference=0.05)
+    copies = sy.plan(clustered(np.repeat(np.arange(20), 3), np.repeat(values, 3, axis=1)), difference=0.05)
+    assert plain.pilot is not None
+    assert copies.pilot is not None
+    for row, again in zip(plain.rows, copies.rows, strict=True):
+        for name in ("needed", "needed_low", "needed_high", "needed_f"):
+            assert getattr(again, name) == 3 * getattr(row, name)
+    assert copies.pilot.detectable == pytest.approx(plain.pilot.detectable, rel=1e-9)
+    assert (copies.pilot.n, copies.pilot.n_clusters) == (60, 20)
+    with pytest.raises(sy.InputError, match="all in one cluster"):
+        sy.plan(clustered(np.zeros(36, int)), difference=0.05)
+
+
 def test_one_cluster_tests_nothing() -> None:
     for test in ("t", "randomization", "tukey"):
         comparison = sy.compare(clustered(np.zeros(36, int), VALUES[:2]), test=test, margin=0.1)

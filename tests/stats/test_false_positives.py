@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from benchmarks.simulated import repeats
-from benchmarks.simulated.clusters import SIZES, clustered_differences
+from benchmarks.simulated.clusters import SIZES, clustered_differences, clustered_losses
 from benchmarks.simulated.families import METHODS, N_TOPICS, any_shown, third_runs
 from benchmarks.simulated.samples import alike, near_copies
 
@@ -116,3 +116,17 @@ def test_several_runs_of_a_system(n_runs: int, sd_runs: float) -> None:
     averaged, pooled = repeats.false_positives(N_TRIALS, 3, n_runs, sd_runs)
     assert 0.04 <= averaged <= 0.06
     assert pooled > 0.1
+
+
+@pytest.mark.parametrize("correlation", [0.1, 0.3])
+@pytest.mark.parametrize(("n_clusters", "largest"), [(10, 8), (20, 8)])
+def test_a_loss_of_just_the_margin_in_clusters(n_clusters: int, largest: int, correlation: float) -> None:
+    """Hits lost together: by cluster a loss of the margin does not pass, question by question it may."""
+    rng = np.random.default_rng(n_clusters)
+    passed, independent = [], []
+    for _ in range(400):
+        d, clusters = clustered_losses(rng, n_clusters, largest, 0.1, correlation)
+        passed.append(non_inferiority(d, margin=0.1, width=1, clusters=clusters).not_worse)
+        independent.append(non_inferiority(d, margin=0.1, width=1).not_worse)
+    assert np.mean(passed) <= 0.06
+    assert np.mean(passed) <= np.mean(independent)

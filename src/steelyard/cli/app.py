@@ -57,7 +57,7 @@ COMMANDS = {
                 "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
             ),
             options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.CORPUS,
-            options.FORMAT, options.OUTPUT, options.LANG,
+            options.CLUSTER, options.FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "diagnose": Command(

@@ -23,7 +23,8 @@ from steelyard.report.words import read_words
 def run(
     truth: str | None, runs: list[str], measures: list[str], *, difference: float, sd: float | None,
     n_systems: int | None, power: float, alpha: float, min_gain: float | None, missing: Policy, rule: str,
-    steps: Sequence[str] | None, corpus: str | None, format: str | None, output: Path | None, lang: str | None,
+    steps: Sequence[str] | None, corpus: str | None, cluster: str | None, format: str | None, output: Path | None,
+    lang: str | None,
 ) -> None:  # fmt: skip
     """Plan from the pilot, or from a standard deviation, and write the result."""
     words, format = read_words(lang), format_of(output, format)
@@ -35,7 +36,7 @@ def run(
     pilot = None
     if truth is not None:
         with progress_bars(words, after=SOON) as bars:
-            pilot = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, progress=bars)
+            pilot = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, cluster=cluster, progress=bars)
     design = plan(
         pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
         min_gain=min_gain, missing=missing,

@@ -9,7 +9,7 @@ from typing import Literal, TypedDict
 
 import polars as pl
 
-from steelyard.base.arrays import Floats, Ints
+from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.comparison.power import said
 from steelyard.comparison.samples import Sample, samples
@@ -72,6 +72,7 @@ class Pilot:
     missing     system -> questions of the n that its run does not hold, and that count 0
     detectable  smallest difference that the n questions show with the power of the plan, with alpha shared; infinite
                 where values of the measure cannot differ by so much; NaN for fewer than six questions
+    n_clusters  of the questions, where these do not count by themselves
     """
 
     systems: tuple[str, ...]
@@ -80,6 +81,7 @@ class Pilot:
     lacking: Mapping[str, int]
     missing: Mapping[str, int]
     detectable: float
+    n_clusters: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,8 @@ class Design:
                             best and worst differ by that much and the others are midway; null for two
     basis       of sd: "differences" of two runs or more, pooled over all pairs; "values" of one run, times the
                 root of 2: an upper estimate; "sd" where it was named
-    sd          standard deviation of the difference of two systems from question to question
+    sd          standard deviation of the difference of two systems from question to question; of clusters, what a mean
+                scatters by, times the root of the questions
     sd_low, sd_high   its 95% interval; NaN without a pilot
     pilot       None without one
     """
@@ -176,7 +179,8 @@ def plan(
     sample = None if scores is None else next(samples(scores))
     systems = scores.systems if scores else ()
     measure = sample.measure if sample else _only(parse_all(measures)) if measures else None
-    spread = _spread(sample.values, systems) if sample else _named(sd)
+    spread = _spread(sample, systems) if sample else _named(sd)
+    per_cluster = sample.values.shape[1] / sample.n_clusters if sample and sample.n_clusters else 1.0
     widest = math.inf if measure is None else measure.definition.range[1] - measure.definition.range[0]
     if difference > widest:
         raise InputError(f"difference is {difference:g}, and values of {measure} differ by {widest:g} at most")
@@ -188,11 +192,11 @@ def plan(
     n_systems = n_systems or max(2, len(systems))
     tests: _Tests = {"power": power, "alpha": alpha, "n_comparisons": n_systems - 1}
     return Design(
-        _frame(_around(difference, widest), spread, difference, **tests),
+        _frame(_around(difference, widest), spread, difference, per_cluster=per_cluster, **tests),
         measure, difference, power=power, alpha=alpha, n_systems=n_systems,
         basis="differences" if len(systems) > 1 else "values" if systems else "sd",
         sd=spread.sd, sd_low=spread.low, sd_high=spread.high,
-        pilot=_pilot(sample, systems, _detectable(sample.values.shape[1], spread, widest, **tests)) if sample else None,
+        pilot=_pilot(sample, systems, _detectable(sample, spread, widest, **tests)) if sample else None,
         recipe=dict(scores.recipe) if scores else {},
     )  # fmt: skip
 
@@ -230,18 +234,20 @@ def _named(sd: float | None) -> Spread:
     return Spread(sd, math.nan, math.nan, math.inf)
 
 
-def _spread(values: Floats, systems: Sequence[str]) -> Spread:
+def _spread(sample: Sample, systems: Sequence[str]) -> Spread:
     """The spread of differences in a pilot.
 
-    Raises   InputError for fewer than two questions, and where nothing scatters
+    Raises   InputError for fewer than two questions or clusters, and where nothing scatters
     """
-    names, (s, n) = ", ".join(systems), values.shape
+    names, (s, n) = ", ".join(systems), sample.values.shape
+    if n > 1 and sample.n_clusters == 1:
+        raise InputError(f"the pilot's {n} questions are all in one cluster, expected two at least, better twenty")
     if n < 2:
         raise InputError(
             f"the pilot has {n} {'question' if n == 1 else 'questions'} that {names} have a value for, expected two at "
             "least, better twenty; ask more, or name the standard deviation of differences (sd=0.25, --sd 0.25)"
         )
-    spread = paired_spread(values)
+    spread = paired_spread(sample.values, clusters=sample.clusters)
     if spread.sd == 0:
         alike = f"the differences of {names} are" if s > 1 else f"the values of {names} are"
         raise InputError(
@@ -251,9 +257,12 @@ def _spread(values: Floats, systems: Sequence[str]) -> Spread:
     return spread
 
 
-def _detectable(n: int, spread: Spread, widest: float, *, power: float, alpha: float, n_comparisons: int) -> float:
+def _detectable(
+    sample: Sample, spread: Spread, widest: float, *, power: float, alpha: float, n_comparisons: int
+) -> float:
+    n = sample.n_clusters or sample.values.shape[1]
     errors = detectable_errors(n, power=power, alpha=alpha, n_comparisons=n_comparisons)
-    return said(errors * spread.sd / math.sqrt(n), n, widest)
+    return said(errors * spread.sd / math.sqrt(sample.values.shape[1]), n, widest)
 
 
 def _pilot(sample: Sample, systems: Sequence[str], detectable: float) -> Pilot:
@@ -262,7 +271,7 @@ def _pilot(sample: Sample, systems: Sequence[str], detectable: float) -> Pilot:
 
     return Pilot(
         tuple(systems), sample.values.shape[1], sample.n_left_out, counted(sample.lacking), counted(sample.missing),
-        detectable,
+        detectable, sample.n_clusters,
     )  # fmt: skip
 
 
@@ -273,17 +282,25 @@ def _around(difference: float, widest: float) -> list[float]:
 
 
 def _frame(
-    differences: Sequence[float], spread: Spread, wished: float, *, power: float, alpha: float, n_comparisons: int
+    differences: Sequence[float], spread: Spread, wished: float, *, per_cluster: float, power: float, alpha: float,
+    n_comparisons: int,
 ) -> pl.DataFrame:  # fmt: skip
+    """per_cluster   questions in a cluster; as many clusters are needed as single questions of their effect"""
+
+    def questions(n_clusters: int | None) -> int | None:
+        return None if n_clusters is None else math.ceil(n_clusters * per_cluster)
+
     def needed(difference: float, sd: float) -> int | None:
         if math.isnan(sd):
             return None
-        return fewest_questions(difference / sd, power=power, alpha=alpha, n_comparisons=n_comparisons)
+        effect = math.sqrt(per_cluster) * difference / sd
+        return questions(fewest_questions(effect, power=power, alpha=alpha, n_comparisons=n_comparisons))
 
     def needed_f(effect: float) -> int | None:
         if n_comparisons == 1:
             return None
-        return fewest_questions_f(effect, n_systems=n_comparisons + 1, power=power, alpha=alpha)
+        effect *= math.sqrt(per_cluster)
+        return questions(fewest_questions_f(effect, n_systems=n_comparisons + 1, power=power, alpha=alpha))
 
     rows = [
         (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.extras import require
-from steelyard.stats.samples import ROUNDING, finite, fsum, share
+from steelyard.stats.samples import ROUNDING, Clusters, cluster_sums, finite, fsum, share
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,14 @@ class Spread:
     df: float
 
 
-def paired_spread(values: npt.ArrayLike, *, level: float = 0.95) -> Spread:
+def paired_spread(values: npt.ArrayLike, *, level: float = 0.95, clusters: Clusters | None = None) -> Spread:
     """Standard deviation of the difference of two systems from question to question, pooled over all pairs.
 
     values    (s, n) of s systems on n questions.  Of two systems it is the standard deviation of the differences; of
               one system the root of 2 times that of its values, as if two systems had nothing in common: an upper
               estimate where systems scatter alike and find the same questions hard
     level     of the interval
+    clusters  (n,) of questions that count as one: then what a mean scatters by, times the root of the questions
     Returns   the interval of the chi-square distribution, with as many degrees of freedom as the questions' shares in
               the variance bear out (Satterthwaite): (s - 1)(n - 1) for normal values, fewer where some questions
               scatter far more than others
@@ -40,16 +41,18 @@ def paired_spread(values: npt.ArrayLike, *, level: float = 0.95) -> Spread:
     """
     share(level, "level")
     array = finite(values, n_axes=2, what="values")
-    s, n = array.shape
-    if n < 2 or not s:
-        return Spread(math.nan, math.nan, math.nan, math.nan)
-    residuals = array - array.mean(axis=1, keepdims=True)
+    s, n_questions = array.shape
+    residuals = array - array.mean(axis=1, keepdims=True) if n_questions else array
     if s > 1:
         residuals -= residuals.mean(axis=0)
+    residuals = cluster_sums(residuals, clusters)
+    n = residuals.shape[1]
+    if n < 2 or not s:
+        return Spread(math.nan, math.nan, math.nan, math.nan)
     if np.abs(residuals).max() <= ROUNDING * np.abs(array).max():
         return Spread(0.0, 0.0, 0.0, 0.0)
     axes = max(s - 1, 1)
-    parts = 2 * (residuals**2).sum(axis=0) / axes
+    parts = 2 * (residuals**2).sum(axis=0) / axes * (n / n_questions)
     variance = fsum(parts) / (n - 1)
     unrest = fsum((parts - fsum(parts) / n) ** 2) / (n - 1)
     df = float(min(axes * (n - 1), 2 * n * variance**2 / unrest)) if unrest else float(axes * (n - 1))

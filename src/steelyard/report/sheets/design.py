@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from steelyard.comparison.design import Design, Pilot
+from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words
@@ -38,6 +39,7 @@ def design_notes(design: Design, words: Words) -> Iterator[str]:
     yield _basis(design, words)
     if design.pilot is not None:
         yield from _pilot(design.pilot, words)
+        yield from cluster_notes(design.recipe, words, n=design.pilot.n, n_clusters=design.pilot.n_clusters)
     if design.n_systems > 2:
         yield words("plan.shared", comparisons=design.n_comparisons, alpha=f"{design.alpha:g}")
         yield words("plan.f", systems=design.n_systems)
