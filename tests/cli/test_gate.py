@@ -122,7 +122,7 @@ def test_a_baseline_is_a_system_a_file_or_a_folder(scores: Path, folder: Path, t
 
 
 def test_what_a_run_folder_is_weighed_by(folder: Path, tmp_path: Path) -> None:
-    assert [str(m) for m in open_scores(folder).scores.measures] == [str(sy.parse(m)) for m in defaults.MEASURES]
+    assert [str(m) for m in open_scores(folder).scores.measures] == [str(sy.parse(m)) for m in defaults.MEASURES.by_id]
     config = {"questions": str(tmp_path / "questions.jsonl"), "weigh": {"measures": ["map"], "min_gain": 2.0}}
     write_json(folder / "config.json", config)
     scores = open_scores(folder).scores

@@ -513,3 +513,19 @@ def test_every_public_name_can_be_had() -> None:
     assert sorted(sy.__all__) == sorted(set(sy.__all__)) == sorted(dir(sy))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = sy.nothing
+
+
+def test_by_default_gold_pieces_come_first_where_the_gold_is_evidence() -> None:
+    asked = [{"qid": f"q{i}", "evidence": [{"doc": "d", "start": 0, "end": 9}]} for i in range(2)]
+    lines = [
+        {"qid": f"q{i}", "retrieved": [{"id": "c", "doc": "d", "start": 0, "end": 20, "text": "x" * 20}]}
+        for i in range(2)
+    ]
+    by_evidence = sy.weigh(asked, [sy.Outputs(lines, name=name) for name in "ab"])
+    by_id = sy.weigh({"q": {"a": 1}, "r": {"a": 1}}, {name: {"q": ["a"], "r": ["b"]} for name in "ab"})
+    assert (by_evidence.by_evidence, by_id.by_evidence) == (True, False)
+    for weighing, primary in ((by_evidence, "evidence_recall@5"), (by_id, "ndcg@10")):
+        assert str(sy.compare(weighing).measures[0]) == primary
+        assert str(sy.Report.of(weighing).scores.primary) == primary
+    assert str(sy.evaluate(asked, sy.Outputs(lines)).primary) == "evidence_recall@5"
+    assert str(sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}).primary) == "ndcg@10"

@@ -9,7 +9,6 @@ from pathlib import Path
 from steelyard.base.choices import OnDuplicate
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
-from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
 from steelyard.io.named import run_paths
@@ -34,7 +33,7 @@ def run(
         from steelyard.gates.profiles import Profile
 
         rated = Profile.read(profile)
-    specs = measures or (rated.measures if rated else ()) or defaults.MEASURES
+    specs = measures or (rated.measures if rated else None) or None
     with progress_bars(words, after=SOON) as bars:
         scores = evaluate(
             truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,

@@ -50,8 +50,8 @@ def compare(
                  labels and ties could change, the questions that moved, and where the settings of run folders differ:
                  all that `steelyard compare` prints.  A question that a system has no value for is left out for all of
                  them
-    measures, min_gain, missing   of a Weighing: as of `evaluate`; by default one measure alone, ndcg@10, since every
-                 further one costs the others certainty
+    measures, min_gain, missing   of a Weighing: as of `evaluate`; by default one measure alone, ndcg@10 or for gold
+                 evidence evidence_recall@5, since every further one costs the others certainty
     baseline     a system's name; the first one by default
     test         "t" (default), "randomization", "wilcoxon", "sign" with the baseline; "tukey" of all pairs, whose
                  shuffles hold all systems for alike: one broken run hides differences of others, and among near copies
@@ -80,9 +80,8 @@ def compare(
     """
     weighing = scores if isinstance(scores, Weighing) else None
     if isinstance(scores, Weighing):
-        scores = scores.scores(
-            measures or defaults.COMPARED_MEASURES, min_gain=min_gain, missing=missing or defaults.MISSING
-        )  # fmt: skip
+        specs = scores.measures_or(measures, defaults.COMPARED_MEASURES)
+        scores = scores.scores(specs, min_gain=min_gain, missing=missing or defaults.MISSING)
     else:
         _refuse({"measures": measures or None, "min_gain": min_gain, "missing": missing, "movers": movers})
     whole = plan(scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed)

@@ -208,7 +208,9 @@ def _scores(
     """The pilot's values of the one measure."""
     if isinstance(pilot, Weighing):
         pilot = pilot.scores(
-            measures or defaults.COMPARED_MEASURES, min_gain=min_gain, missing=missing or defaults.MISSING
+            pilot.measures_or(measures, defaults.COMPARED_MEASURES),
+            min_gain=min_gain,
+            missing=missing or defaults.MISSING,
         )
     elif min_gain is not None or missing is not None:
         raise InputError("min_gain and missing need rankings, and these are scores; pass what `weigh` returns")

@@ -5,6 +5,7 @@ The command line reads them for its help, so nothing that takes time is imported
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.base.choices import OnDuplicate
@@ -12,17 +13,32 @@ from steelyard.base.choices import OnDuplicate
 Policy = Literal["zero", "skip"]
 """What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""
 
-MEASURES = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
+
+@dataclass(frozen=True)
+class DefaultMeasures:
+    """Measures by the kind of gold, the primary one first: documents named by id, or evidence.
+
+    Of evidence, gold pieces come first: chunks may overlap or be cut anew, which moves measures of chunks.
+    """
+
+    by_id: tuple[str, ...]
+    by_evidence: tuple[str, ...]
+
+
+MEASURES = DefaultMeasures(
+    by_id=("ndcg@10", "map", "mrr@10", "recall@100", "precision@10"),
+    by_evidence=("evidence_recall@5", "ndcg@10", "map", "mrr@10", "precision@10"),
+)
 """Of `evaluate`, and of a run folder whose configuration names none."""
 
-COMPARED_MEASURES = ("ndcg@10",)
+COMPARED_MEASURES = DefaultMeasures(by_id=("ndcg@10",), by_evidence=("evidence_recall@5",))
 """Of `compare`."""
 
-REPORT_MEASURES = ("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5")
+REPORT_MEASURES = DefaultMeasures(
+    by_id=("ndcg@10", "mrr@10", "recall@5", "precision@5", "hit_rate@5"),
+    by_evidence=("evidence_recall@5", "ndcg@10", "mrr@10", "precision@5", "hit_rate@5"),
+)
 """Of a report whose profile recommends none."""
-
-EVIDENCE_MEASURES = ("evidence_recall@5", "ndcg@10", "mrr@10", "precision@5", "hit_rate@5")
-"""The same where the gold is evidence: first come gold pieces, since chunks may overlap or be cut anew."""
 
 MISSING: Policy = "zero"
 """A query of the truth that is absent from a run."""

@@ -18,7 +18,7 @@ from steelyard.text.folding import DEFAULT_STEPS
 def evaluate(
     truth: object,
     runs: object,
-    measures: Iterable[str | Measure] | str | Measure = defaults.MEASURES,
+    measures: Iterable[str | Measure] | str | Measure | None = None,
     *,
     min_gain: float | None = None,
     missing: Policy = defaults.MISSING,
@@ -39,7 +39,8 @@ def evaluate(
                   list of dicts with `retrieved`; a list of Runs, Outputs and paths, or a dict {name: any of these}.
                   Several runs of one system are Repeats of any of these, or "NAME=FILE,FILE": each value is then their
                   mean
-    measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx
+    measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx; by default
+                  those of defaults.MEASURES for this kind of gold
     min_gain      smallest gain that counts as relevant, for measures without one of their own; 1 by default
     missing       a query of the truth that is absent from a run: "zero" or "skip"
     no_relevant   a query without relevant documents: "zero" or "skip"
@@ -64,7 +65,8 @@ def evaluate(
         truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, queries=queries, cluster=cluster,
         progress=progress,
     )  # fmt: skip
-    return weighing.scores(measures, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
+    specs = weighing.measures_or((), defaults.MEASURES) if measures is None else measures
+    return weighing.scores(specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
 
 
 def weigh(

@@ -64,7 +64,6 @@ def _weighed(
         questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
         cluster=cluster or settings.get("cluster"),
     )  # fmt: skip
-    scores = weighing.scores(
-        measures or settings.get("measures") or defaults.MEASURES, min_gain=settings.get("min_gain")
-    )  # fmt: skip
+    specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
+    scores = weighing.scores(specs, min_gain=settings.get("min_gain"))
     return StoredScores(scores, weighing.latency_ms)

@@ -29,7 +29,7 @@ from steelyard.data.run import Run, StreamedRun
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
-from steelyard.experiment.defaults import Policy
+from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
@@ -294,6 +294,13 @@ class Weighing:
         return replace(
             self, weighed=[replace(system, repeats=()) if system.repeats else system for system in self.weighed]
         )
+
+    def measures_or(
+        self, measures: Iterable[str | Measure] | str | Measure, default: DefaultMeasures
+    ) -> Sequence[str | Measure]:  # fmt: skip
+        """The measures, or where there are none those that are the default for this kind of gold."""
+        chosen = [measures] if isinstance(measures, str | Measure) else list(measures)
+        return chosen or (default.by_evidence if self.by_evidence else default.by_id)
 
     def scores(
         self,

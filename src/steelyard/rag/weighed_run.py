@@ -50,7 +50,8 @@ def run_and_weigh(
     """
     if config.questions is None:
         raise InputError("which questions? Give --questions FILE, or `questions` in the configuration")
-    specs = parse_all(list(measures) or config.weigh.measures or defaults.MEASURES)
+    named = list(measures) or config.weigh.measures
+    specs = parse_all(named) if named else ()
     system = read_system(config)
     questions = Questions.read(config.questions)
     resolver, cluster = config.weigh.resolver(questions), cluster or config.weigh.cluster
@@ -65,7 +66,8 @@ def run_and_weigh(
     if system.corpus is not None:
         resolver.check(system.corpus)
     folder = run(system, questions, config.folder, overwrite=overwrite, progress=show_progress)
-    scores = weigh_folder(folder, resolver, cluster).scores(specs, min_gain=config.weigh.min_gain)
+    weighing = weigh_folder(folder, resolver, cluster)
+    scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES), min_gain=config.weigh.min_gain)
     return WeighedRun(folder, scores, first.get("questions", 0))
 
 

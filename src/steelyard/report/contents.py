@@ -84,7 +84,7 @@ class Contents:
         """Compute everything.
 
         measures   the first is the primary one; by default those that the profile recommends, else
-                   EVIDENCE_MEASURES or REPORT_MEASURES
+                   REPORT_MEASURES
         baseline, test, correction, margin, alpha   as of `compare`
         profile    what to rate by, and to judge by; without one values are rated by PROFILE, and there is no gate
         k, reranked   as of `diagnose`
@@ -97,7 +97,9 @@ class Contents:
         profile = Profile.read(profile or defaults.PROFILE) if not isinstance(profile, Profile) else profile
         measures = [measures] if isinstance(measures, str | Measure) else list(measures)
         scores = weighing.scores(
-            measures or profile.measures or _measures(weighing), min_gain=min_gain, missing=missing
+            weighing.measures_or(measures or profile.measures, defaults.REPORT_MEASURES),
+            min_gain=min_gain,
+            missing=missing,
         )
         comparison, latencies = None, weighing.latency_ms
         if len(scores.systems) > 1:
@@ -162,7 +164,3 @@ def _date() -> str:
         return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
         raise InputError(f"SOURCE_DATE_EPOCH is {epoch!r}, expected seconds since 1970, such as 1700000000") from None
-
-
-def _measures(weighing: Weighing) -> tuple[str, ...]:
-    return defaults.EVIDENCE_MEASURES if weighing.by_evidence else defaults.REPORT_MEASURES
