@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import steelyard as sy
@@ -77,3 +78,18 @@ def test_parts_keep_their_clusters() -> None:
         assert union.clustering.codes.tolist() == [i // 4 for i in range(24)]
     with pytest.raises(sy.InputError, match="different clusters cannot be put together: 'talk' and None"):
         sy.Scores.concat([by_talk.filter(systems="a"), weighed().filter(systems="b")])
+
+
+def test_a_column_of_a_frame_names_the_clusters() -> None:
+    frame = pl.DataFrame({
+        "query_id": ["c", "a", "b", "a"], "measure": ["clicks", "clicks", "clicks", "views"],
+        "value": [1.0, 2.0, 4.0, 9.0], "session": [7, 7, None, 7],
+    })  # fmt: skip
+    scores = sy.Scores.of(frame, cluster="session")
+    assert scores.clustering is not None
+    assert (scores.clustering.by, scores.clustering.codes.tolist()) == ("session", [0, 1, 0])
+    assert scores.recipe["cluster"] == "session"
+    with pytest.raises(sy.InputError, match=r"cluster 'sesion': the frame has no such column; did you mean session\?"):
+        sy.Scores.of(frame, cluster="sesion")
+    with pytest.raises(sy.InputError, match="query 'a' is in two clusters, '7' and '8'; expected one session"):
+        sy.Scores.of(frame.with_columns(session=pl.Series([7, 7, 7, 8])), cluster="session")

@@ -1,6 +1,7 @@
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from steelyard.align import resolver
 from steelyard.base.errors import InputError, MeasureError, StageError
 from steelyard.base.notes import Note
+from steelyard.data.clusters import Clustering
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.grid import grid, setting_text
@@ -259,6 +261,14 @@ def made(values: np.ndarray, held_out: np.ndarray | None = None) -> Swept:
         [{"k": i} for i in range(rows)], [Path()] * rows, ["ndcg"], values[:, None],
         [str(q) for q in range(n)], np.zeros(n, bool) if held_out is None else held_out, [],
     )  # fmt: skip
+
+
+def test_luck_draws_whole_clusters() -> None:
+    """Every question three times in its cluster: as much luck as without the copies, and less if they were alone."""
+    values = np.random.default_rng(5).random((4, 30))
+    copies = replace(made(np.repeat(values, 3, axis=1)), clustering=Clustering("doc", np.repeat(np.arange(30), 3)))
+    assert copies.luck(seed=1) == pytest.approx(made(values).luck(seed=1))
+    assert made(np.repeat(values, 3, axis=1)).luck(seed=1) < 0.7 * copies.luck(seed=1)
 
 
 def noisy(rows: int, n: int, *, sd: float, seed: int) -> np.ndarray:

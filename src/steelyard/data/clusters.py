@@ -80,7 +80,7 @@ def question_clusters(
     if not isinstance(cluster, str):
         if not any(query_id in cluster for query_id in query_ids):
             raise InputError(f"clusters name none of the {len(query_ids)} questions; expected query_id -> cluster")
-        return Clustering(OWN, _of_names([cluster.get(query_id) for query_id in query_ids]))
+        return named_clusters(OWN, [cluster.get(query_id) for query_id in query_ids])
     if cluster == DOC:
         return Clustering(DOC, _of_names(_main_documents(_gold_documents(gold, query_ids))))
     fields = [questions[query_id].fields if query_id in questions else {} for query_id in query_ids]
@@ -90,7 +90,12 @@ def question_clusters(
             f"cluster {cluster!r}: no question has such a field; {nearest(cluster, [DOC, *names])} Where the truth has "
             "no fields, name questions that have: --queries FILE (queries=...)"
         )
-    return Clustering(cluster, _of_names([of.get(cluster) for of in fields]))
+    return named_clusters(cluster, [of.get(cluster) for of in fields])
+
+
+def named_clusters(by: str, names: Sequence[object]) -> Clustering:
+    """The clusters of questions by their names; one without a name (None) is by itself."""
+    return Clustering(by, _of_names(names))
 
 
 def shared_gold(gold: Truth | Questions, query_ids: Sequence[str]) -> SharedGold | None:

@@ -50,7 +50,7 @@ class Scores(ScoreArrays):
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
 
     @classmethod
-    def of(cls, data: object, *, system: str = "run") -> Scores:
+    def of(cls, data: object, *, system: str = "run", cluster: str | None = None) -> Scores:
         """Scores from a long frame of any library: query_id, measure, value, and what else `frame` has.
 
         A measure that is registered is that measure, in any spelling.  Any other name is a column of numbers, such as
@@ -58,6 +58,7 @@ class Scores(ScoreArrays):
 
         data     rows in any order; value is a number, true or false, or null where there is none
         system   of all rows, where the frame has no column for it
+        cluster  the column that says which queries count as one for intervals and tests, such as a session
         Raises   InputError for columns that are not there, two values of one query, and values that are not numbers.
 
         >>> import polars as pl
@@ -65,7 +66,7 @@ class Scores(ScoreArrays):
         >>> Scores.of(clicks).mean().select("measure", "mean", "n").rows()
         [('clicks', 2.0, 2)]
         """
-        return cls(**arrays_of(data, system=system))
+        return cls(**arrays_of(data, system=system, cluster=cluster))
 
     @classmethod
     def concat(cls, parts: Iterable[Scores]) -> Scores:

@@ -13,10 +13,14 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.schema import COLUMN_NAMES, SCORES
+from steelyard.data.clusters import Clustering, named_clusters
 from steelyard.experiment.score_arrays import ScoreArrays
 from steelyard.io.objects import is_frame, to_polars
 from steelyard.measures import Measure
 from steelyard.measures.spec import measure_or_column
+
+_CLUSTER = "$cluster"
+"""What the column of clusters is called inside; no column of a file is."""
 
 FLAGS = ("failed", "missing", "unwinnable", "no_relevant")
 """Why a value is 0 or null, the gravest first."""
@@ -73,9 +77,9 @@ def frame_of(scores: ScoreArrays) -> pl.DataFrame:
     )
 
 
-def arrays_of(data: object, *, system: str) -> dict[str, Any]:
+def arrays_of(data: object, *, system: str, cluster: str | None = None) -> dict[str, Any]:
     """The fields of Scores from a frame; see `Scores.of`."""
-    frame = _checked(data, system)
+    frame = _checked(data, system, cluster)
     systems = frame["system"].unique(maintain_order=True)
     query_ids = frame["query_id"].unique().sort()
     names = frame["measure"].unique(maintain_order=True)
@@ -107,11 +111,26 @@ def arrays_of(data: object, *, system: str) -> dict[str, Any]:
         recipe_parts={
             "steelyard": __version__,
             **{name: _policy(frame, name) for name in ("missing", "no_relevant")},
+            **({} if cluster is None else {"cluster": cluster}),
         },
+        clustering=None if cluster is None else _clustering(frame, cluster, query_ids),
     )  # fmt: skip
 
 
-def _checked(data: object, system: str) -> pl.DataFrame:
+def _clustering(frame: pl.DataFrame, cluster: str, query_ids: pl.Series) -> Clustering:
+    """The clusters of the queries by a column.
+
+    Raises   InputError for a query in two clusters
+    """
+    names = frame.group_by("query_id").agg(pl.col(_CLUSTER).unique(maintain_order=True).alias("names")).sort("query_id")
+    several = names.filter(pl.col("names").list.len() > 1)
+    if len(several):
+        query_id, of = several.row(0)
+        raise InputError(f"query {query_id!r} is in two clusters, {of[0]!r} and {of[1]!r}; expected one {cluster}")
+    return named_clusters(cluster, names["names"].list.first().to_list())
+
+
+def _checked(data: object, system: str, cluster: str | None) -> pl.DataFrame:
     """A frame with the columns of SCORES, each of its type.
 
     Raises   InputError naming what is missing or wrong, and the row.
@@ -136,7 +155,10 @@ def _checked(data: object, system: str) -> pl.DataFrame:
         raise InputError(
             f"column 'value' holds text, such as {frame['value'].drop_nulls().first()!r}; expected numbers"
         )
-    frame = frame.select(pl.col(name).cast(kind) for name, kind in SCORES.items())
+    if cluster is not None and cluster not in frame.columns:
+        raise InputError(f"cluster {cluster!r}: the frame has no such column; {nearest(cluster, frame.columns)}")
+    more = [] if cluster is None else [pl.col(cluster).cast(pl.String).alias(_CLUSTER)]
+    frame = frame.select(*(pl.col(name).cast(kind) for name, kind in SCORES.items()), *more)
     frame = frame.with_columns(pl.col("value", "judged").fill_nan(None))
     for name in ("system", "query_id", "measure"):
         if frame[name].null_count():
