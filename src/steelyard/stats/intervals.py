@@ -69,7 +69,7 @@ def mean_intervals(
 
     def end(bound: Floats, side: int) -> Floats:
         more = np.where(np.isfinite(bound), weight, 0.0)
-        total, away = n + more, np.where(np.isfinite(bound), bound - mean, 0.0)
+        total, away = n + more, np.where(np.isfinite(bound), bound, mean) - mean
         squares = n * (n - 1) * error**2 + n * more / total * away**2
         return np.asarray(mean + more / total * away + side * quantile * np.sqrt(squares / total / (total - 1)))
 
@@ -87,7 +87,7 @@ def _errors(values: Floats, clusters: Clusters | None) -> tuple[Floats, Floats, 
     rows = np.ascontiguousarray(values.T)
     n, mean = len(values), rows.mean(axis=1)
     away = rows - mean[:, None]
-    flat = np.abs(away).max(axis=1) <= ROUNDING * np.abs(rows).max(axis=1)
+    flat = np.abs(away).max(axis=1) <= ROUNDING * np.abs(mean)
     error = np.sqrt((away**2).sum(axis=1) / (n * (n - 1)))
     return mean, np.where(flat, 0.0, error), np.full(len(mean), n - 1.0)
 
