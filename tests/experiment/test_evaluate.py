@@ -232,7 +232,20 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     for twice in ([paths[0], paths[0]], [RUN, RUN], [sy.Run(RUN, name="x"), sy.Run(WEAK, name="x")]):
         with pytest.raises(sy.InputError, match=r"two runs are called '.*'; name each file once"):
             sy.evaluate(TRUTH, twice, "map")
+    with pytest.raises(sy.InputError, match="two runs are called 'out'"):
+        sy.evaluate(TRUTH, [paths[0], paths[0]], "map")
     assert list(sy.evaluate(TRUTH, {"a": paths[0], "b": paths[0]}, "map").systems) == ["a", "b"]
+
+
+def test_a_folder_of_runs_is_refused_with_a_pattern_for_them(tmp_path: Path) -> None:
+    folder, empty = tmp_path / "runs", tmp_path / "empty"
+    write_run(folder / "bm25.run", RUN)
+    empty.mkdir()
+    (empty / "README.md").write_text("some words\n")
+    with pytest.raises(sy.InputError, match=r"runs: is a folder but not of a run; .*; it holds runs, try .*runs/\*$"):
+        sy.evaluate(TRUTH, str(folder), "map")
+    with pytest.raises(sy.InputError, match=r"empty: is a folder but not of a run; it has no manifest\.json$"):
+        sy.evaluate(TRUTH, str(empty), "map")
 
 
 @pytest.mark.parametrize("runs", [None, 3, [], {}, (), [3], {"a": 3}], ids=repr)

@@ -29,6 +29,8 @@ Texts = Callable[[Collection[str]], Mapping[str, str]]
 """Texts of documents by their ids, as far as they are there."""
 
 _ON_DUPLICATE = get_args(OnDuplicate)
+_ENTRIES = 20
+"""Files of a folder that are looked at for runs."""
 
 
 def no_texts(ids: Collection[str]) -> dict[str, str]:
@@ -222,8 +224,22 @@ def _locate_run(data: object) -> object:
     if (folder := find_run_folder(data)) is not None:
         return folder
     if str(data) != "-" and Path(data).is_dir():
-        raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json")
+        raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json{_runs_inside(Path(data))}")
     return Source(data)
+
+
+def _runs_inside(folder: Path) -> str:
+    """How to name the runs that a folder holds, as half a sentence; nothing where its first entries are none."""
+    entries = sorted(path for path in folder.iterdir() if not path.name.startswith("."))[:_ENTRIES]
+    return f"; it holds runs, try {folder / '*'}" if any(map(_is_run, entries)) else ""
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a path looks like a run."""
+    try:
+        return find_run_folder(path) is not None if path.is_dir() else formats.looks_like_run(path)
+    except (InputError, OSError):
+        return False
 
 
 def _systems(located: Sequence[tuple[str | None, Sequence[object]]], *, evidence: bool) -> list[System]:
@@ -320,7 +336,7 @@ def _distinct(systems: list[System], located: Sequence[object]) -> list[System]:
         for name, run in zip(names, located, strict=True)
     ]
     if len(set(longer)) < len(longer):
-        twice = next(name for name in longer if longer.count(name) > 1)
+        twice = next(name for name, long in zip(names, longer, strict=True) if longer.count(long) > 1)
         raise InputError(
             f"two runs are called {twice!r}; name each file once, or rename one: NAME=FILE ({{name: run}}); "
             "several runs of one system are NAME=FILE,FILE ({name: Repeats(runs)})"

@@ -149,8 +149,7 @@ def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
     if str(path) != "-" and Path(path).is_dir():
         return "truth"
     source = Source(path)
-    format = sniff(source)
-    first = next((line for line in source.head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
+    format, first = sniff(source), _first_line(source)
     if format == "trec":
         return "truth" if len(first.split()) == len(trec.QRELS.names) else "run"
     if format == "jsonl":
@@ -167,3 +166,19 @@ def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
         names = [name.lower() for name in scan(source.path).collect_schema().names()]
     only_truth = {name for name in COLUMN_NAMES["gain"] if name not in COLUMN_NAMES["score"]}
     return "truth" if only_truth & set(names) else "run"
+
+
+def looks_like_run(path: str | Path) -> bool:
+    """Whether a file holds a run as far as its first line shows; a text with words in lines is none.
+
+    Raises   InputError for a file without content.
+    """
+    source = Source(path)
+    if sniff(source) == "trec":
+        return len(_first_line(source).split()) == len(trec.RUN.names)
+    return source.suffix in BY_SUFFIX and file_kind(path) == "run"
+
+
+def _first_line(source: Source) -> bytes:
+    """The first line that is neither blank nor a comment."""
+    return next((line for line in source.head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
