@@ -35,7 +35,8 @@ def report_terminal(contents: Contents, words: Words, *, width: int | None = Non
 def report_markdown(contents: Contents, words: Words) -> str:
     """Headings, paragraphs and tables, for a wiki or an issue."""
     title, subtitle = title_text(contents, words), subtitle_text(contents, words)
-    head = f"# {escaped(title)}\n\n{escaped(subtitle)} {contents.date}\n"
+    between = words("diagnose.between")
+    head = f"# {escaped(title)}\n\n{escaped(subtitle)}{between}{contents.date}\n"
     return f"{head}\n{sections_markdown(_sections(contents, words))}"
 
 
