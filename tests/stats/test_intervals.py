@@ -215,6 +215,15 @@ def test_unequal_clusters_leave_fewer_degrees_of_freedom() -> None:
     assert interval.high[0] < guarded.high[0]
 
 
+def test_equal_clusters_of_unequal_size_are_not_certain() -> None:
+    """Their means are equal, so that one more cluster weighs 1."""
+    clusters = np.repeat(np.arange(6), [1, 2, 3, 4, 5, 9])
+    hits = np.ones(24)
+    quantile = scipy_stats.t.ppf(0.975, mean_error(hits, clusters=clusters).df)
+    interval = mean_intervals(hits[:, None], bounds=(0, 1), clusters=clusters)
+    assert (interval.low[0], interval.high[0]) == pytest.approx((1 - (1 + quantile) / 7, 1.0))
+
+
 def test_one_cluster_has_no_interval() -> None:
     intervals = mean_intervals(draws("even", (9, 2)), bounds=(0, 1), clusters=["a"] * 9)
     assert intervals.method == "none"
