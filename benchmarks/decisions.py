@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
+from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.means import mean_table
 from benchmarks.simulated.power import power_table
 from benchmarks.simulated.repeats import repeat_table
@@ -27,6 +28,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "families": family_table,
     "third-run": third_run_table,
     "power": power_table,
+    "intervals": interval_table,
     "clusters": cluster_table,
     "means": mean_table,
     "repeats": repeat_table,

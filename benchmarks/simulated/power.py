@@ -53,16 +53,19 @@ def real(s: int) -> Draw:
     return draw
 
 
-def printed(values: Floats, test: str) -> float:
-    """The difference of the second system from the first one that the questions "can show"."""
-    s = len(values)
-    plan = Plan(
+def plan_of(s: int, test: str) -> Plan:
+    """The first of s systems compared with the others at .05."""
+    return Plan(
         [str(i) for i in range(s)], [MEASURE], 0, test=test, correction="tukey" if test == "tukey" else "holm",
         alpha=0.05, margin=None, seed=0,
     )  # fmt: skip
-    none = np.zeros(s, dtype=np.int64)
+
+
+def printed(values: Floats, test: str) -> float:
+    """The difference of the second system from the first one that the questions "can show"."""
+    none = np.zeros(len(values), dtype=np.int64)
     critical = tukey(values, seed=0, n_resamples=N_SHUFFLES).critical if test == "tukey" else None
-    return detectable_difference(Sample(None, MEASURE, values, 0, none, none), 1, plan, critical)
+    return detectable_difference(Sample(None, MEASURE, values, 0, none, none), 1, plan_of(len(values), test), critical)
 
 
 def shown_at_printed(test: str, draw: Draw, n: int, *, draws: int, seed: int) -> float:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from benchmarks.decisions import TABLES
 from benchmarks.simulated import gates
+from benchmarks.simulated.intervals import misses
+from benchmarks.simulated.power import normal
 from benchmarks.simulated.tables import Table, percent
 
 from tests.shared_data import shared
@@ -23,6 +25,10 @@ def test_every_table_is_whole(name: str) -> None:
 def test_tables_are_markdown() -> None:
     table = Table("Of two", ["name", "share"], [["a", percent(0.0512)]])
     assert list(table.lines()) == ["Of two\n", "| name | share |", "|---|---:|", "| a | 5.1% |"]
+
+
+def test_intervals_seldom_leave_out_a_true_0() -> None:
+    assert misses("t", normal(2), 15, n_others=1, draws=40, seed=1) <= 0.15
 
 
 def test_hits_are_lost_and_gained() -> None:

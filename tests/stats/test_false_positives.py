@@ -7,6 +7,8 @@ import pytest
 from benchmarks.simulated import repeats
 from benchmarks.simulated.clusters import SIZES, clustered_differences, clustered_losses
 from benchmarks.simulated.families import METHODS, N_TOPICS, any_shown, third_runs
+from benchmarks.simulated.intervals import misses
+from benchmarks.simulated.power import normal, real
 from benchmarks.simulated.samples import alike, near_copies
 
 from steelyard.base.arrays import Floats
@@ -130,3 +132,12 @@ def test_a_loss_of_just_the_margin_in_clusters(n_clusters: int, largest: int, co
         independent.append(non_inferiority(d, margin=0.1, width=1).not_worse)
     assert np.mean(passed) <= 0.06
     assert np.mean(passed) <= np.mean(independent)
+
+
+@pytest.mark.parametrize("n_others", [1, 3])
+@pytest.mark.parametrize(("test", "n"), [("t", 10), ("t", 20), ("t", 50), ("randomization", 10)])
+def test_intervals_that_leave_out_a_true_0(test: str, n: int, n_others: int) -> None:
+    shared("trec_topic_scores")
+    assert misses(test, normal(1 + n_others), n, n_others=n_others, draws=500, seed=1) <= 0.07
+    # Of real differences there are some that no ten questions bear out.
+    assert misses(test, real(1 + n_others), n, n_others=n_others, draws=500, seed=1) <= 0.12
