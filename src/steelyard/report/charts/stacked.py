@@ -7,6 +7,7 @@ from typing import Any
 
 from steelyard.base.arrays import Ints
 from steelyard.report.charts.plot import altair, plot, systems_axis, tooltips
+from steelyard.report.sheets.sheet import percent
 from steelyard.report.words import Words
 
 _LABEL_FROM = 0.08
@@ -36,8 +37,8 @@ def stacked(
     bars = plot(rows).mark_bar(height={"band": 0.74}).encode(y=y, x=x, x2="to:Q", color=colour, tooltip=tooltip)
     wide = plot(rows).transform_filter(alt.datum.share >= _LABEL_FROM)
     labels = wide.mark_text(fontSize=11, baseline="middle").encode(
-        y=y, x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None),
-        tooltip=tooltip)  # fmt: skip
+        y=y, x=alt.X("middle:Q"), text="label:N", color=alt.Color("ink:N", scale=None), tooltip=tooltip
+    )
     return alt.layer(bars, labels)
 
 
@@ -48,7 +49,8 @@ def _segments(
     total, begin, rows = sum(counts), 0, []
     for name, ink, n in zip(classes, inks, counts, strict=True):
         if n:
-            rows.append({"system": system, "class": name, "n": n, "share": n / total, "from": begin / total,
-                         "to": (begin + n) / total, "middle": (begin + n / 2) / total, "ink": ink})  # fmt: skip
+            rows.append({"system": system, "class": name, "n": n, "share": n / total, "label": percent(n / total),
+                         "from": begin / total, "to": (begin + n) / total,
+                         "middle": (begin + n / 2) / total, "ink": ink})  # fmt: skip
         begin += n
     return rows

@@ -194,6 +194,6 @@ def _shares(funnels: Sequence[Funnel]) -> list[Cell]:
     best = max((n for n, _ in counts), default=0)
     differ = any(n != best for n, _ in counts)
     return [
-        Cell(percent(n / total if total else None), f"{n} / {total}", "best" if differ and n == best else "")
+        Cell(percent(n / total if total else None), f"{n:,} / {total:,}", "best" if differ and n == best else "")
         for n, total in counts
     ]

@@ -38,7 +38,8 @@ def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
         title = words("compare.segments.title", measure=measure, by=words(f"compare.by.{segmentation.by or 'mask'}"))
         header = [title, *(column_head(name, comparison, words) for name in _COLUMNS)]
         cells = [
-            [name, str(row.n), difference_text(row), interval_text(row, words), p_text(row.adjusted), counts_text(row),
+            [name, f"{row.n:,}", difference_text(row), interval_text(row, words), p_text(row.adjusted),
+             counts_text(row),
              f"{row.detectable:.3f}" if np.isfinite(row.detectable) else "–", _short_verdict(row, part, words)]
             for name, row, part in rows
         ]  # fmt: skip

@@ -56,7 +56,7 @@ def funnel_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
     for stage in stages_of(funnels):
         cells = [_count(f.counts()[stage], f.n_queries) if stage in f.stages else "–" for f in funnels]
         rows.append([stage_name(stage, words), *cells])
-    rows.append([words("diagnose.head.total"), *(str(funnel.n_queries) for funnel in funnels)])
+    rows.append([words("diagnose.head.total"), *(f"{funnel.n_queries:,}" for funnel in funnels)])
     header = [words("diagnose.head.stage"), *(funnel.system for funnel in funnels)]
     notes = [*_funnel_notes(diagnosis, words), *signature_note(diagnosis.signature, words)]
     return Sheet(header, rows, notes=notes)
@@ -73,7 +73,7 @@ def stages_of(funnels: Sequence[Funnel]) -> list[str]:
 
 
 def _count(n: int, total: int) -> str:
-    return f"{n} ({percent(n / total)})" if n else "0"
+    return f"{n:,} ({percent(n / total)})" if n else "0"
 
 
 def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
@@ -125,7 +125,7 @@ def tag_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
         counts = [funnel.counts() for funnel in funnels]
         cells = [_count(n["found"] + n["unused"], f.n_winnable) for n, f in zip(counts, funnels, strict=True)]
         rows.append(
-            [tag, str(funnels[0].n_winnable), *(cells if several else [str(counts[0][stage]) for stage in stages])]
+            [tag, f"{funnels[0].n_winnable:,}", *(cells if several else [f"{counts[0][stage]:,}" for stage in stages])]
         )
     small = len(diagnosis.by_tag) - len(by_tag)
     notes = [words("diagnose.note.found_by_tag", k=diagnosis.k)] if several else []
@@ -209,8 +209,8 @@ def _best_pairs(ceilings: Ceilings, measure: str) -> list[list[str]]:
     pairs = [pair for pair in ceilings.pairs if pair.measure == measure]
     pairs.sort(key=lambda pair: (-pair.mean, pair.first, pair.second))
     return [
-        [f"{pair.first} + {pair.second}", number(pair.mean, 3), signed(pair.gain, 3), str(pair.first_only),
-         str(pair.second_only)]
+        [f"{pair.first} + {pair.second}", number(pair.mean, 3), signed(pair.gain, 3), f"{pair.first_only:,}",
+         f"{pair.second_only:,}"]
         for pair in pairs[:_PAIRS]
     ]  # fmt: skip
 

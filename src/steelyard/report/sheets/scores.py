@@ -54,8 +54,8 @@ def _status(statuses: list[int], words: Words) -> str:
 def _single_system(scores: Scores, words: Words) -> Sheet:
     names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
     rows = [
-        [row["measure"], number(row["mean"]), ends(row["low"], row["high"]), str(row["n"]), str(row["missing"]),
-         str(row["no_relevant"]), percent(row["judged"])]
+        [row["measure"], number(row["mean"]), ends(row["low"], row["high"]), f"{row['n']:,}", f"{row['missing']:,}",
+         f"{row['no_relevant']:,}", percent(row["judged"])]
         for row in scores.mean().iter_rows(named=True)
     ]  # fmt: skip
     return _without_judged(scores, Sheet([scores.systems[0], *(words(f"scores.head.{name}") for name in names)], rows))
@@ -101,7 +101,7 @@ def lacking_intervals(scores: Scores, words: Words) -> Iterator[str]:
 def _notes(scores: Scores, words: Words) -> Iterator[str]:
     n = len(scores.query_ids)
     sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
-    shown = str(sizes[0]) if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
+    shown = f"{sizes[0]:,}" if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
     yield words(f"scores.interval.{interval_key(scores)}", shown=shown)
     yield from lacking_intervals(scores, words)
     yield from scores_cluster_notes(scores, words)

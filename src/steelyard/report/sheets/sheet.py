@@ -43,12 +43,19 @@ def signed(value: float, decimals: int) -> str:
 def percent(share: float | None, decimals: int = 0, *, sign: bool = False) -> str:
     """A share in per cent, halves rounded up as in the labels of charts; a dash for what is not there.
 
+    A part, however small, is not rounded to nothing, nor one that lacks little to all.  A change, with its sign, is.
+
     >>> percent(0.125), percent(None), percent(-0.0625, 1), percent(0.0625, 1, sign=True)
     ('13%', '–', '−6.3%', '+6.3%')
+    >>> percent(8 / 3219), percent(3203 / 3219), percent(0.0), percent(1.0)
+    ('<1%', '>99%', '0%', '100%')
     """
     if share is None or np.isnan(share):
         return "–"
-    rounded = Decimal(100 * share).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    unit = Decimal(1).scaleb(-decimals)
+    rounded = Decimal(100 * share).quantize(unit, ROUND_HALF_UP)
+    if 0 < share < 1 and rounded in (0, 100) and not sign:
+        return f">{100 - unit}%" if rounded else f"<{unit}%"
     return f"{'+' if sign and share > 0 else ''}{rounded}%".replace("-", "−")
 
 
