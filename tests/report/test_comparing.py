@@ -280,6 +280,18 @@ def test_more_than_a_measure_can_differ_is_not_shown_as_a_number() -> None:
     assert json.loads(comparison_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("test", ["t", "randomization", "wilcoxon", "sign", "tukey"])
+@pytest.mark.parametrize("other", [[0.25, 0.25, 0.25], [0.125, 0.125, 0.125], [1.0, 0.0, 0.5]])
+def test_few_questions_have_words_and_no_number_beyond_the_measure(n: int, test: str, other: list[float]) -> None:
+    found = sy.compare(scores_of([[0.125] * n, other[:n]]), test=test, margin=0.1)
+    for words in (EN, ZH):
+        cells = "\n".join(cell for row in next(iter(comparison_sheets(found, words))).rows for cell in row)
+        assert not re.search(r"\b(inf|nan)\b|([+−]\d\.\d+) (to|至) \2|≥ 0\.000", cells, re.IGNORECASE)
+    rows = json.loads(comparison_json(found))["measures"]["map"]["systems"]
+    assert all(abs(row["low"]) <= 1 and abs(row["high"]) <= 1 for row in rows if row.get("low") is not None)
+
+
 @pytest.mark.parametrize(
     ("test", "code", "verdict"),
     [

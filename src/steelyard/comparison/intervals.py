@@ -33,12 +33,13 @@ def interval_alphas(rows: pl.DataFrame, plan: Plan) -> Floats:
 
 
 def difference_interval(
-    d: Floats, plan: Plan, *, alpha: float, p: float, critical: float, clusters: Ints | None = None
+    d: Floats, plan: Plan, *, alpha: float, p: float, critical: float, width: float, clusters: Ints | None = None
 ) -> tuple[float, float]:
-    """Both ends of the interval of the mean of d.
+    """Both ends of the interval of the mean of d, neither beyond the width.
 
     clusters  (n,) of differences that count as one, or None
     alpha     of this interval by itself;   p   of the test;   critical   Tukey's critical difference
+    width     the largest difference that two values can have
     Returns   Student's t; of sign flips every shift that they do not reject; for Tukey the critical difference on
               either side, and as far as 0 where the pair's own test shows nothing.  NaN for tests of ranks and signs,
               which are not about means, for fewer than two questions or clusters, for differences that are all equal,
@@ -47,6 +48,12 @@ def difference_interval(
     average = mean_error(d, clusters=clusters)
     if average.reason or average.flat or not plan.is_of_means:
         return NO_INTERVAL
+    low, high = _ends(d, plan, alpha, p, critical, clusters)
+    largest = max(width, float(np.abs(d).max()))
+    return max(low, -largest), min(high, largest)
+
+
+def _ends(d: Floats, plan: Plan, alpha: float, p: float, critical: float, clusters: Ints | None) -> tuple[float, float]:
     if plan.test == "t":
         ends = mean_intervals(d[:, None], level=1 - alpha, clusters=clusters)
         return float(ends.low[0]), float(ends.high[0])

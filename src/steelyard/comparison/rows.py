@@ -131,6 +131,7 @@ def _intervals(
         low, high = difference_interval(
             differences(reference, values), plan, alpha=alpha, p=math.nan if p is None else p,
             critical=math.nan if pairs is None else pairs.critical, clusters=samples[at].clusters,
+            width=samples[at].measure.definition.width,
         )  # fmt: skip
         change = relative_change(reference, values, level=1 - alpha, clusters=samples[at].clusters)
         ends.append({"low": low, "high": high, "relative": change.change})
