@@ -32,7 +32,7 @@ def tagged(ranks: list[Rank], chosen: range) -> Weighing:
 def of_documents(ranks: list[Rank], n: int) -> Weighing:
     """The first n questions have their gold in one document; the others each in its own."""
     asked = questions(len(ranks), docs=dict.fromkeys(range(n), "g0"))
-    lines = [{"qid": q["qid"], "retrieved": ["f0#1", "g0#1" if i < n else f"g{i}#1"] if ranks[i] else ["f0#1", "f1#1"]}
+    lines = [{"qid": q["qid"], "retrieved": ["f0#1", f"g{0 if i < n else i}#1" if ranks[i] else "f2#1", "f1#1"]}
              for i, q in enumerate(asked)]  # fmt: skip
     return weighed(asked, Outputs(lines, name="a"))
 
@@ -148,7 +148,8 @@ FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
     ("not_ranked", lambda: one([1] * 20 + [9] * 20), lambda: one([1] * 20 + [None] * 20)),
     ("not_ranked", lambda: one([1] * 20 + [9] * 20), lambda: one([1] * 38 + [2] * 2)),
     ("not_ranked", lambda: one([1] * 20 + [9] * 20), lambda: one([1] * 20 + [9] * 20, depth=6)),
-    ("reranker_headroom", lambda: one([1] * 10 + [8] * 30, before=[20] * 40), lambda: one([1] * 40, before=[20] * 40)),
+    ("reranker_headroom", lambda: one([1] * 10 + [8] * 30, before=[20] * 40, k=15),
+     lambda: one([1] * 40, before=[20] * 40)),
     ("reranker_harms", lambda: one([3] * 20 + [1] * 20, before=[1] * 40), lambda: one([3, 1] * 20, before=[1, 3] * 20)),
     ("reranker_late", lambda: late(40, exchanged=0), lambda: late(40, exchanged=1)),
     ("order_only", lambda: two([4] * 30 + [None] * 10, [1] * 30 + [None] * 10),
@@ -308,6 +309,17 @@ def test_mistakes_come_first() -> None:
     found = diagnose(neighbours(0, 1), k=5).advice
     assert found[0].code == "shifted"
     assert "nothing_matches" not in {advice.code for advice in found}
+
+
+def test_what_follows_from_a_mistake_is_left_out_for_its_system_alone() -> None:
+    reversed_lists, other = [100] * N, [1] * 20 + [9] * 20
+    sound = {advice.code for advice in diagnose(one(other), k=5).advice}
+    advice = diagnose(two(reversed_lists, other), k=5).advice
+    assert "not_ranked" in sound
+    assert {item.code for item in advice if "a" in item.systems} == {"reversed_order"}
+    assert {item.code for item in advice if item.systems == ("b",)} >= sound
+    failing = diagnose(one(["failed"] * 5 + [100] * 35), k=5).advice
+    assert {item.code for item in failing} == {"reversed_order", "failed"}
 
 
 def test_order_by_best_system_then_gain_then_code() -> None:

@@ -58,6 +58,15 @@ def test_facts_lead_to_their_sections() -> None:
     assert all(fact.title and fact.text and fact.link for fact in made)
 
 
+def test_the_first_advice_is_on_the_best_system() -> None:
+    truth = {f"q{i:02}": {"d": 1} for i in range(40)}
+    lists = {"best": [[*"dabcefgh"]] * 40, "weak": [[*"dabcefgh"]] * 10 + [[*"xabcefghijklmno"]] * 30}
+    report = Report.of(weigh(truth, {name: dict(zip(truth, of, strict=True)) for name, of in lists.items()}), "mrr@5")
+    assert {item.systems for item in report.diagnosis.advice} == {("weak",)}
+    *_, advice = facts(report, EN)
+    assert advice.text == "best shows none of the known patterns of weakness; all advice is on other systems."
+
+
 def test_what_could_mislead_is_said() -> None:
     told = " ".join(care(texts_report(), EN))
     assert "Systems failed on questions, which count 0: third (1)." in told

@@ -33,7 +33,13 @@ class Advice:
 MISTAKES = frozenset(
     ("reversed_order", "shifted", "swapped", "nothing_matches", "tied", "empty_lists", "short_lists", "doubled")
 )
-"""Patterns that say that something around the search engine is wrong, and that other patterns follow from."""
+"""Patterns that say that something around the search engine is wrong."""
+
+_OF_LISTS = frozenset(("reversed_order", "shifted", "nothing_matches", "tied"))
+"""Mistakes by which the lists of a system mean nothing, so that other patterns of it follow from them."""
+
+_APART_FROM_LISTS = frozenset(("failed", "missing", "not_in_corpus", "cut", "reranker_harms"))
+"""Patterns that do not follow from such lists, or show where they come from."""
 
 Rule = Callable[[Facts], Iterator[Advice]]
 RULES = Registry[Rule](
@@ -56,8 +62,14 @@ def rule(function: Rule) -> Rule:
 
 
 def advise(facts: Facts) -> list[Advice]:
-    """The advice of all rules: mistakes first, then the largest possible gain, then by code and system."""
-    advice = chain.from_iterable(rule(facts) for rule in RULES)
+    """The advice of all rules: mistakes first, then the largest possible gain, then by code and system.
+
+    What follows from a mistake of a system is left out: a reranker over lists whose scores are reversed, for example.
+    """
+    advice = list(chain.from_iterable(rule(facts) for rule in RULES))
+    spoilt = {system for item in advice if item.code in _OF_LISTS for system in item.systems}
+    apart = MISTAKES | _APART_FROM_LISTS
+    advice = [item for item in advice if item.code in apart or spoilt.isdisjoint(item.systems)]
     return sorted(advice, key=lambda item: (item.code not in MISTAKES, -item.gain, item.code, item.systems))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools
 from steelyard.comparison.sensitivity import moved_by_ties, overlapping
+from steelyard.diagnosis.advice import MISTAKES
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
@@ -53,7 +54,7 @@ def facts(contents: Contents, words: Words) -> Iterator[Fact]:
     for name, text, target in (
         ("rating", _best_rating(contents, best, words), "ratings"),
         ("lost", _most_lost(contents, best, words), "funnel"),
-        ("advice", _first_advice(contents, words), "advice"),
+        ("advice", _first_advice(contents, best, words), "advice"),
     ):
         if text:
             yield Fact(words(f"page.summary.{name}"), visible(text), target, words(f"page.summary.{name}_link"))
@@ -84,10 +85,12 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
     return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=found, total=total)
 
 
-def _first_advice(contents: Contents, words: Words) -> str:
-    first = next(iter(contents.diagnosis.advice), None)
+def _first_advice(contents: Contents, best: str, words: Words) -> str:
+    """The first advice on the best system, unless a mistake of another one comes before it."""
+    advice = contents.diagnosis.advice
+    first = next((item for item in advice if item.code in MISTAKES or best in item.systems), None)
     if first is None:
-        return words("page.summary.no_advice")
+        return words("page.summary.no_advice_on" if advice else "page.summary.no_advice", system=best)
     text = advice_text(first, words)
     return words("page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=text.gain)
 
