@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -30,6 +30,7 @@ def test_against_noncentral_f(n: int, n_systems: int, noncentrality: float) -> N
 
 
 @examples(60)
+@example(569, 1.65625, 0.01)
 @given(st.integers(2, 2000), effects, st.sampled_from([0.1, 0.05, 0.01]))
 def test_two_systems_are_a_paired_t_test(n: int, effect: float, alpha: float) -> None:
     assert f_power(effect, n, n_systems=2, alpha=alpha) == pytest.approx(power(effect, n, alpha=alpha), abs=1e-7)

@@ -34,7 +34,9 @@ def f_power(effect: float, n: int, *, n_systems: int, alpha: float = 0.05) -> fl
     special = require("scipy.special", extra="stats", what="power")
     df, df_residual = n_systems - 1, (n_systems - 1) * (n - 1)
     critical = special.fdtri(df, df_residual, 1 - alpha)
-    return 1 - float(special.ncfdtr(df, df_residual, n * effect * effect, critical))
+    below = float(special.ncfdtr(df, df_residual, n * effect * effect, critical))
+    # SciPy has no number where F is so many standard deviations above the critical value (17 and more) that this is 0.
+    return 1.0 if math.isnan(below) else 1 - below
 
 
 def fewest_questions_f(effect: float, *, n_systems: int, power: float = 0.8, alpha: float = 0.05) -> int | None:
