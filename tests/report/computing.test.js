@@ -10,6 +10,7 @@ const PAGE = {
   tag_names: ["en", "fees, late"],
   outcomes: ["", "stage:6", "status:1"],
   order: [2, 0, 1],
+  sections: ["leaderboard", "questions"],
   pair: [0, 2],
   has_outcomes: true,
 };
@@ -65,6 +66,10 @@ test("an address and the view that it names are one", () => {
     question: 1,
     pair: [0, 0],
   };
+  assert.deepEqual(page.viewAt("#leaderboard", PAGE), { ...first, section: "leaderboard" });
+  const placed = page.addressOf({ ...view, section: "leaderboard" }, PAGE);
+  assert.match(placed, /^#leaderboard&question=/);
+  assert.deepEqual(page.viewAt(placed, PAGE), { ...view, section: "leaderboard" });
   const address = page.addressOf(view, PAGE);
   assert.match(address, /^#question=q%26a&beside=a\/b&beside=a\/b&search=late\+fees/);
   assert.deepEqual(page.viewAt(address, PAGE), view);
@@ -74,7 +79,7 @@ test("an address and the view that it names are one", () => {
 });
 
 test("an address of something else is no view, and what there is not is passed over", () => {
-  assert.equal(page.viewAt("#leaderboard", PAGE), null);
+  assert.equal(page.viewAt("#main", PAGE), null);
   const first = page.firstView(PAGE);
   for (const hash of [
     "#",

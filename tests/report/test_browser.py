@@ -274,6 +274,27 @@ def test_addresses_carry_what_is_shown(browser: Any, opened: Opened) -> None:
     opened.asked[:] = opened.asked[:1]
 
 
+def test_links_to_sections_keep_what_is_shown(opened: Opened) -> None:
+    page = opened.page
+    page.emulate_media(reduced_motion="reduce")
+    page.select_option("#filter-tag", label="fees")
+    page.click('nav a[href="#leaderboard"]')
+    page.wait_for_url("**/*#leaderboard&tag=fees")
+    assert abs(page.evaluate("document.getElementById('leaderboard').getBoundingClientRect().top")) < 200
+    page.evaluate("scrollTo(0, 0)")
+    page.reload()
+    page.wait_for_selector("#question-table tbody tr")
+    assert sorted(ids(page)) == ["q1", "q4"]
+    page.select_option("#filter-tag", label="All")
+    page.click('nav a[href="#funnel"]')
+    page.wait_for_url("**/*#funnel")
+    page.go_back()
+    page.go_back()
+    page.wait_for_url("**/*#leaderboard&tag=fees")
+    assert sorted(ids(page)) == ["q1", "q4"]
+    opened.asked[:] = opened.asked[:1]
+
+
 def test_charts_follow_the_choice_and_the_light(opened: Opened) -> None:
     page = opened.page
     opened.draw()

@@ -121,7 +121,7 @@ export const SYSTEMS_AT_FIRST = 6;
 const FURTHER = ["spread", "outcome"];
 
 // What the page shows of the questions at first.  Measures, systems and tags are numbers; no measure is all of them.
-// `page` has ids, systems, measures, tag_names, outcomes, order (best first) and pair (two systems, or null).
+// `page` has ids, systems, measures, tag_names, outcomes, sections, order (best first) and pair (two systems, or null).
 export function firstView(page) {
   const { order, pair, measures, systems } = page;
   return {
@@ -135,6 +135,7 @@ export function firstView(page) {
     sort: { column: `0/${order[0]}`, down: false },
     question: null,
     pair: pair ?? [order[0]],
+    section: "",
   };
 }
 
@@ -168,13 +169,16 @@ export function addressOf(view, page) {
   const sort = ({ column, down }) => `${down ? "-" : ""}${namedColumn(column, page)}`;
   add("sort", sort(view.sort), sort(first.sort));
   const address = facts.toString().replace(/%(40|2F|3A|2C)/g, decodeURIComponent);
-  return address && `#${address}`;
+  const parts = [view.section, address].filter(Boolean);
+  return parts.length ? `#${parts.join("&")}` : "";
 }
 
 // The view that an address names, as far as it names what there is; null for an address of something else.
 export function viewAt(hash, page) {
   const first = firstView(page);
-  if (!hash.includes("=")) return hash.length > 1 ? null : first;
+  const [start] = hash.slice(1).split("&");
+  const section = page.sections.includes(start) ? start : "";
+  if (!hash.includes("=") && !section) return hash.length > 1 ? null : first;
   const facts = new URLSearchParams(hash.slice(1));
   const place = (names, name) => (names.includes(name) ? names.indexOf(name) : null);
   const systems = (key) => facts.getAll(key).map((name) => place(page.systems, name));
@@ -193,6 +197,7 @@ export function viewAt(hash, page) {
     sort: sortAt(facts.get("sort") ?? "", page) ?? first.sort,
     question: place(page.ids, facts.get("question")),
     pair: pair.length === first.pair.length && !pair.includes(null) ? pair : first.pair,
+    section,
   };
 }
 

@@ -6,7 +6,7 @@ import { startDialog } from "./dialog.js";
 import { offer, startDownloads } from "./downloads.js";
 import { foldBelow, startSystems } from "./systems.js";
 import { startTable } from "./table.js";
-import { change } from "./view.js";
+import { change, view } from "./view.js";
 
 const root = document.documentElement;
 
@@ -45,7 +45,7 @@ class Chart {
     const file = () => fileName(this.name.split("/")[0], measure?.selectedOptions[0].text);
     const corner = element("div", { class: "corner screen" });
     this.plot.before(corner);
-    offer(corner, "SVG", () => `${file()}.svg`, () => this.image((view) => view.toSVG()));
+    offer(corner, "SVG", () => `${file()}.svg`, () => this.image((chart) => chart.toSVG()));
     offer(corner, "PNG", () => `${file()}.png`, () => this.image(drawing));
   }
 
@@ -97,8 +97,8 @@ class Chart {
 }
 
 // PNG at twice the size.
-async function drawing(view) {
-  const canvas = await view.toCanvas(2);
+async function drawing(chart) {
+  const canvas = await chart.toCanvas(2);
   return new Promise((done) => {
     canvas.toBlob(done);
   });
@@ -212,6 +212,7 @@ startSystems();
 startDownloads();
 startTable();
 startDialog();
+if (view.section) byId(view.section).scrollIntoView();
 startNavigation();
 startScatter();
 addEventListener("load", startCharts);

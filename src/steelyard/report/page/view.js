@@ -4,7 +4,8 @@ import { byId, data } from "./base.js";
 
 const outcomes = [...(byId("filter-outcome")?.options ?? [])].map((option) => option.value);
 // Where all questions have one outcome, it is no column.
-export const facts = { ...data, outcomes, has_outcomes: outcomes.length > 2 };
+const sections = [...document.querySelectorAll("section[id]")].map((section) => section.id);
+export const facts = { ...data, outcomes, has_outcomes: outcomes.length > 2, sections };
 export const view = firstView(facts);
 const followers = [];
 
@@ -19,19 +20,25 @@ function showView() {
 }
 
 // Show something else.  The way back leads to what was shown before; what changes quietly (while somebody types, or
-// leafs through questions) is no step of its own.
+// leafs through questions) is no step of its own.  Addresses that the page has written have a state.
 export function change(changes, { quietly = false } = {}) {
-  Object.assign(view, changes);
+  Object.assign(view, { section: "" }, changes);
   const address = location.href.split("#")[0] + addressOf(view, facts);
   try {
-    if (address !== location.href) history[quietly ? "replaceState" : "pushState"](null, "", address);
+    history[quietly || address === location.href ? "replaceState" : "pushState"](true, "", address);
   } catch {
     // Frames of some programs have no address of their own: the page shows the same without.
   }
   showView();
 }
 
+// A link to a section, which the browser has followed, changes nothing of what is shown.
 function readAddress() {
+  const section = location.hash.slice(1);
+  if (!history.state && sections.includes(section)) {
+    change({ question: null, section }, { quietly: true });
+    return;
+  }
   Object.assign(view, viewAt(location.hash, facts) ?? { question: null });
   showView();
 }
