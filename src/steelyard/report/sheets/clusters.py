@@ -22,11 +22,12 @@ def cluster_notes(recipe: Mapping[str, Any], words: Words, *, n: int, n_clusters
     if n_clusters is not None:
         field = recipe.get("cluster", OWN)
         kind = field if field in (DOC, OWN) else "field"
-        yield words(f"scores.clusters.{kind}", n=n, clusters=n_clusters, field=field)
+        yield words(f"scores.clusters.{kind}", n=n, clusters=words("count.clusters", n=n_clusters), field=field)
         if n_clusters < _FEW:
             yield words("scores.clusters.few", n=n_clusters)
     elif (shared := recipe.get(SHARED_GOLD)) is not None:
-        yield words("scores.clusters.shared", n=shared["n_questions"], clusters=shared["n_clusters"])
+        clusters = words("count.clusters", n=shared["n_clusters"])
+        yield words("scores.clusters.shared", n=shared["n_questions"], clusters=clusters)
 
 
 def scores_cluster_notes(scores: Scores, words: Words) -> Iterator[str]:
