@@ -29,6 +29,16 @@ NAMES = {"hybrid", "rerank", "any", "contains", "--corpus", "doc#1", "BEIR", "--
 LATEX = {"needs", "usepackage", "booktabs", "begin", "end", "table", "tabular", "caption", "toprule", "midrule",
          "bottomrule", "textbf"}  # fmt: skip
 
+
+def test_leaderboards_leave_out_what_is_as_expected_of_all_runs() -> None:
+    truth = {"q": {"a": 1}, "r": {"a": 1}}
+    whole, lacking, unlabelled = {"q": ["a"], "r": ["a"]}, {"q": ["a"]}, {"q": ["a"], "r": ["a", "b"]}
+    for other, counts in ((whole, []), (lacking, ["missing", "judged"]), (unlabelled, ["judged"])):
+        sheet = scores_sheet(sy.evaluate(truth, {"x": whole, "y": other}, "mrr"), EN)
+        assert sheet.header == ["system", "mrr", *counts]
+        assert {len(row) for row in sheet.rows} == {2 + len(counts)}
+
+
 NUMBERS = ["ndcg@10", "recall(min_gain=2)@5", "span_recall@5"]
 KINDS = ("chunk", "span", "quote", "text", "pages", "document")
 

@@ -73,21 +73,32 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
     names = [str(measure) for measure in scores.measures]
     goodness = means * [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
     order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(goodness[i, 0], nan=-np.inf), i))
-    judged = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
+    counts = _counts(scores, words)
     rows = []
     for i in order:
         cells = [f"{number(means[i, j])} {ends(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))]
-        rows.append([scores.systems[i], *cells, str(int(scores.missing[i].sum())), percent(judged[i])])
+        rows.append([scores.systems[i], *cells, *(column[i] for column in counts.values())])
     place = {i: r for r, i in enumerate(order)}
     best = {
         (place[i], j + 1)
         for j in range(len(names))
         for i in np.flatnonzero(goodness[:, j] == np.nanmax(goodness[:, j], initial=-np.inf)).tolist()
     }
+    return Sheet([words("scores.head.system"), *names, *counts], rows, best)
+
+
+def _counts(scores: Scores, words: Words) -> dict[str, list[str]]:
+    """By head a cell for each system: how many queries are missing, and how much is labelled.
+
+    Not what is as expected of all systems: no query is missing, and all documents have labels, as gold evidence gives.
+    """
+    missing = [f"{n:,}" for n in scores.missing.sum(axis=1).tolist()]
+    shares = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
+    judged = [percent(1 if mapping else share) for share, mapping in zip(shares, scores.gold, strict=True)]
     depth = scores.measures[0].depth
     judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")
-    header = [words("scores.head.system"), *names, words("scores.head.missing"), judged_head]
-    return _without_judged(scores, Sheet(header, rows, best))
+    columns = {words("scores.head.missing"): (missing, "0"), judged_head: (judged, percent(1))}
+    return {head: cells for head, (cells, expected) in columns.items() if set(cells) != {expected}}
 
 
 def lacking_intervals(scores: Scores, words: Words) -> Iterator[str]:
