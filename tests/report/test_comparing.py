@@ -133,6 +133,17 @@ def test_group_letters() -> None:
     assert not any("letter" in note for note in alone.notes)
 
 
+def test_a_difference_beside_a_shared_letter_is_explained() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.random((4, 40)) * 0.4 + np.array([[0.1], [0.17], [0.15], [0.14]])
+    sheet = only(sy.compare(scores_of(values)))
+    assert {row[0]: (row[-2], row[-1]) for row in sheet.rows if "better" in row} == {
+        "b": ("a", "better"), "c": ("ab", "better")
+    }  # fmt: skip
+    note = "c shares a letter with a all the same: letters are corrected over 6 pairs, verdicts over 3 comparisons."
+    assert note in sheet.notes
+
+
 def test_very_many_systems_have_no_letters_and_few_questions_are_warned_of() -> None:
     of_many = scores_of(drawn(101, 5), systems=[f"s{i}" for i in range(101)])
     notes = only(sy.compare(of_many)).notes

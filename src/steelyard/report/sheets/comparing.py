@@ -8,7 +8,13 @@ from steelyard.comparison.result import Comparison
 from steelyard.report.sheets.cautions import label_notes, tie_notes
 from steelyard.report.sheets.changing import settings_notes, settings_sheet
 from steelyard.report.sheets.comparing_segments import segment_sheets
-from steelyard.report.sheets.comparison_notes import left_out_notes, method_notes, missing_notes, needed_notes
+from steelyard.report.sheets.comparison_notes import (
+    left_out_notes,
+    letter_notes,
+    method_notes,
+    missing_notes,
+    needed_notes,
+)
 from steelyard.report.sheets.sheet import Sheet, number, p_text
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.verdicts import (
@@ -70,4 +76,8 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
     best = {(r, 1) for r, row in enumerate(rows) if row.mean == rows[0].mean}
     header = [measure, *(column_head(name, comparison, words) for name in columns)]
     cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
-    return Sheet(header, cells, best, [*left_out_notes(comparison, measure, words), *needed_notes(rows, words)])
+    notes = [
+        *left_out_notes(comparison, measure, words), *letter_notes(comparison, measure, words),
+        *needed_notes(rows, words),
+    ]  # fmt: skip
+    return Sheet(header, cells, best, notes)

@@ -43,6 +43,20 @@ def needed_notes(rows: Sequence[ComparisonRow], words: Words) -> Iterator[str]:
         yield words("compare.needed", listed=words.listed(listed))
 
 
+def letter_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
+    """Which systems are better or worse than the baseline, and share a letter with it all the same; and why."""
+    beside = {
+        system for group in comparison.groups.get(measure, []) if comparison.baseline in group for system in group
+    }  # fmt: skip
+    rows = comparison.rows[measure]
+    if shared := [row.system for row in rows if row.verdict in ("better", "worse") and row.system in beside]:
+        pairs = len(rows) * (len(rows) - 1) // 2 * len(comparison.measures)
+        yield words(
+            "compare.letters.shared", systems=words.listed(shared), baseline=comparison.baseline, pairs=pairs,
+            comparisons=comparison.n_comparisons, n=len(shared),
+        )  # fmt: skip
+
+
 def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     """Baseline, test, correction, margin, and the agreement of leaderboards."""
     yield words(
