@@ -48,7 +48,9 @@ def test_a_sheet_a_measure_and_what_holds_for_all_once() -> None:
         "Baseline: a. Paired t tests, two-sided, level 0.05; correction: Holm, over 4 comparisons: 2 with the baseline "
         "by each of 2 measures; seed 0."
     )
-    assert said(second) == []
+    assert said(second) == [
+        "c shares a letter with a all the same: letters are corrected over 6 pairs, verdicts over 4 comparisons."
+    ]
 
 
 def test_baseline_has_dashes_and_others_have_signs() -> None:
@@ -142,6 +144,13 @@ def test_a_difference_beside_a_shared_letter_is_explained() -> None:
     }  # fmt: skip
     note = "c shares a letter with a all the same: letters are corrected over 6 pairs, verdicts over 3 comparisons."
     assert note in sheet.notes
+
+
+def test_of_one_question_nothing_is_said_of_tests_and_no_equal_value_is_best() -> None:
+    sheet = only(sy.compare(scores_of(np.zeros((3, 1)))))
+    assert sheet.best == set()
+    assert sheet.notes[0] == "Baseline: a. Nothing is tested."
+    assert not re.search("t test|Student|can show|letter|Effect", " ".join(sheet.notes))
 
 
 def test_very_many_systems_have_no_letters_and_few_questions_are_warned_of() -> None:

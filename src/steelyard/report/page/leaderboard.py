@@ -15,7 +15,7 @@ from steelyard.report.page.tables import Cell, HtmlTable, kept_row
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.scores import lacking_intervals
-from steelyard.report.sheets.sheet import ends, number, percent
+from steelyard.report.sheets.sheet import best_places, ends, number, percent
 from steelyard.report.sheets.titles import leaderboard_title
 from steelyard.report.sheets.verdicts import group_letters
 from steelyard.report.visible import visible
@@ -45,6 +45,7 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
     low, high = (
         np.where(np.isnan(bound), scores.means, bound) for bound in (scores.intervals.low, scores.intervals.high)
     )
+    best = {(i, j) for j in range(len(signs)) for i in best_places(goodness[:, j])}
     wholes = [_whole(low[:, j], high[:, j]) for j in range(len(signs))]
     letters = {} if contents.comparison is None else group_letters(
         contents.comparison.groups.get(str(scores.measures[0]), []))  # fmt: skip
@@ -58,7 +59,7 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         cells = [Cell(visible(system), small, value=place), Cell(str(rank), value=place)]
         for j in range(len(signs)):
             cell = _mean_cell(contents, i, j, wholes[j])
-            cells.append(replace(cell, style="best") if goodness[i, j] == goodness[:, j].max() else cell)
+            cells.append(replace(cell, style="best") if (i, j) in best else cell)
         cells += [Cell(letters[system], style="letters")] if letters else []
         rows.append([*cells, *_latency_cells(contents, system), *(column[i] for column in uneven.values())])
     header = [
@@ -68,7 +69,7 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         *(Cell(words(f"page.head.{name}"), value=1) for name in (("p50", "p95") if contents.latency_ms else ())),
         *(Cell(words(f"page.head.{name}"), value=-1) for name in uneven),
     ]  # fmt: skip
-    notes = [*_leaderboard_notes(contents, words), words("page.leaderboard.best")]
+    notes = [*_leaderboard_notes(contents, words), *([words("page.leaderboard.best")] if best else [])]
     notes += [words("page.leaderboard.letters")] if letters else []
     return HtmlTable(leaderboard_title(contents, words), header, rows, notes, kept=kept_row(contents))
 

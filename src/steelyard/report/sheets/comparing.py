@@ -73,7 +73,7 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
         **({"group": [letters.get(row.system, "") for row in rows]} if letters else {}),
         "verdict": [verdict_text(row, comparison, words, in_table=True) for row in rows],
     }
-    best = {(r, 1) for r, row in enumerate(rows) if row.mean == rows[0].mean}
+    best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean}
     header = [measure, *(column_head(name, comparison, words) for name in columns)]
     cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
     notes = [

@@ -58,7 +58,21 @@ def letter_notes(comparison: Comparison, measure: str, words: Words) -> Iterator
 
 
 def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
-    """Baseline, test, correction, margin, and the agreement of leaderboards."""
+    """Baseline, test, correction and margin, if anything is tested, and the agreement of leaderboards."""
+    rows = [row for of_measure in comparison.rows.values() for row in of_measure]
+    if all(row.verdict in ("baseline", "no test") for row in rows):
+        yield words("compare.baseline_alone", baseline=comparison.baseline)
+        yield from cluster_notes(comparison.recipe, words, n=rows[0].n, n_clusters=rows[0].n_clusters)
+        yield from component_notes(comparison.components, words)
+    else:
+        yield from _test_notes(comparison, words)
+    for agreement in comparison.agreement:
+        figures = {name: number(getattr(agreement, name), 2) for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
+        key = "no_agreement" if np.isnan([agreement.kendall, agreement.tau_ap]).any() else "agreement"
+        yield words(f"compare.{key}", first=agreement.first, other=agreement.other, **figures)
+
+
+def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     yield words(
         "compare.baseline", baseline=comparison.baseline, alpha=f"{comparison.alpha:g}",
         family=_family(comparison, words), test=words(f"compare.test.{comparison.test}"),
@@ -77,10 +91,6 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
             "compare.margin", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
             correction=words(f"compare.method.{method}"), family=family_with_baseline(comparison, None, words),
         )  # fmt: skip
-    for agreement in comparison.agreement:
-        figures = {name: number(getattr(agreement, name), 2) for name in ("kendall", "tau_ap", "rbo", "rbo_p")}
-        key = "no_agreement" if np.isnan([agreement.kendall, agreement.tau_ap]).any() else "agreement"
-        yield words(f"compare.{key}", first=agreement.first, other=agreement.other, **figures)
 
 
 def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:

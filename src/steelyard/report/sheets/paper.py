@@ -9,7 +9,7 @@ from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import MARKS
 from steelyard.report.sheets.comparison_notes import method_notes
 from steelyard.report.sheets.scores import scores_sheet
-from steelyard.report.sheets.sheet import Sheet, number, p_text
+from steelyard.report.sheets.sheet import Sheet, best_places, number, p_text
 from steelyard.report.sheets.verdicts import difference_text
 from steelyard.report.words import Words
 
@@ -32,9 +32,7 @@ def paper_sheet(contents: Contents, words: Words) -> Sheet:
         rows.append([named, *(f"{number(scores.means[i, j])}{mark}" for j, mark in enumerate(marks))])
     signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
     goodness = np.where(np.isnan(scores.means), -np.inf, scores.means * signs)
-    best = {
-        (r, j + 1) for j in range(len(names)) for r, i in enumerate(order) if goodness[i, j] == goodness[:, j].max()
-    }
+    best = {(r, j + 1) for j in range(len(names)) for r in best_places(goodness[order, j])}
     questions = words("count.questions", n=len(scores.query_ids))
     notes = [
         words("page.paper.means", questions=questions, measure=names[0]), words("compare.marks"),

@@ -13,7 +13,7 @@ from steelyard.experiment.scores_frame import STATUSES
 from steelyard.measures.perfect import OF_IDEALS
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.repeats import component_notes
-from steelyard.report.sheets.sheet import Sheet, ends, number, percent
+from steelyard.report.sheets.sheet import Sheet, best_places, ends, number, percent
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.words import Words, read_words
 
@@ -79,11 +79,7 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
         cells = [f"{number(means[i, j])} {ends(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))]
         rows.append([scores.systems[i], *cells, *(column[i] for column in counts.values())])
     place = {i: r for r, i in enumerate(order)}
-    best = {
-        (place[i], j + 1)
-        for j in range(len(names))
-        for i in np.flatnonzero(goodness[:, j] == np.nanmax(goodness[:, j], initial=-np.inf)).tolist()
-    }
+    best = {(place[i], j + 1) for j in range(len(names)) for i in best_places(goodness[:, j])}
     return Sheet([words("scores.head.system"), *names, *counts], rows, best)
 
 

@@ -7,6 +7,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
+from steelyard.base.arrays import Floats
+
 _LARGE = 1e9
 
 
@@ -57,6 +59,16 @@ def percent(share: float | None, decimals: int = 0, *, sign: bool = False) -> st
     if 0 < share < 1 and rounded in (0, 100) and not sign:
         return f">{100 - unit}%" if rounded else f"<{unit}%"
     return f"{'+' if sign and share > 0 else ''}{rounded}%".replace("-", "−")
+
+
+def best_places(goodness: Floats) -> list[int]:
+    """Places of the best values; none where all are equal, so that no one is ahead.
+
+    >>> best_places(np.array([0.5, 0.7, 0.7])), best_places(np.array([0.5, 0.5]))
+    ([1, 2], [])
+    """
+    places = np.flatnonzero(goodness == np.nanmax(goodness, initial=-np.inf)).tolist()
+    return places if len(places) < len(goodness) else []
 
 
 def p_text(p: float, *, sign: bool = False) -> str:
