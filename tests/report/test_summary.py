@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.data.truth import Truth
 from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
 from steelyard.report.report import Report
@@ -14,6 +15,7 @@ from steelyard.report.sheets.diagnosis import worst_stage
 from steelyard.report.sheets.headline import headline
 from steelyard.report.sheets.sheet import signed
 from steelyard.report.sheets.summary import care, facts, verdict
+from steelyard.report.sheets.titles import subtitle_text
 from steelyard.report.words import read_words
 from tests.rag import small
 from tests.report.reports import ids_report, texts_report
@@ -50,6 +52,13 @@ def test_one_system_has_a_mean_and_an_interval() -> None:
     assert "95% interval" in verdict(ids_report(1), EN)[0]
     single = Report.of(weigh({"q": {"a": 1}}, {"q": ["a"]}), "mrr")
     assert verdict(single, EN)[0] == "run reaches mrr 1.0000 on 1 question; an interval needs two questions at least."
+
+
+def test_the_subtitle_names_gold_that_has_a_name() -> None:
+    gold = {"q": {"a": 1}}
+    for name, bracket in (("truth", ""), ("dl19", " (dl19)")):
+        report = Report.of(weigh(Truth(gold, name=name), {"q": ["a"]}), "mrr")
+        assert subtitle_text(report, EN) == f"1 system on 1 question{bracket}. The primary measure is mrr."
 
 
 def test_facts_lead_to_their_sections() -> None:
