@@ -86,6 +86,13 @@ def test_a_difference_beyond_the_critical_one_has_p_of_alpha_or_less(n_resamples
     assert (limit.p <= alpha).tolist() == (np.abs(limit.difference) > limit.critical).tolist()
 
 
+def test_certain_differences_have_no_p_below_0() -> None:
+    """Where systems lie 10 standard deviations apart, what is integrated is 1, give or take rounding."""
+    noise = np.random.default_rng(0).random((3, 500))
+    for shift in np.linspace(0.05, 0.5, 100):
+        assert (tukey_limit(noise + shift * np.array([[0.0], [0.0], [1.0]])).p >= 0).all()
+
+
 def test_tukey_of_two_systems_is_the_sign_flip_test() -> None:
     scores = draws(2, 40)
     assert tukey(scores, seed=0, n_resamples=50_000).p[0] == pytest.approx(
