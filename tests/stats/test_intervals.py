@@ -175,6 +175,12 @@ def test_rounding_parts_no_equal_values(parts: int) -> None:
     assert rounded.high * parts == pytest.approx(exact.high, rel=1e-9)
 
 
+def test_a_mean_that_rounding_puts_above_its_values_is_in_its_interval() -> None:
+    values = np.full((3, 1), 0.2)
+    assert values.mean() > 0.2
+    assert mean_intervals(values, bounds=(0.0, 0.2)).high[0] >= values.mean()
+
+
 def test_a_higher_level_is_wider() -> None:
     values = draws("like average precision", (60, 5))
     levels = [mean_intervals(values, bounds=(0, 1), level=level) for level in (0.5, 0.8, 0.9, 0.95, 0.99)]

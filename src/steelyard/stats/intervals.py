@@ -65,7 +65,9 @@ def mean_intervals(
     mean, error, df = _errors(values, clusters)
     quantile = np.array([t_quantile((1 + level) / 2, freedom) for freedom in df.tolist()])
     weight = _agreement(values, clusters)
-    lowest, highest = np.minimum(bounds[0], values.min(axis=0)), np.maximum(bounds[1], values.max(axis=0))
+    # The mean of equal values may be above them by a rounding.
+    lowest = np.minimum(bounds[0], np.minimum(values.min(axis=0), mean))
+    highest = np.maximum(bounds[1], np.maximum(values.max(axis=0), mean))
 
     def end(bound: Floats, side: int) -> Floats:
         more = np.where(np.isfinite(bound), weight, 0.0)
