@@ -291,6 +291,13 @@ def test_an_impossible_parameter(text: str, message: str) -> None:
     assert message in str(raised.value)
 
 
+def test_queries_without_a_relevant_document_are_undefined_wherever_they_are() -> None:
+    (alignment,) = sy.weigh({"a": {"d": 0}, "b": {"d": 1}, "c": {"d": 0}, "e": {"d": 2}}, {"b": ["d"]}).alignments
+    assert sy.parse("map").undefined(alignment).tolist() == [True, False, True, False]
+    assert sy.parse("map(min_gain=2)").undefined(alignment).tolist() == [True, True, True, False]
+    assert not sy.parse("n_retrieved").undefined(alignment).any()
+
+
 def test_several_at_once() -> None:
     found = parse_all(["P_5, nDCG(gains={1:1,2:3})@10", sy.parse("map"), "AP, , ndcg_cut_10"])
     assert [*map(str, found)] == ["precision@5", "ndcg(gain={1:1,2:3})@10", "map", "ndcg@10"]

@@ -85,6 +85,12 @@ def test_equal_differences_are_no_t_test(value: float) -> None:
     assert worse.reason == found.reason == "all differences are equal: there is no spread to test against"
 
 
+def test_the_same_lists_lose_and_gain_nothing() -> None:
+    worse, found = non_inferiority([0.0] * 6, margin=0.01, identical=True), tost([0.0] * 6, margin=0.01, identical=True)
+    assert (worse.not_worse, worse.low) == (True, 0.0)
+    assert (found.equivalent, found.low, found.high) == (True, 0.0, 0.0)
+
+
 @pytest.mark.parametrize("values", [[], [0.5]])
 def test_one_question_is_no_verdict(values: list[float]) -> None:
     worse, found = non_inferiority(values, margin=0.01), tost(values, margin=0.01)
