@@ -195,6 +195,13 @@ def test_a_query_of_a_dict_without_documents_is_not_missing() -> None:
     assert got.n_retrieved.tolist() == [0, 0, 0]
 
 
+def test_an_empty_list_of_a_file_retrieves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"qid": "q", "retrieved": []}\n{"qid": "r", "retrieved": [{"id": "b", "score": 2}]}\n')
+    scores = sy.evaluate({"q": ["a"], "r": ["a", "b"], "s": ["a"]}, path, "n_retrieved")
+    assert (scores.values.ravel().tolist(), scores.missing.ravel().tolist()) == ([0.0, 1.0, 0.0], [False, False, True])
+
+
 # --------------------------------------------------------------------------- ties
 
 
