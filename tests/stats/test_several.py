@@ -273,8 +273,9 @@ def test_bad_input() -> None:
         t_pairs(draws(2, 5), correction="holms")
     with pytest.raises(InputError, match="family-wise already"):
         corrected(tukey(draws(2, 5), seed=0, n_resamples=9), "holm")
-    with pytest.raises(InputError, match="numbered from 0 to 1"):
-        t_pairs(draws(2, 5), pairs=[[0, 2]])
+    for pairs in ([[0, 0]], [[0, 1], [1, 1]], [[0, 1], [0, 2]], [[0, 1], [-1, 0]]):
+        with pytest.raises(InputError, match="numbered from 0 to 1"):
+            t_pairs(draws(2, 5), pairs=pairs)
     with pytest.raises(InputError, match="between 0 and 1"):
         correct([1.5], method="holm", family="")
     with pytest.raises(InputError, match="n_resamples is 0"):
