@@ -91,6 +91,17 @@ def sheet_markdown(sheet: Sheet) -> str:
     return text + "".join(f"\n{cell(note)}\n" for note in sheet.notes)
 
 
+def _latex(text: str) -> str:
+    """Text in LaTeX's spelling; two hyphens would make a dash, and straight quotation marks only close.
+
+    >>> print(_latex('"can show" with --cluster doc: 5% of a_b'))
+    ``can show'' with -{}-cluster doc: 5\\% of a\\_b
+    """
+    curly = re.sub(r'"([^"]*)"', r"``\1''", text)
+    return "-{}".join("".join(_LATEX.get(character, character) for character in part)
+                      for part in re.split("-(?=-)", curly))  # fmt: skip
+
+
 def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") -> str:
     """A booktabs table; the best value of each column is bold, the notes are the caption.
 
@@ -98,13 +109,10 @@ def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") ->
     label   to refer to it by, behind "tab:"; by default what the first column is headed
     """
 
-    def cell(text: str) -> str:
-        return "".join(_LATEX.get(character, character) for character in text)
-
     def marked(text: str) -> str:
         """A mark behind a number takes no room, so that digits stay in line."""
         number, mark = (text[:-1], text[-1]) if text.endswith(_MARKS) else (text, "")
-        return cell(number) + (rf"\rlap{{{cell(mark)}}}" if mark else "")
+        return _latex(number) + (rf"\rlap{{{_latex(mark)}}}" if mark else "")
 
     sheet = _printable(sheet)
     rows = [
@@ -113,7 +121,7 @@ def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") ->
     ]
     words = words or read_words()
     notes = words("scores.between").join([*sheet.notes, *([words("scores.best")] if sheet.best else [])])
-    caption = [rf"\caption{{{cell(notes)}}}"] if notes else []
+    caption = [rf"\caption{{{_latex(notes)}}}"] if notes else []
     name = re.sub(r"[^A-Za-z0-9]+", "-", label or sheet.header[0]).strip("-").lower()
     return "\n".join(
         [
@@ -124,7 +132,7 @@ def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") ->
             rf"\label{{tab:{name}}}",
             rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
             r"\toprule",
-            " & ".join(map(cell, sheet.header)) + r" \\",
+            " & ".join(map(_latex, sheet.header)) + r" \\",
             r"\midrule",
             *(row + r" \\" for row in rows),
             r"\bottomrule",
