@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import steelyard as sy
+from steelyard.io.write import write_run
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -997,3 +998,15 @@ def test_a_pipe_is_read_whole_or_refused(form: str, tmp_path: Path) -> None:
             assert set(scores.values.ravel().tolist()) == {1 / 4}
         finally:
             cat.stdout.close()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "json", "jsonl", "txt"])
+def test_a_path_is_no_pattern(suffix: str, tmp_path: Path) -> None:
+    folder = tmp_path / "a[1]"
+    folder.mkdir()
+    scores = {"r[1]": {"d": 2.0}, "r1": {"e": 2.0}, "r*": {"e": 2.0, "d": 1.0}}
+    for name, of in scores.items():
+        frame = pl.DataFrame({"query_id": ["q"] * len(of), "doc_id": [*of], "score": [*of.values()]})
+        write_run(frame, folder / f"{name}.{suffix}", name)
+    values = {name: sy.evaluate({"q": ["d"]}, folder / f"{name}.{suffix}", "mrr").values.item() for name in scores}
+    assert values == {"r[1]": 1.0, "r1": 0.0, "r*": 0.5}

@@ -120,7 +120,7 @@ def _table(source: Source, format: str, kind: FileKind) -> FrameReader:
         return json_files.JsonLines(source, kind)
     if format in ("csv", "tsv"):
         return tables.delimited(source, "," if format == "csv" else "\t", kind)
-    return tables.columnar(source, pl.scan_parquet if format == "parquet" else pl.scan_ipc, kind)
+    return tables.columnar(source, format, kind)
 
 
 def _beir(folder: Path) -> TruthFile:
@@ -162,8 +162,7 @@ def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
             for name in first.decode(errors="replace").split("," if format == "csv" else "\t")
         ]
     else:
-        scan = pl.scan_parquet if format == "parquet" else pl.scan_ipc
-        names = [name.lower() for name in scan(source.path).collect_schema().names()]
+        names = [name.lower() for name in tables.scan(source.path, format).collect_schema().names()]
     only_truth = {name for name in COLUMN_NAMES["gain"] if name not in COLUMN_NAMES["score"]}
     return "truth" if only_truth & set(names) else "run"
 

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -156,7 +157,7 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
     def pieces() -> Iterator[pl.DataFrame]:
         where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
-            lazy = pl.scan_csv(where, separator=separator, infer_schema=False)  # type: ignore[arg-type]
+            lazy = pl.scan_csv(where, separator=separator, infer_schema=False, glob=False)  # type: ignore[arg-type]
             for piece in lazy.collect_batches(maintain_order=True):
                 yield piece.filter(~pl.all_horizontal(pl.all().is_null()))
         except pl.exceptions.NoDataError:
@@ -186,13 +187,18 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
     return InputError(f"{source.name}: cannot be read as a table ({exception_line(error)})")
 
 
-def columnar(source: Source, scan: Callable[..., pl.LazyFrame], kind: FileKind) -> Table:
+def scan(where: Path | io.BytesIO, format: str) -> pl.LazyFrame:
+    """A Parquet or Arrow file, unread; a path is a path, whatever brackets and stars it has."""
+    return (pl.scan_parquet if format == "parquet" else pl.scan_ipc)(where, glob=False)
+
+
+def columnar(source: Source, format: str, kind: FileKind) -> Table:
     """A Parquet or Arrow file."""
 
     def pieces() -> Iterator[pl.DataFrame]:
-        where: object = source.path if source.is_file else io.BytesIO(source.read())
+        where = source.path if source.is_file else io.BytesIO(source.read())
         try:
-            lazy = scan(where)
+            lazy = scan(where, format)
             names = lazy.collect_schema().names()
             familiar = [name for name in names if _is_familiar(name)]
             # Without a familiar score column all are read, to part a list without scores from an odd name.
