@@ -320,7 +320,8 @@ class Weighing:
         self._check_inputs(specs)
         shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
         of_runs = self._measured([*specs, *shares])
-        columns = means_of_runs(of_runs, self.n_runs)
+        n_runs = self.n_runs
+        columns = means_of_runs(of_runs, n_runs)
         values, irrelevant = columns[:, : len(specs)], self._irrelevant(specs)
         judged = columns[:, [len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
         absent = np.array([a.missing for a in self.alignments])
@@ -328,10 +329,10 @@ class Weighing:
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
             values[irrelevant] = np.nan
-        firsts = np.cumsum([0, *self.n_runs])
+        firsts = np.cumsum([0, *n_runs])
         repeats = {
             system: np.where(np.isnan(values[i]), np.nan, of_runs[firsts[i] : firsts[i + 1], : len(specs)])
-            for i, system in enumerate(self.systems) if self.n_runs[i] > 1
+            for i, system in enumerate(self.systems) if n_runs[i] > 1
         }  # fmt: skip
         return Scores(
             systems=self.systems,
