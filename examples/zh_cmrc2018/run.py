@@ -30,7 +30,7 @@ def main() -> None:
         sys.exit(f"{asked.data}: is no BEIR folder; README.md says what belongs there. Name it with --data")
     questions = sy.Questions.read(asked.data)
     runs = [pipeline.run(questions, asked.output / pipeline.name, progress=say) for pipeline in pipelines(asked)]
-    weighing = sy.weigh(questions, [made.path for made in runs], cluster="doc")
+    weighing = sy.weigh(questions, [folder.path for folder in runs], cluster="doc")
     scores = weighing.scores(MEASURES)
     counts = runs[0].manifest["counts"]
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")

@@ -292,7 +292,7 @@ def test_the_leaderboard_ranks_and_draws_intervals() -> None:
     assert len(bars) == 4
     assert all(0 <= low <= mean <= high <= 100 for low, mean, high in bars)
     assert (min(bar[0] for bar in bars), max(bar[2] for bar in bars)) == (0, 100)
-    assert [row[0].small for row in table.rows].index("baseline") == table.kept
+    assert [row[0].small for row in table.rows].index("baseline") == table.shown_row
 
 
 def test_equal_systems_share_a_rank_and_low_measures_begin_low() -> None:

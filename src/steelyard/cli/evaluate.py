@@ -33,7 +33,7 @@ def run(
         from steelyard.gates.profiles import Profile
 
         rated = Profile.read(profile)
-    specs = measures or (rated.measures if rated else None) or None
+    specs = measures or (rated.measures if rated else ()) or None
     with progress_bars(words, after=SOON) as bars:
         scores = evaluate(
             truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,

@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
-from steelyard.comparison.power import said
+from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -264,7 +264,7 @@ def _detectable(
 ) -> float:
     n = sample.n_clusters or sample.values.shape[1]
     errors = detectable_errors(n, power=power, alpha=alpha, n_comparisons=n_comparisons)
-    return said(errors * spread.sd / math.sqrt(sample.values.shape[1]), n, widest)
+    return reportable(errors * spread.sd / math.sqrt(sample.values.shape[1]), n, widest)
 
 
 def _pilot(sample: Sample, systems: Sequence[str], detectable: float) -> Pilot:

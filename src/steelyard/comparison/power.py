@@ -57,10 +57,10 @@ def detectable_difference(sample: Sample, i: int, plan: Plan, critical: float | 
         # No pair is surer than by its own test.
         own = min_detectable_difference(d, test="randomization", alpha=plan.alpha, clusters=clusters)
         difference = max(_beyond_critical(sample, i, plan.reference, critical), own)
-    return said(difference, n, sample.measure.definition.width)
+    return reportable(difference, n, sample.measure.definition.width)
 
 
-def said(difference: float, n: int, width: float) -> float:
+def reportable(difference: float, n: int, width: float) -> float:
     """What is said that n questions can show: infinite beyond the width, NaN below LEAST_QUESTIONS."""
     return math.inf if difference > width else math.nan if n < LEAST_QUESTIONS else difference
 

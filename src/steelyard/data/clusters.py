@@ -123,7 +123,8 @@ def _may_share(truth: Truth, most: float, least: float) -> bool:
 
 def _main_documents(documents: Sequence[Mapping[str, float]]) -> list[str | None]:
     """Of each question the gold document with the highest gain; of equals the one that most questions have."""
-    best = [[doc for doc, gain in of.items() if gain == max(of.values())] for of in documents]
+    highest = [max(of.values(), default=0.0) for of in documents]
+    best = [[doc for doc, gain in of.items() if gain == most] for of, most in zip(documents, highest, strict=True)]
     n_questions = Counter(doc for of in best for doc in of)
     return [min(of, key=lambda doc: (-n_questions[doc], doc), default=None) for of in best]
 

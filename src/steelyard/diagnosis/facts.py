@@ -12,11 +12,11 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.diagnosis.ceilings import Ceilings, Values
 from steelyard.diagnosis.crossings import Crossings, Shift
 from steelyard.diagnosis.curves import Curves
+from steelyard.diagnosis.duplicates import DuplicateTexts, duplicate_texts
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
 from steelyard.diagnosis.groups import QuestionGroup
 from steelyard.diagnosis.lists import Lists
 from steelyard.diagnosis.reordering import Reordering, reordering_of
-from steelyard.diagnosis.repeats import Repeats, repeats_of
 from steelyard.diagnosis.thresholds import MATCHING, MIN_MATCHED, MIN_QUESTIONS, MIN_SHARE
 from steelyard.experiment.weighing import Weighed, Weighing
 from steelyard.measures import make, parse
@@ -101,9 +101,9 @@ class SystemFacts:
         return None if self.crossings is None else self.crossings.shift()
 
     @cached_property
-    def repeats(self) -> Repeats | None:
+    def duplicates(self) -> DuplicateTexts | None:
         """Texts that are listed twice."""
-        return repeats_of(self.weighed, self.k)
+        return duplicate_texts(self.weighed, self.k)
 
     @cached_property
     def ids_on_both_sides(self) -> tuple[str, str]:

@@ -135,8 +135,8 @@ def _connected(links: Sequence[Sequence[tuple[int, int]]]) -> Ints:
 
     for q, shared in enumerate(links):
         for link in shared:
-            one, other = root(q), root(first.setdefault(link, q))
-            parents[max(one, other)] = min(one, other)
+            low, high = sorted((root(q), root(first.setdefault(link, q))))
+            parents[high] = low
     numbers = dict[int, int]()
     return np.array([numbers.setdefault(root(q), len(numbers)) for q in range(len(links))], np.int64)
 

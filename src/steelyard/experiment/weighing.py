@@ -299,8 +299,8 @@ class Weighing:
         self, measures: Iterable[str | Measure] | str | Measure, default: DefaultMeasures
     ) -> Sequence[str | Measure]:  # fmt: skip
         """The measures, or where there are none those that are the default for this kind of gold."""
-        chosen = [measures] if isinstance(measures, str | Measure) else list(measures)
-        return chosen or (default.by_evidence if self.by_evidence else default.by_id)
+        specs = [measures] if isinstance(measures, str | Measure) else list(measures)
+        return specs or (default.by_evidence if self.by_evidence else default.by_id)
 
     def scores(
         self,

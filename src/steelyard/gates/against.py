@@ -20,7 +20,7 @@ from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import IDENTICAL, NonInferiority, non_inferiority
 from steelyard.stats.power import fewest_questions
-from steelyard.stats.samples import differences, mean_error
+from steelyard.stats.samples import differences, mean_error, n_clusters
 from steelyard.stats.student import t_quantile
 
 
@@ -85,8 +85,7 @@ class _Pair:
         n = len(self.values)
         if not self.measured:
             return "not_measured"
-        n_groups = n if self.clusters is None else len(np.unique(self.clusters))
-        return "few_questions" if n < min_questions else "no_interval" if n_groups < 2 else None
+        return "few_questions" if n < min_questions else "no_interval" if n_clusters(self.clusters, n) < 2 else None
 
 
 def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
@@ -174,7 +173,7 @@ def _resolving(
         needed = fewest_questions(test.margin / (average.error * math.sqrt(n_units)), alpha=alpha, n_sides=1)
         needed = None if needed is None else math.ceil(needed * (len(d) / n_units))
     elif test.margin < largest:
-        per_group = 1.0 if clusters is None else len(d) / len(np.unique(clusters))
+        per_group = len(d) / n_clusters(clusters, len(d))
         needed = math.ceil(per_group * math.log(alpha) / math.log1p(-test.margin / largest))
     return detectable, needed if needed is not None and needed > len(d) else None
 

@@ -19,7 +19,7 @@ from steelyard.stats.flipping import EXACT_QUERIES
 from steelyard.stats.paired import N_RESAMPLES
 from steelyard.stats.power import alpha_per_test, check_power
 from steelyard.stats.quadrature import nodes
-from steelyard.stats.samples import Clusters, finite, mean_error
+from steelyard.stats.samples import Clusters, finite, mean_error, n_clusters
 from steelyard.stats.student import t_quantile
 
 _UNREST = 1.3
@@ -56,7 +56,7 @@ def min_detectable_difference(
     average = mean_error(values, clusters=clusters)
     if average.reason:
         return math.nan
-    n = len(values) if clusters is None else len(np.unique(np.asarray(clusters)))
+    n = n_clusters(clusters, len(values))
     errors = detectable_errors(
         n, df=average.df, test=test, power=power, alpha=alpha, n_sides=n_sides, n_comparisons=n_comparisons
     )

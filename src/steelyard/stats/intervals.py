@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.samples import ROUNDING, Clusters, cluster_codes, cluster_sums, mean_error, share
+from steelyard.stats.samples import ROUNDING, Clusters, cluster_sums, equal_pairs, mean_error, n_clusters, share
 from steelyard.stats.student import t_quantile
 
 UNBOUNDED = (-math.inf, math.inf)
@@ -59,7 +59,7 @@ def mean_intervals(
     (array([0.704, 0.853]), array([1., 1.]))
     """
     share(level, "level")
-    n = len(values) if clusters is None else len(np.unique(cluster_codes(clusters, len(values))))
+    n = n_clusters(clusters, len(values))
     if n < 2:
         return Intervals(*np.full((2, values.shape[1]), np.nan))
     mean, error, df = _errors(values, clusters)
@@ -101,10 +101,4 @@ def _agreement(values: Floats, clusters: Clusters | None) -> Floats:
     array([0.625, 0.25 ])
     """
     sums = cluster_sums(np.concatenate([values.T, np.ones((1, len(values)))]), clusters)
-    ascending = np.sort(sums[:-1] / sums[-1], axis=1)
-    c, n = ascending.shape
-    differs = np.ones((c, n), bool)
-    differs[:, 1:] = np.diff(ascending, axis=1) > ROUNDING * np.abs(ascending).max(axis=1)[:, None]
-    starts = np.flatnonzero(differs)
-    counts = np.diff(starts, append=c * n).astype(float)
-    return np.asarray(np.bincount(starts // n, weights=counts**2, minlength=c) / n**2)
+    return np.asarray(equal_pairs(sums[:-1] / sums[-1]) / sums.shape[1] ** 2)

@@ -15,7 +15,7 @@ from steelyard.base.errors import InputError
 from steelyard.stats.corrections import correct
 from steelyard.stats.flipping import EXACT_QUERIES, count_extreme, on_grid
 from steelyard.stats.paired import N_RESAMPLES, paired_t, share_reached
-from steelyard.stats.samples import Clusters, cluster_sums, finite, less, too_few, whole
+from steelyard.stats.samples import Clusters, cluster_sums, finite, less, n_clusters, too_few, whole
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def t_pairs(
     outcomes = [paired_t(less(values[j], values[i]), clusters=clusters) for i, j in indices]
     p = np.array([outcome.p for outcome in outcomes])
     n = values.shape[1]
-    n_groups = n if clusters is None else len(np.unique(np.asarray(clusters)))
+    n_groups = n_clusters(clusters, n)
     return corrected(replace(plain_pairs("t", values, indices, p), reason=too_few(n, n_groups - 1)), correction)
 
 

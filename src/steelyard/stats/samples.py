@@ -82,12 +82,34 @@ def cluster_codes(clusters: Clusters, n: int) -> Ints:
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
+def n_clusters(clusters: Clusters | None, n: int) -> int:
+    """How many clusters n queries are in: each in one of its own without clusters."""
+    return n if clusters is None else len(np.unique(cluster_codes(clusters, n)))
+
+
 def cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
     """(s, g) sums of (s, n) values over each of g clusters; the values themselves without clusters."""
     if clusters is None:
         return values
     codes = cluster_codes(clusters, values.shape[1])
     return np.stack([np.bincount(codes, weights=row) for row in values]) if len(values) else values
+
+
+def equal_pairs(values: Floats) -> Ints:
+    """(c,) ordered pairs of equal values in each row of (c, n), a value and itself too; rounding is no difference.
+
+    >>> equal_pairs(np.array([[1.0, 0.0, 1.0, 1.0], [0.1, 0.2, 0.3, 0.4]]))
+    array([10,  4])
+    """
+    ascending = np.sort(values, axis=1)
+    c, n = ascending.shape
+    differs = np.ones((c, n), bool)
+    differs[:, 1:] = np.diff(ascending, axis=1) > ROUNDING * np.abs(ascending).max(axis=1)[:, None]
+    starts = np.flatnonzero(differs)
+    counts = np.diff(starts, append=c * n)
+    pairs = np.zeros(c, np.int64)
+    np.add.at(pairs, starts // n, counts**2)
+    return pairs
 
 
 def fsum(values: Floats) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.base.extras import require
-from steelyard.stats.samples import ROUNDING, SMALLEST_P, Clusters, cluster_sums
+from steelyard.stats.samples import ROUNDING, SMALLEST_P, Clusters, cluster_sums, equal_pairs
 
 _STEP, _END, _NEGLIGIBLE = 1 / 8, 20.0, 1e-13
 """Nodes of the inversion: the integrand falls as exp(-2 u) at least, and a finer step moves no printed digit."""
@@ -94,11 +94,8 @@ class UnseenLoss:
 
 def _agreement(values: Floats) -> float:
     """The chance that two of the values are equal: 0 where all differ, 1 where none does."""
-    n, largest = len(values), float(np.abs(values).max())
-    if n < 2 or np.ptp(values) <= ROUNDING * largest:
-        return 1.0
-    counts = np.unique(np.round(values / largest, 12), return_counts=True)[1]
-    return float(counts @ (counts - 1)) / (n * (n - 1))
+    n = len(values)
+    return 1.0 if n < 2 else (int(equal_pairs(values[None])[0]) - n) / (n * (n - 1))
 
 
 def _below_zero(away: Floats, weights: Floats) -> float:

@@ -142,16 +142,16 @@ def short_lists(facts: Facts) -> Iterator[Advice]:
 def doubled(facts: Facts) -> Iterator[Advice]:
     """The same text takes several of the first k places, under several ids."""
     for system in facts.systems:
-        repeats = system.repeats
-        if repeats is None:
+        duplicates = system.duplicates
+        if duplicates is None:
             continue
-        mask = system.answered & (repeats.n > 0)
+        mask = system.answered & (duplicates.n > 0)
         if mask.sum() >= _many(system):
-            best = parse(facts.measure)(repeats.without(system.weighed.alignment))
-            first, second = repeats.example
+            best = parse(facts.measure)(duplicates.without(system.weighed.alignment))
+            first, second = duplicates.example
             yield _on_some(
                 facts, "doubled", system, mask, best, first=first, second=second,
-                share=float(repeats.n.sum() / np.minimum(system.weighed.alignment.n_retrieved, facts.k).sum()),
+                share=float(duplicates.n.sum() / np.minimum(system.weighed.alignment.n_retrieved, facts.k).sum()),
             )  # fmt: skip
 
 

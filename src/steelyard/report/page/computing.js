@@ -234,10 +234,10 @@ export function systemsOf(spec) {
 }
 
 // The same chart with the first systems alone, and the one that is always shown.
-export function fewer(spec, kept) {
+export function fewer(spec, always) {
   const systems = systemsOf(spec);
   if (systems.length <= FIRST_SYSTEMS + 1) return spec;
-  const shown = systems.filter((system, place) => place < FIRST_SYSTEMS || system === kept);
+  const shown = systems.filter((system, place) => place < FIRST_SYSTEMS || system === always);
   const isShown = new Set(shown);
   for (const layer of [spec, ...(spec.layer || [])]) if (layer.encoding?.y?.sort) layer.encoding.y.sort = shown;
   for (const [name, rows] of Object.entries(spec.datasets))

@@ -115,7 +115,7 @@ function ranked(s, question, other) {
 
 // Where an entry is in the other list: on the left where it goes, on the right how far it came.
 function move(step, arrived, other) {
-  const [sign, said, kind] =
+  const [sign, meaning, kind] =
     step === null
       ? [arrived ? "+" : "–", say("move.only", { other, depth: data.depth }), "only"]
       : step.up === 0
@@ -127,9 +127,9 @@ function move(step, arrived, other) {
           ];
   return element(
     "span",
-    { class: `move ${kind}`, title: said },
+    { class: `move ${kind}`, title: meaning },
     element("span", { "aria-hidden": "true" }, sign),
-    element("span", { class: "alternative" }, said),
+    element("span", { class: "alternative" }, meaning),
   );
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
-from steelyard.report.page.tables import Cell, HtmlTable, kept_row
+from steelyard.report.page.tables import Cell, HtmlTable, baseline_row
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.scores import lacking_intervals
@@ -71,7 +71,7 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
     ]  # fmt: skip
     notes = [*_leaderboard_notes(contents, words), *([words("page.leaderboard.best")] if best else [])]
     notes += [words("page.leaderboard.letters")] if letters else []
-    return HtmlTable(leaderboard_title(contents, words), header, rows, notes, kept=kept_row(contents))
+    return HtmlTable(leaderboard_title(contents, words), header, rows, notes, shown_row=baseline_row(contents))
 
 
 def _mean_cell(contents: Contents, i: int, j: int, whole: tuple[float, float]) -> Cell:

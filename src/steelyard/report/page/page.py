@@ -32,11 +32,11 @@ from steelyard.report.page.payload import embedded, payload
 from steelyard.report.page.tables import (
     Cell,
     HtmlTable,
+    baseline_row,
     ceilings_table,
     comparison_tables,
     funnel_table,
     gate_table,
-    kept_row,
     ratings_table,
     tags_table,
 )
@@ -323,7 +323,7 @@ def _counts(contents: Contents, words: Words) -> HtmlTable:
         notes.append(words("page.recipe.none", listed=words.listed(none, len(none))))
     return HtmlTable(
         words("page.recipe.caption"), header, rows if shown else [], [*notes, *_gold_notes(scores, words)],
-        kept=kept_row(contents),
+        shown_row=baseline_row(contents),
     )  # fmt: skip
 
 

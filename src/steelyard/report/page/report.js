@@ -142,7 +142,7 @@ function startScatter() {
   const up = byId("scatter-y");
   const chart = chartOf("scatter");
   if (!across || !chart) return;
-  const said = byId("scatter-said");
+  const summary = byId("scatter-said");
   const redraw = () => {
     const [x, y] = [Number(across.value), Number(up.value)];
     const column = columns[0];
@@ -151,7 +151,7 @@ function startScatter() {
       (q) => column.value(y, q),
       nQuestions,
     );
-    said.textContent = say("scatter_said", {
+    summary.textContent = say("scatter_said", {
       across: data.systems[x],
       up: data.systems[y],
       above,

@@ -38,7 +38,7 @@ function startSorting(table) {
       const first = Number(head.dataset.first) > 0 ? "ascending" : "descending";
       const other = first === "ascending" ? "descending" : "ascending";
       const direction = head.getAttribute("aria-sort") === first ? other : first;
-      for (const each of heads) each.setAttribute("aria-sort", "none");
+      for (const sibling of heads) sibling.setAttribute("aria-sort", "none");
       head.setAttribute("aria-sort", direction);
       const value = (i) => numberOf(rows[i].cells[head.cellIndex].dataset.value);
       table.tBodies[0].append(...ordered([...rows.keys()], value, direction === "descending").map((i) => rows[i]));
@@ -49,5 +49,5 @@ function startSorting(table) {
 
 function hideBeyond(table) {
   for (const [place, row] of [...table.tBodies[0].rows].entries())
-    row.classList.toggle("beyond", place >= FIRST_SYSTEMS && !("kept" in row.dataset));
+    row.classList.toggle("beyond", place >= FIRST_SYSTEMS && !("always" in row.dataset));
 }

@@ -56,15 +56,15 @@ class Cell:
 class HtmlTable:
     """A caption for readers that do not see the page, a header, rows of cells, and notes below.
 
-    kept    where the rows are systems, the place of the one that is always shown, of the baseline, or else of the first
-            one; of many the others are folded in behind a button.  None where rows are something else
+    shown_row   where the rows are systems, the row that is always shown (of the baseline, or else the first); where
+            there are many, the others are folded in behind a button.  None where rows are something else
     """
 
     caption: str
     header: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default=())
-    kept: int | None = None
+    shown_row: int | None = None
 
 
 def sheet_table(sheet: Sheet, caption: str) -> HtmlTable:
@@ -76,7 +76,7 @@ def sheet_table(sheet: Sheet, caption: str) -> HtmlTable:
     )
 
 
-def kept_row(contents: Contents) -> int:
+def baseline_row(contents: Contents) -> int:
     """The row of the baseline where systems come best first; the first one where there is no baseline."""
     if contents.comparison is None:
         return 0
@@ -91,8 +91,8 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
         rows = [[*row[:-1], replace(row[-1], style="text")] for row in table.rows]
-        kept = next(r for r, row in enumerate(comparison.rows[measure]) if row.verdict == "baseline")
-        tables.append((measure, replace(table, header=header, rows=rows, kept=kept)))
+        baseline = next(r for r, row in enumerate(comparison.rows[measure]) if row.verdict == "baseline")
+        tables.append((measure, replace(table, header=header, rows=rows, shown_row=baseline)))
     return tables
 
 
@@ -110,8 +110,8 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
         rows = [[Cell(visible(system)), *row] for system, row in zip(order, cells, strict=True)]
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
     notes = [words("ratings.interval"), *reach, *map(visible, advice_lines(contents.ratings, contents.profile, words))]
-    kept = kept_row(contents) if len(order) > 1 else None
-    return HtmlTable(words("page.ratings.caption"), header, rows, notes, kept=kept)
+    baseline = baseline_row(contents) if len(order) > 1 else None
+    return HtmlTable(words("page.ratings.caption"), header, rows, notes, shown_row=baseline)
 
 
 def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
@@ -142,7 +142,7 @@ def gate_table(gate: Gate, contents: Contents, words: Words) -> HtmlTable:
         cells = [Cell(visible(system)), Cell(outcome_text(outcome, words), pill=_GATE_PILLS[outcome])]
         rows.append([*cells, *(_check_cell(checks.get(key), gate, words) for key in columns)])
     header = [Cell(words("page.head.system")), Cell(words("gate.head.outcome")), *map(Cell, columns.values())]
-    return HtmlTable(words("gate.title"), header, rows, gate_sheet(gate, words).notes, kept=0)
+    return HtmlTable(words("gate.title"), header, rows, gate_sheet(gate, words).notes, shown_row=0)
 
 
 def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:
@@ -165,14 +165,18 @@ def funnel_table(contents: Contents, words: Words) -> HtmlTable:
     notes = [words("page.funnel.empty", stages=words.listed(empty))] if empty else []
     header = [Cell(words("page.head.system")), *(Cell(rows[stage][0]) for stage in stages)]
     return HtmlTable(
-        words("page.funnel.title"), header, cells, [*notes, *map(visible, sheet.notes)], kept=kept_row(contents)
-    )
+        words("page.funnel.title"),
+        header,
+        cells,
+        [*notes, *map(visible, sheet.notes)],
+        shown_row=baseline_row(contents),
+    )  # fmt: skip
 
 
 def ceilings_table(contents: Contents, words: Words) -> HtmlTable:
     """Systems down, best first; ceilings across."""
     table = sheet_table(ceilings_sheet(contents.diagnosis, words), words("page.ceilings.title"))
-    return replace(table, rows=[table.rows[i] for i in contents.by_mean()], kept=kept_row(contents))
+    return replace(table, rows=[table.rows[i] for i in contents.by_mean()], shown_row=baseline_row(contents))
 
 
 def tags_table(contents: Contents, words: Words) -> HtmlTable:

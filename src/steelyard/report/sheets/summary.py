@@ -78,11 +78,11 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
         (stage, n), counts, questions = worst, funnel.counts(), words("count.questions", n=funnel.n_queries)
         return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, k=k,
                      found=counts["found"] + counts["unused"], questions=questions)  # fmt: skip
-    total, found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
-    if total == found:
+    total, n_found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
+    if total == n_found:
         return words("page.summary.nothing_lost", system=best, k=k)
     kind = "pieces" if funnel.by_evidence else "documents"
-    return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=found, total=total)
+    return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=n_found, total=total)
 
 
 def _first_advice(contents: Contents, best: str, words: Words) -> str:

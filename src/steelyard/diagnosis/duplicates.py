@@ -14,7 +14,7 @@ from steelyard.measures.alignment import offsets, rank_order
 
 
 @dataclass(frozen=True, eq=False)
-class Repeats:
+class DuplicateTexts:
     """What of the first places of each list was there already, under another id.
 
     n       (q,) such results among the first k
@@ -53,8 +53,8 @@ class Repeats:
         )  # fmt: skip
 
 
-def repeats_of(weighed: Weighed, k: int) -> Repeats | None:
-    """Repeated texts in what was returned, looked at twice as deep as k; None where there are none, or no texts."""
+def duplicate_texts(weighed: Weighed, k: int) -> DuplicateTexts | None:
+    """Texts that come again in what was returned, twice as deep as k; None where there are none, or no texts."""
     table = None if weighed.outputs is None else weighed.outputs.table
     if table is None or not table.has_text:
         return None
@@ -69,7 +69,7 @@ def repeats_of(weighed: Weighed, k: int) -> Repeats | None:
     again = results.filter((pl.col("doc_id") != pl.col("same")) & (pl.col("rank") <= k))
     if again.is_empty():
         return None
-    return Repeats(
+    return DuplicateTexts(
         n=np.bincount(again["query"].to_numpy(), minlength=a.n_queries),
         places=results.select("query", "rank", "place"),
         example=again.select("same", "doc_id").row(0),
