@@ -95,6 +95,15 @@ def test_what_is_wrong_is_named(words: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_word_that_is_declared(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        COMMANDS[name].parse(f"steelyard {name}", ["--help"])
+    text = "".join(capsys.readouterr().out.split())
+    declared = [COMMANDS[name].help, *(item.help for item in COMMANDS[name].arguments)]
+    assert [words for words in declared if "".join(words.split()) not in text] == []
+
+
 def test_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         SAMPLE.parse("steelyard sample", ["--help"])

@@ -22,6 +22,7 @@ from steelyard.measures import (
     registry,
 )
 from steelyard.measures.alignment import Floats
+from steelyard.measures.meanings import meaning
 from steelyard.measures.parameters import GAIN
 from steelyard.measures.reference import about
 from tests.hypothesis_profiles import examples
@@ -152,6 +153,21 @@ UNKNOWN = {
     "完全不同": None,
     "num_q": None,
 }
+# Names of other tools: what is said of them, whatever spelling of ours looks like them.
+MEANINGS = {
+    "citation_coverage": "of answers",
+    "citation-precision": "of answers",
+    "faithfulness": "of answers",
+    "answer relevancy": "of answers",
+    "rougeL": "of answers",
+    "bleu_4": "of answers",
+    "accuracy@5": "hit_rate@k is 1",
+    "top_k_accuracy": "hit_rate@k is 1",
+    "hit_ratio@10": "hit_rate@k is 1",
+    "context_recall": "evidence_recall@k is",
+    "context_precision": "map(scope=retrieved)@k is",
+    "Hole@10": "unjudged@k is",
+}
 # Impossible: the text, and what the message must say.
 IMPOSSIBLE = {
     "mrr@0": "k must be a whole number from 1, not 0",
@@ -281,6 +297,25 @@ def test_an_unknown_name(text: str, nearest: str | None) -> None:
     assert isinstance(raised.value, ValueError)
     assert "no measure is called" in str(raised.value)
     assert nearest is None or f"did you mean {nearest}" in str(raised.value)
+
+
+@pytest.mark.parametrize(("text", "message"), MEANINGS.items())
+def test_a_name_of_another_tool_is_answered_by_its_meaning(text: str, message: str) -> None:
+    with pytest.raises(sy.UnknownMeasureError) as raised:
+        sy.parse(text)
+    assert message in str(raised.value)
+    assert "did you mean" not in str(raised.value)
+
+
+def test_measures_that_meanings_name_are_there() -> None:
+    named = {name for _, words in MEANINGS.items() for name in re.findall(r"^(\S+)@k is", words)}
+    assert named == {"hit_rate", "evidence_recall", "map(scope=retrieved)", "unjudged"}
+    assert [str(sy.parse(f"{name}@5")) for name in sorted(named)] == [f"{name}@5" for name in sorted(named)]
+
+
+def test_no_spelling_of_ours_is_explained_away() -> None:
+    spellings = [spelling for measure in registry.definitions() for spelling in (measure.name, *measure.aliases)]
+    assert [spelling for spelling in spellings if meaning(spelling) is not None] == []
 
 
 @pytest.mark.parametrize(("text", "message"), IMPOSSIBLE.items())

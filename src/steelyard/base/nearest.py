@@ -6,15 +6,16 @@ import difflib
 from collections.abc import Callable, Iterable
 
 _LISTED = 10
-_CUTOFF = 0.5
 
 
 def nearest(
-    name: str, names: Iterable[str], *, n: int = 1, otherwise: str | None = None, of: Callable[[str], str] = str
-) -> str:
+    name: str, names: Iterable[str], *, n: int = 1, near: float = 0.5, otherwise: str | None = None,
+    of: Callable[[str], str] = str,
+) -> str:  # fmt: skip
     """A question with the nearest names, or a list of all of them where none is near.
 
     n           most names in the question
+    near        how alike names are at least, from 0 to 1 (difflib's ratio)
     otherwise   the words in place of the list, for instance where to look names up
     of          the name to show for a spelling
 
@@ -25,7 +26,7 @@ def nearest(
     """
     listed = list(names)
     spellings = {spelling.lower(): spelling for spelling in listed}
-    matches = difflib.get_close_matches(name.lower(), spellings, n=n, cutoff=_CUTOFF)
+    matches = difflib.get_close_matches(name.lower(), spellings, n=n, cutoff=near)
     if matches:
         return f"did you mean {' or '.join(dict.fromkeys(of(spellings[match]) for match in matches))}?"
     if otherwise is not None:

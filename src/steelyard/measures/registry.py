@@ -15,6 +15,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import MeasureError, UnknownMeasureError
 from steelyard.base.nearest import nearest
 from steelyard.base.registry import Registry, qualified_name
+from steelyard.measures.meanings import meaning
 from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, declared
 
 Kernel = Callable[..., Floats]
@@ -25,6 +26,8 @@ Input = Literal["rankings", "labels", "pieces", "characters", "numbers"]
 GEOMETRIC_FLOOR = 1e-5
 """Smallest value that enters a geometric mean, as in trec_eval."""
 
+_NEAR = 0.7
+"""Names less alike are of other measures: coverage is a spelling of hit_rate, and citation_coverage is none."""
 _LOWER_SUFFIXES = ("_ms", "_error", "_loss", "_usd")
 
 
@@ -244,7 +247,9 @@ def resolve(spelling: str) -> Spelling | None:
 
 
 def unknown(name: str) -> UnknownMeasureError:
-    """The error for a name that no measure has, with the nearest ones."""
+    """The error for a name that no measure has: with what its meaning comes to here, else with the nearest ones."""
     names = {spelling: _spellings.get(spelling)[0] for spelling in _spellings.names()}
-    hint = nearest(name, names, n=3, otherwise="`steelyard measures` lists them all", of=names.__getitem__)
+    hint = meaning(name) or nearest(
+        name, names, n=3, near=_NEAR, otherwise="`steelyard measures` lists them all", of=names.__getitem__
+    )
     return UnknownMeasureError(f"no measure is called {name!r}; {hint}")

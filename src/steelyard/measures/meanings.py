@@ -1,0 +1,37 @@
+"""What names mean that other tools give to measures, where no spelling of ours is near."""
+
+from __future__ import annotations
+
+import re
+
+_HIT_RATE = "hit_rate@k is 1 where any relevant document is among the first k"
+_ANSWERS = (
+    "it is of answers, and every measure here is of what was retrieved; compare the values that another tool gave it "
+    "as a column of numbers (sy.Scores.of)"
+)
+_MEANINGS = (
+    (r"(top_?\d*_?k?_?)?acc(uracy)?|hit_?ratio|(answer|success|found)_?rate|top_?(k|\d+)", _HIT_RATE),
+    (
+        r"context_?recall|(passage|chunk|fact)_?recall",
+        "evidence_recall@k is the share of gold pieces that are retrieved",
+    ),
+    (r"(llm_)?context_?precision", "map(scope=retrieved)@k is what ragas computes of relevant and other contexts"),
+    (r"id_based_context_precision", "precision@k is the share of the first k that are relevant"),
+    (r"id_based_context_recall", "recall@k is the share of the relevant documents among the first k"),
+    (r"mean_average_precision", "map is the mean of average precision"),
+    (r"hole(s|_rate)?", "unjudged@k is the share of k places without a label"),
+    (r"citations?(_.*)?|(.*_)?(faithful(ness)?|grounded(ness)?|hallucinations?)(_.*)?", _ANSWERS),
+    (r"answer_.*|(semantic_|factual_)?(similarity|correctness)|(response_)?relevancy|exact_?match|em", _ANSWERS),
+    (r"(sacre)?bleu(_?\d)?|rouge(_?(\d|l|lsum))?|meteor|chrf|bert_?score|toxicity|bias|summarization", _ANSWERS),
+)
+_COMPILED = tuple((re.compile(names), meaning) for names, meaning in _MEANINGS)
+
+
+def meaning(name: str) -> str | None:
+    """What to take for a name that no measure has here, or why there is nothing; None for a name that says nothing.
+
+    >>> meaning("accuracy")
+    'hit_rate@k is 1 where any relevant document is among the first k'
+    """
+    plain = re.sub(r"[\s.-]+", "_", name.strip().lower())
+    return next((words for names, words in _COMPILED if names.fullmatch(plain)), None)
