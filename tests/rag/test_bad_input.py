@@ -332,10 +332,10 @@ class Nothing:
         ('index = "dense"\nembed = "own:Greedy"', "embed raised MemoryError ("),
         (
             'index = "own:Nothing"',
-            "mine.toml, line 3: index: own:Nothing gives Nothing, which has no build and no search",
+            "mine.toml, line 3: index own:Nothing: Nothing is no index stage, it has no build and no search",
         ),
-        ('rerank = "own:Nothing"', "mine.toml, line 3: rerank: own:Nothing gives Nothing, which has no scores"),
-        ('chunk = "own:Nothing"', "chunk: Nothing has neither spans(text)"),
+        ('rerank = "own:Nothing"', "line 3: rerank own:Nothing: Nothing is no rerank stage, it has no scores"),
+        ('chunk = "own:Nothing"', "Nothing is no chunk stage, it has no spans and no split_text"),
     ],
 )
 def test_a_stage_of_ones_own_that_cannot_work(stages: str, told: str, folder: Path) -> None:
@@ -357,6 +357,7 @@ def test_a_stage_of_ones_own_that_fails_on_a_question(
 ) -> None:  # fmt: skip
     (folder / "own_stages.py").write_text(STAGES)
     monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "own_stages", raising=False)
     config = Config.of({"documents": "documents", "questions": "questions.jsonl", "k": 2, **stages}, base=folder)
     made = Pipeline.read(config).run(folder / "questions.jsonl", folder / "out")
     lines = [json.loads(line) for line in made.outputs.read_text(encoding="utf-8").splitlines()]

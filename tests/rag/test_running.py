@@ -340,4 +340,4 @@ def test_options_that_a_target_does_not_take(target: str, tmp_path: Path) -> Non
     ):
         TargetSystem.read(Config.read(tmp_path / "c.toml"))
     with pytest.raises(InputError, match="has no"):
-        TargetSystem.read(Config.of({"target": {"callable": "json:loadz"}}, base=tmp_path))
+        TargetSystem.read(Config.of({"target": {"callable": "numpy:loadz"}}, base=tmp_path))

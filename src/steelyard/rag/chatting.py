@@ -16,8 +16,8 @@ from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import make
 from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage
+from steelyard.rag.making import make_located
 from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.registry import make as make_stage
 from steelyard.rag.stages import Embedder
 from steelyard.text.folding import fold
 
@@ -41,7 +41,7 @@ class Assistant:
 
     def _fitted(self, config: Config, progress: Progress | None) -> Embedder:
         """An embedder for similarity alone."""
-        embedder: Embedder = make_stage("embed", config.embed.kind, config.embed.settings)
+        embedder: Embedder = make_located(config, "embed", config.embed)
         if progress:
             progress("fit", 0, 1)
         embedder.fit(self.pipeline.chunks.texts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import InputError
@@ -11,23 +12,19 @@ from steelyard.base.toml_lines import Key
 from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage
 from steelyard.rag.fingerprint import settings_of
-from steelyard.rag.registry import Role, make
-from steelyard.rag.stages import Embedder, Fuser, Generator, Index, Reranker
-
-_PROTOCOLS: Mapping[Role, type] = {
-    "embed": Embedder, "index": Index, "fuse": Fuser, "rerank": Reranker, "generate": Generator,
-}  # fmt: skip
-"""What a stage must be; a chunker may also be of another library."""
+from steelyard.rag.registry import PROTOCOLS, Role, make
 
 
-def make_stage(role: Role, stage: Any) -> Any:
+def make_stage(role: Role, stage: Any, folder: Path | None = None) -> Any:
     """An object from a Stage; None and an object stay as they are.
 
+    folder   of the configuration, for code of the user's own; None is the working folder
     Raises   InputError for a kind or a setting that there is none of, a value that does not fit, and an object that
              lacks what a stage must have.
     """
-    ready = make(role, stage.kind, stage.settings) if isinstance(stage, Stage) else stage
-    if ready is not None and role in _PROTOCOLS and not isinstance(ready, _PROTOCOLS[role]):
+    ready = make(role, stage.kind, stage.settings, folder=folder) if isinstance(stage, Stage) else stage
+    # A chunker may also be a text splitter of another library; `as_chunker` sees to it.
+    if ready is not None and role != "chunk" and not isinstance(ready, PROTOCOLS[role]):
         raise InputError(f"{role}: {kind_of(stage)} gives {type(ready).__name__}, which {_lacks(ready, role)}")
     return ready
 
@@ -38,7 +35,7 @@ def make_located(config: Config, role: Role, stage: Stage | None) -> Any:
     Raises   InputError with the file and line of what is wrong with it.
     """
     with Origin(config.where, config.text).locating(*_keys(config, role, stage)):
-        return make_stage(role, stage)
+        return make_stage(role, stage, config.base)
 
 
 def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
@@ -49,8 +46,8 @@ def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
 
 
 def _lacks(stage: object, role: Role) -> str:
-    wanted = [name for name in dir(_PROTOCOLS[role]) if not name.startswith("_")]
-    wanted += [name for name in getattr(_PROTOCOLS[role], "__annotations__", ()) if name not in wanted]
+    wanted = [name for name in dir(PROTOCOLS[role]) if not name.startswith("_")]
+    wanted += [name for name in getattr(PROTOCOLS[role], "__annotations__", ()) if name not in wanted]
     absent = [name for name in wanted if not hasattr(stage, name)]
     return f"has no {' and no '.join(absent)}; see steelyard.rag.stages for what one must have"
 

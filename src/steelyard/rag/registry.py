@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_type_hints
 
-from steelyard.base.errors import InputError, describe_exception
-from steelyard.base.nearest import nearest
+from steelyard.base.errors import InputError
 from steelyard.base.registry import Registry
 from steelyard.base.settings import SettingError, check_settings
+from steelyard.rag.own_code import import_object
+from steelyard.rag.stages import Chunker, Embedder, Fuser, Generator, Index, Reranker
 
 T = TypeVar("T", bound=Callable[..., Any])
 Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
 ROLES: tuple[Role, ...] = ("chunk", "embed", "index", "fuse", "rerank", "generate")
+PROTOCOLS: Mapping[Role, type] = {
+    "chunk": Chunker, "embed": Embedder, "index": Index, "fuse": Fuser, "rerank": Reranker, "generate": Generator,
+}  # fmt: skip
+"""What a stage must be."""
 _MODULES = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")
 _stages: dict[Role, Registry[Callable[..., Any]]] = {
     role: Registry(f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.{name}" for name in _MODULES])
@@ -41,13 +45,19 @@ def names(role: Role) -> list[str]:
     return _stages[role].names()
 
 
-def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
+def make(role: Role, kind: str, settings: Mapping[str, Any], *, folder: Path | None = None) -> Any:
     """A stage by registered name or as `module:object`, with its settings.
 
+    folder   of the configuration, where `module` may be; None is the working folder
     An object that is not callable is taken as it is and accepts no settings.
-    Raises   InputError for an unknown name or setting, with the nearest ones.
+    Raises   InputError for an unknown name or setting, with the nearest ones, and for an object that cannot be such a
+             stage, before anything of it is called.
     """
-    maker = _imported(role, kind) if ":" in kind else _stages[role].get(kind, hint=" (your own: module:object)")
+    if ":" in kind:
+        maker = import_object(kind, f"{role} stage", folder)
+        _check_fit(role, kind, maker)
+    else:
+        maker = _stages[role].get(kind, hint=" (your own: module:object)")
     if not callable(maker):
         if settings:
             raise InputError(f"{role} {kind}: is an object, not a class; it takes no settings ({', '.join(settings)})")
@@ -61,34 +71,34 @@ def make(role: Role, kind: str, settings: Mapping[str, Any]) -> Any:
         raise InputError(f"{role} {kind}: {error}; check its settings") from error
 
 
-def _imported(role: Role, kind: str) -> Any:
-    return import_object(kind, f"{role} stage")
+def _check_fit(role: Role, kind: str, maker: Any) -> None:
+    """Refuse what cannot give such a stage: a configuration may not call whatever Python can import."""
+    stage = maker
+    if inspect.isroutine(maker):
+        stage = _annotated_result(maker)
+        if not isinstance(stage, type):
+            raise InputError(
+                f"{role} {kind}: is a function that does not declare what it returns; name a class, or annotate the "
+                "function with the class of the stage (-> Class)"
+            )
+    ways = _methods(role)
+    absent = [[name for name in names if not callable(getattr(stage, name, None))] for names in ways]
+    if all(absent):
+        lacks = " and ".join(f"no {name}" for names in absent for name in names)
+        name = stage.__name__ if isinstance(stage, type) else type(stage).__name__
+        raise InputError(
+            f"{role} {kind}: {name} is no {role} stage, it has {lacks}; see steelyard.rag.stages for what one must have"
+        )
 
 
-def import_object(path: str, what: str) -> Any:
-    """The object behind `module:object`; modules of the working folder are found too.
-
-    Raises   InputError saying which half is wrong.
-    """
-    module_name, _, attribute = path.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+def _annotated_result(function: Callable[..., Any]) -> Any:
     try:
-        value = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise InputError(f"{what} {path!r}: {module_name} cannot be imported: {error}") from error
-        raise InputError(
-            f"{what} {path!r}: there is no module {module_name!r} in the working folder or installed; "
-            "expected module:object"
-        ) from None
-    except Exception as error:
-        raise InputError(
-            f"{what} {path!r}: importing {module_name} raised {describe_exception(error)}; mend it"
-        ) from error
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            hint = nearest(part, dir(value), otherwise="check its spelling")
-            raise InputError(f"{what} {path!r}: {module_name} has no {part!r}; {hint}")
-        value = getattr(value, part)
-    return value
+        return get_type_hints(function).get("return")
+    except Exception:  # The annotations of another's code may hold anything.
+        return None
+
+
+def _methods(role: Role) -> list[list[str]]:
+    """The methods that a stage of a role must have; a chunker may also be a text splitter of another library."""
+    names = [name for name, member in vars(PROTOCOLS[role]).items() if name[0] != "_" and callable(member)]
+    return [names, ["split_text"]] if role == "chunk" else [names]

@@ -16,7 +16,7 @@ from steelyard.data.corpus import Chunks
 from steelyard.data.responses import Response
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest, module_source
-from steelyard.rag.registry import import_object
+from steelyard.rag.own_code import import_object
 from steelyard.rag.targets import Target, callable_target, http_target
 
 
@@ -85,13 +85,15 @@ class TargetSystem:
         kind, value = ("callable", settings.callable) if settings.callable is not None else ("url", settings.url)
         address = {"target" if kind == "callable" else "url": value}
         with Origin(config.where, config.text).locating("target"):
+            # Imported first of all, so that a module beside the configuration is the one.
+            function = None if settings.callable is None else import_object(settings.callable, "target", config.base)
             try:
                 check_settings(maker, {**address, **settings.options})
                 target = maker(value, **settings.options)
             except SettingError as error:
                 raise error.inside(owner=f"target {kind}") from error
-        source = module_source(import_object(settings.callable, "target")) if settings.callable is not None else None
-        return cls(target, k=config.k, name=config.name, described=config.resolved(), source=source or "")
+        source = "" if function is None else module_source(function) or ""
+        return cls(target, k=config.k, name=config.name, described=config.resolved(), source=source)
 
     def resolved(self) -> Mapping[str, Any]:
         """The configuration, without secrets."""

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.base.errors import InputError, StageError, describe_exception
 from steelyard.data.corpus import Passage
 from steelyard.data.responses import Response
-from steelyard.rag.registry import import_object
+from steelyard.rag.own_code import import_object
 from steelyard.services.addresses import checked_url
 from steelyard.services.client import Patience, Service
 from steelyard.services.loops import BackgroundLoop
@@ -80,6 +80,7 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
     name = target if isinstance(target, str) else getattr(target, "__qualname__", type(target).__name__)
     if not callable(function):
         raise InputError(f"target {name!r} is {type(function).__name__}, not a function; expected query -> results")
+    _check_takes_query(function, str(name))
     takes_k = _takes_k(function)
     loop = BackgroundLoop("steelyard-target")  # Its own, so that clients of the function's own are kept.
 
@@ -91,7 +92,7 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
             results = _listed(results)  # A generator of the user's may fail here.
         except StageError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # A function that exits would end the run as if all were done.
             raised = describe_exception(error, outside=__file__)
             raise StageError(f"target {name}: raised {raised}; mend it, then run again") from error
         try:
@@ -173,6 +174,22 @@ def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Se
     variables = ", ".join(headers_env.values())
     hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
     return Service("target", url, patience, headers=headers, secrets=secrets, key_hint=hint)
+
+
+def _check_takes_query(function: Callable[..., Any], name: str) -> None:
+    """Refuse what cannot be asked a question, before it is called."""
+    if isinstance(function, type):
+        raise InputError(f"target {name!r} is a class; name a function or an object of it: query -> results")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # Some functions written in C have no signature.
+        return
+    try:
+        signature.bind("", **({"k": 1} if "k" in signature.parameters else {}))
+    except TypeError:
+        raise InputError(
+            f"target {name!r} takes {signature}; expected a query, and k= where it likes to know it"
+        ) from None
 
 
 def _takes_k(function: Callable[..., Any]) -> bool:

@@ -1,0 +1,76 @@
+"""Code that a configuration names as `module:object`: of its own folder, or of an installed package."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from steelyard.base.errors import InputError, describe_exception
+from steelyard.base.nearest import nearest
+
+_STANDARD = sys.stdlib_module_names | {"builtins"}
+
+
+def import_object(path: str, what: str, folder: Path | None = None) -> Any:
+    """The object behind `module:object`, which is imported but not called.
+
+    what      it is to be, for messages
+    folder    of the configuration, whose modules come first; None is the working folder
+    Raises    InputError saying which half is wrong, and for what is of Python's standard library: a configuration has
+              no business there, and `os:system` would run whatever it says.
+    """
+    module_name, _, attribute = path.partition(":")
+    named = f"{what} {path!r}"
+    _refuse_standard(module_name, named)
+    value: Any = _import_module(module_name, named, (folder or Path()).resolve())
+    for part in attribute.split("."):
+        if part.startswith("__") or not hasattr(value, part):
+            hint = nearest(
+                part, [name for name in dir(value) if not name.startswith("__")], otherwise="check its spelling"
+            )
+            raise InputError(f"{named}: {module_name} has no {part!r}; {hint}")
+        value = getattr(value, part)
+    if isinstance(value, ModuleType):
+        raise InputError(f"{named}: is a module; expected module:object")
+    if isinstance(value, type) or inspect.isroutine(value):
+        # A module passes on what it imports: numpy:os.system is of the standard library all the same.
+        _refuse_standard(value.__module__ or "", named)
+    return value
+
+
+def _refuse_standard(module_name: str, named: str) -> None:
+    if module_name.partition(".")[0] in _STANDARD:
+        raise InputError(
+            f"{named}: {module_name} is of Python's standard library; name a module of your own, beside the "
+            "configuration, or one of an installed package"
+        )
+
+
+def _import_module(name: str, named: str, folder: Path) -> ModuleType:
+    _refuse_namesake(name.partition(".")[0], named, folder)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name + ".").startswith(error.name + "."):
+            raise InputError(f"{named}: {name} cannot be imported: {error}") from error
+        raise InputError(
+            f"{named}: there is no module {name!r} in {folder} or installed; expected module:object"
+        ) from None
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{named}: importing {name} raised {describe_exception(error)}; mend it") from error
+
+
+def _refuse_namesake(name: str, named: str, folder: Path) -> None:
+    """Refuse a module beside the configuration if this process has imported another one of its name."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    places = [place for place in (folder / f"{name}.py", folder / name / "__init__.py") if place.is_file()]
+    if file is not None and places and Path(file).resolve() not in places:
+        raise InputError(
+            f"{named}: {places[0]} cannot be imported beside {file}, which has its name; rename one of them"
+        )
