@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.data.run_folder import read_run_folder
+from steelyard.data.run_lock import run_lock
 from steelyard.rag.config import Config
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text
@@ -108,6 +109,16 @@ def test_a_target_is_run_and_weighed(folder: Path) -> None:
 )
 def test_what_cannot_be_run_is_told_in_a_line(arguments: tuple[str, ...], reason: str, folder: Path) -> None:
     assert reason in complaint("run", *arguments, cwd=folder)
+
+
+def test_a_folder_that_another_process_writes_is_left_to_it(folder: Path) -> None:
+    with run_lock(folder / "runs" / "words"):
+        message = complaint("run", folder / "words.toml")
+        assert f"runs/words: is being written by process {os.getpid()} on " in message
+        assert "wait until it has ended, or choose another folder" in message
+    printed("run", folder / "words.toml")
+    with run_lock(folder / "runs" / "words"):
+        assert "recall@2" in printed("evaluate", "questions.jsonl", "runs/words", "-m", "recall@2", cwd=folder)
 
 
 def test_another_configuration_needs_overwrite(folder: Path) -> None:

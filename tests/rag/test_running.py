@@ -1,12 +1,16 @@
 import json
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steelyard.base.errors import DuplicateError, InputError, OutputError, StageError
+from steelyard.base.notes import Note
+from steelyard.data.corpus import Chunks
 from steelyard.data.run_folder import read_run_folder
+from steelyard.data.run_lock import LOCK, Holder, run_lock
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.run_writer import n_answered
@@ -239,6 +243,39 @@ def test_a_full_disk_is_told_and_loses_nothing(folder: Path, monkeypatch: pytest
     assert n_answered(folder) >= 3
     made(rerank=stopping(None)).run(many(6), folder)
     assert [line["qid"] for line in lines(folder)] == [f"q{i}" for i in range(6)]
+
+
+# Two at once
+
+
+def test_a_folder_that_is_being_written_is_refused_before_anything_is_done(folder: Path) -> None:
+    embedder = Letters()
+    with run_lock(folder), pytest.raises(OutputError, match=f"is being written by process {os.getpid()} on "):
+        made(embed=embedder, index=Nearest()).run(many(3), folder)
+    assert embedder._texts == []
+    made().run(many(3), folder)
+    with run_lock(folder):
+        assert len(list(read_run_folder(folder).responses())) == 3
+
+
+def test_a_run_whose_writer_was_killed_goes_on_and_says_so(folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        made(rerank=stopping("the whale 3")).run(many(6), folder)
+    dead = replace(Holder.current(), pid=2**22 + 1)
+    (folder / LOCK).write_bytes(dead.as_json())
+    result = made(rerank=stopping(None)).run(many(6), folder)
+    assert Stopping.asked == ["the whale 3", "the whale 4", "the whale 5"]
+    assert result.notes == (Note("lock_taken_over", asdict(dead)),)
+    assert LOCK not in os.listdir(folder)
+
+
+def test_a_run_that_fails_before_its_first_question_leaves_no_folder(folder: Path) -> None:
+    def refuse(_: Chunks) -> None:
+        raise InputError("gold is nowhere")
+
+    with pytest.raises(InputError, match="gold is nowhere"):
+        run(made(), many(3), folder, check=refuse)
+    assert not folder.exists()
 
 
 # Questions that fail

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -46,6 +47,11 @@ def cpu_model() -> str:
     pairs = (line.partition(":") for line in lines)
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in _CPU_KEYS if values.get(key)), platform.processor())
+
+
+def timestamp() -> str:
+    """The time in UTC, to the second, by ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 _version = cache(version)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,3 @@ def latency_summary(latencies: Sequence[Mapping[str, float]]) -> dict[str, dict[
         p50, p95 = np.percentile([latency_ms[stage] for latency_ms in latencies if stage in latency_ms], [50, 95])
         summary[stage] = {"p50": round(float(p50), 4), "p95": round(float(p95), 4)}
     return summary
-
-
-def timestamp() -> str:
-    """The time in UTC, to the second, by ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

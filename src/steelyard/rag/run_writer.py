@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
 from steelyard.base.errors import InputError, OutputError
+from steelyard.base.machine import timestamp
+from steelyard.base.notes import Note
 from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.data.run_folder import (
     CHUNKS,
@@ -21,8 +24,9 @@ from steelyard.data.run_folder import (
     write_json,
     write_manifest,
 )
+from steelyard.data.run_lock import Holder
 from steelyard.io.write import write_bytes
-from steelyard.rag.manifest import latency_summary, run_manifest, timestamp
+from steelyard.rag.manifest import latency_summary, run_manifest
 from steelyard.rag.system import System
 
 _REPLACE = "choose another folder, or replace it with --overwrite (overwrite=True)"
@@ -31,16 +35,20 @@ _REPLACE = "choose another folder, or replace it with --overwrite (overwrite=Tru
 class RunWriter:
     """Writes the run of one system over some questions into a folder.
 
-    path      the folder, made where it is absent
-    system    prepared
-    queries   query_id to what is asked
+    path        the folder, made where it is absent
+    system      prepared
+    queries     query_id to what is asked
+    taken_over  whose lock of the folder was taken over
     Raises    InputError where the folder holds something else than a run; OutputError where it cannot be looked into
     """
 
-    def __init__(self, path: Path, system: System, queries: Mapping[str, str]) -> None:
+    def __init__(
+        self, path: Path, system: System, queries: Mapping[str, str], *, taken_over: Holder | None = None
+    ) -> None:  # fmt: skip
         self.path, self._system, self._queries = path, system, queries
         self._partial = path / PARTIAL
         self._appended: list[str] = []
+        self._taken_over = taken_over
         self._started = timestamp()
 
     def resume(self, *, overwrite: bool) -> dict[str, Response]:
@@ -130,7 +138,10 @@ class RunWriter:
         write_manifest(self.path, manifest)
 
     def _manifest(self) -> dict[str, Any]:
-        return run_manifest(self._system, self._queries, started=self._started)
+        manifest = run_manifest(self._system, self._queries, started=self._started)
+        if self._taken_over is not None:
+            manifest["notes"].append(Note("lock_taken_over", asdict(self._taken_over)).as_json())
+        return manifest
 
     def _finished(self, manifest: Mapping[str, Any]) -> str:
         return f"{self.path}: holds the finished run {manifest.get('name')!r}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.progress import Progress, no_progress
+from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
+from steelyard.data.run_lock import Holder, run_lock
 from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder, without_results
 from steelyard.rag.system import System
 
@@ -39,6 +41,7 @@ def run(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
+    check: Callable[[Chunks], None] | None = None,
 ) -> RunFolder:
     """Ask a system all questions and write a run folder.
 
@@ -46,20 +49,33 @@ def run(
     folder      made where it is absent
     overwrite   replace a finished run, of whichever configuration; one that was interrupted still goes on
     progress    called as progress(stage, done, total)
+    check       called with the chunks, where there are any, before the first question; what it raises ends the run
 
     Every answered question is on disk before the next is asked.  A run that was interrupted goes on where it was, if
     configuration and corpus are the same; questions that failed are asked again; a finished run is not run again.
     A question on which a stage fails (StageError) is recorded with its error and nothing retrieved, and the run goes
-    on; but where the first five all fail with the same error, it is raised.
+    on; but where the first five all fail with the same error, it is raised.  One process at a time writes a folder.
 
     Raises   InputError for a question without text, and for a folder that holds something else, or a finished run of
-             another configuration or of questions that are no longer asked; OutputError where it cannot be written.
+             another configuration or of questions that are no longer asked; OutputError where it cannot be written,
+             or another process writes it.
     """
-    progress = progress or no_progress
-    queries = _queries_by_id(_read_questions(questions))
-    refuse_foreign_folder(Path(folder))
-    system.prepare(progress)
-    writer = RunWriter(Path(folder), system, queries)
+    queries, path = _queries_by_id(_read_questions(questions)), Path(folder)
+    refuse_foreign_folder(path)
+    with run_lock(path) as earlier:
+        progress = progress or no_progress
+        system.prepare(progress)
+        if check is not None and system.corpus is not None:
+            check(system.corpus)
+        return _run(system, queries, path, taken_over=earlier, overwrite=overwrite, progress=progress)
+
+
+def _run(
+    system: System, queries: Mapping[str, str], folder: Path, *, taken_over: Holder | None, overwrite: bool,
+    progress: Progress,
+) -> RunFolder:  # fmt: skip
+    """Ask what was not answered before, with a folder that is ours."""
+    writer = RunWriter(folder, system, queries, taken_over=taken_over)
     responses = writer.resume(overwrite=overwrite)
     todo = {query_id: query for query_id, query in queries.items() if query_id not in responses}
     progress("questions", len(responses), len(queries))

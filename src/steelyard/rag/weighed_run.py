@@ -62,10 +62,9 @@ def run_and_weigh(
         first.setdefault(stage, done)
         show(stage, done, total)
 
-    system.prepare(show_progress)
-    if system.corpus is not None:
-        resolver.check(system.corpus)
-    folder = run(system, questions, config.folder, overwrite=overwrite, progress=show_progress)
+    folder = run(
+        system, questions, config.folder, overwrite=overwrite, progress=show_progress, check=resolver.check
+    )  # fmt: skip
     weighing = weigh_folder(folder, resolver, cluster)
     scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES), min_gain=config.weigh.min_gain)
     return WeighedRun(folder, scores, first.get("questions", 0))
