@@ -1,6 +1,7 @@
 """Folding: its table of cases, and the way back to the source."""
 
 import json
+import re
 import sys
 import unicodedata
 from itertools import combinations, pairwise
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, fold_with_offsets, in_order
+from steelyard.text.scripts import UNSPACED
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "folding.jsonl"
@@ -52,7 +54,16 @@ def test_every_character_folds_once(chosen: tuple[str, ...]) -> None:
 @quick
 @given(st.text(st.sampled_from(DANGEROUS + "   "), max_size=12).map(lambda part: part * 2000) | texts)
 def test_white_space_as_split_and_join_do_it(text: str) -> None:
-    assert fold(text, ("white_space",)) == " ".join(text.split())
+    words = text.split()
+    want = "".join(words[:1])
+    for before, after in pairwise(words):
+        want += after if is_unspaced(before[-1]) or is_unspaced(after[0]) else f" {after}"
+    assert fold(text, ("white_space",)) == want
+
+
+def is_unspaced(c: str) -> bool:
+    is_wide = "０" <= c <= "９" or "Ａ" <= c <= "Ｚ" or "ａ" <= c <= "ｚ"
+    return not is_wide and re.match(f"[{UNSPACED}]", c) is not None
 
 
 def test_white_space_at_every_place_of_a_block() -> None:

@@ -123,7 +123,8 @@ def test_occurrences() -> None:
     ("text", "quote", "steps", "further"),
     [
         ("he said “no” at once", '"no" at once', DEFAULT_STEPS, "lower, white_space, quotes"),
-        ("他是位高\n权重的人，第一个到", "位高权重的人", DEFAULT_STEPS, "lower, white_space, line_wraps"),
+        ("他是位高\n权重的人，第一个到", "位高权重的人", ("lower",), "lower, white_space"),
+        ("of high sta-\ntion, came", "high station", DEFAULT_STEPS, "lower, white_space, line_wraps"),
         ("Anna—“yes”", 'anna-"yes"', DEFAULT_STEPS, "lower, white_space, quotes, dashes"),
         ("the ﬁnal word", "final", DEFAULT_STEPS, "lower, white_space, nfkc"),
         ("Anna\nPávlovna", "anna pávlovna", (), "lower, white_space"),

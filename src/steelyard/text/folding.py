@@ -27,23 +27,28 @@ from steelyard.text.spans import Span
 STEPS = MappingProxyType(
     {
         "lower": "letters become lower case; the Greek final sigma becomes the ordinary one",
-        "white_space": "every run of white space becomes one blank; leading and trailing white space is dropped",
+        "white_space": "every run of white space becomes one blank; at the margins, and beside Chinese, it is dropped",
         "nfkc": "Unicode NFKC: full-width letters, ligatures, composed and decomposed accents become one form",
         "quotes": "curly quotes, corner brackets and guillemets become ' and \"",
         "dashes": "hyphens, dashes, minus signs and horizontal bars become -",
-        "line_wraps": "words hyphenated at a line end and Chinese lines are joined; other wraps become blanks",
+        "line_wraps": "words hyphenated at a line end are joined, and Chinese lines; other wraps become blanks",
     }
 )
 """Every step and its meaning, in the canonical order."""
 
 DEFAULT_STEPS = ("lower", "white_space")
-"""The classic tutorial rule."""
+"""The classic tutorial rule; Chinese and Japanese are written without blanks, so none beside them is read."""
 
 _BLOCK = 1 << 12
 """Characters whose white space is folded at once; a whole novel would not stay in the cache."""
 _SPACES = [c for c in map(chr, range(0x3001)) if c.isspace() and c != " "]
 _ASCII_SPACES = [c for c in _SPACES if c.isascii()]
+_NO_BLANK = f"(?![０-９Ａ-Ｚａ-ｚ])[{UNSPACED}]"  # beside these a blank, or the end of a line, separates nothing
 _RUN_OF_SPACE = re.compile(r"\s\s+")
+_RUN_OR_IDLE_SPACE = re.compile(rf"\s\s+|\s(?={_NO_BLANK})|(?<={_NO_BLANK})\s")
+_IDLE_BLANK = re.compile(f" (?:(?={_NO_BLANK})|(?<={_NO_BLANK} ))")
+_FIRST_UNSPACED = ord(UNSPACED[0])
+_STARTS_IDLE = re.compile(_NO_BLANK)
 
 _SINGLE_QUOTES = "‘’‚‛‹›ʼ′`´＇『』﹃﹄"
 _DOUBLE_QUOTES = "“”„‟«»⹂″〝〞〟＂「」｢｣﹁﹂"
@@ -217,6 +222,18 @@ def _lower_edits(text: str) -> Edits:
     return spans, [len("İ".lower())] * len(spans)
 
 
+def _blanks_that_separate(text: str) -> str:
+    folded = _single_blanks(text)
+    return _IDLE_BLANK.sub("", folded) if _may_have_unspaced(folded) else folded
+
+
+def _may_have_unspaced(text: str) -> bool:
+    # Twenty times as fast as a search for any of UNSPACED, in a novel with curly quotes.
+    return not text.isascii() and bool(
+        np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16).max() >= _FIRST_UNSPACED
+    )
+
+
 def _single_blanks(text: str) -> str:
     if len(text) <= _BLOCK:
         return _single_blanks_in_block(text)
@@ -243,13 +260,21 @@ def _single_blanks_in_block(text: str) -> str:
     return text.strip(" ")
 
 
-def _single_blanks_edits(text: str) -> Edits:
-    spans = [match.span() for match in _RUN_OF_SPACE.finditer(text)]
+def _blanks_edits(text: str) -> Edits:
+    runs = _RUN_OR_IDLE_SPACE if _may_have_unspaced(text) else _RUN_OF_SPACE
+    spans = [match.span() for match in runs.finditer(text)]
     if text[:1].isspace() and (not spans or spans[0][0] > 0):
         spans.insert(0, (0, 1))
     if text[-1:].isspace() and (not spans or spans[-1][1] < len(text)):
         spans.append((len(text) - 1, len(text)))
-    return spans, [int(start > 0 and end < len(text)) for start, end in spans]
+    return spans, [int(_separates(text, start, end)) for start, end in spans]
+
+
+def _separates(text: str, start: int, end: int) -> bool:
+    """Whether white space is between two characters of which both are written with blanks."""
+    if start == 0 or end == len(text):
+        return False
+    return not (_STARTS_IDLE.match(text, start - 1) or _STARTS_IDLE.match(text, end))
 
 
 def _plain_quotes(text: str) -> str:
@@ -364,4 +389,4 @@ _QUOTES = _Operation(_plain_quotes)
 _NFKC = _Operation(_nfkc, _nfkc_edits)
 _LOWER = _Operation(_lower, _lower_edits)
 _DASHES_TO_HYPHEN = _Operation(_plain_dashes)
-_WHITE_SPACE = _Operation(_single_blanks, _single_blanks_edits)
+_WHITE_SPACE = _Operation(_blanks_that_separate, _blanks_edits)
