@@ -34,6 +34,9 @@ def test_lacks_data():
 def test_skips():
     assert_gate(SCORES, "ratings", min_questions=99, insufficient="skip", lang="en")
 
+def test_lacks_scores():
+    assert_gate(SCORES.with_name("nothing.json"), "ratings")
+
 def test_typo():
     with pytest.raises(ValueError, match="insufficient is 'skipp'"):
         assert_gate(SCORES, "ratings", insufficient="skipp")
@@ -64,12 +67,14 @@ def test_gates_in_a_users_tests(tmp_path: Path) -> None:
     out = done.stdout
     assert done.returncode == 1, out + done.stderr
     assert "3 passed" in out
-    assert "2 failed" in out
+    assert "3 failed" in out
     assert "1 skipped" in out
     assert "mrr: the whole interval misses 0.85." in out
     assert "hit_rate@3: not measured" in out
     assert "b: FAIL (1 failed, 2 lack data)" in out
     assert "a：数据不足（数据不足 1 项）" in out
+    assert "steelyard: " in out
+    assert "nothing.json: there is no such file" in out
     assert "assert_gate(SCORES" not in out  # no traceback into a user's tests
 
 

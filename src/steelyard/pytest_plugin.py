@@ -51,15 +51,19 @@ def assert_gate(
     """Fail the test, with the tables and reasons of `steelyard gate`, unless the gate passes.
 
     insufficient  what too few data do to the test;   lang   of the message, "en" or "zh"; the locale's by default
-    scores, profile, options   as in `judge`
+    scores, profile, options   as in `judge`; what is wrong with them fails the test in one line
     """
     __tracebackhide__ = True
+    from steelyard.base.errors import SteelyardError
     from steelyard.report.formats.gating import gate_text
     from steelyard.report.words import read_words
 
     if insufficient not in ("fail", "skip"):
         raise ValueError(f"insufficient is {insufficient!r}, expected 'fail' or 'skip'")
-    verdict = judge(scores, profile, **options)
+    try:
+        verdict = judge(scores, profile, **options)
+    except SteelyardError as error:
+        pytest.fail(f"steelyard: {error}", pytrace=False)
     if verdict.outcome == "pass":
         return
     message = gate_text(verdict, read_words(lang), width=100)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ from tests.hypothesis_profiles import examples
 ARRAYS = ("values", "missing", "no_relevant", "failed", "unwinnable", "judged", "unjudged_queries")
 SPECS = ["ndcg@10", "map", "mrr@10", "recall(min_gain=2)@5", "gm_map", "n_relevant"]
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-numbers = st.floats(1e-9, 1e9) | st.just(math.nan) | st.sampled_from([0.0, -0.0, 1.0, 0.1 + 0.2, -2.5])
+numbers = st.floats(1e-9, 1) | st.just(math.nan) | st.sampled_from([0.0, -0.0, 1.0, 0.1 + 0.2, 1 + 1e-15])
 
 
 @st.composite
@@ -206,3 +207,25 @@ def test_other_encodings_and_absent_files(tmp_path: Path) -> None:
         read_scores(path)
     with pytest.raises(InputError, match="no such file"):
         read_scores(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "is_possible"),
+    [("mrr", 5000.0, False), ("mrr", -0.1, False), ("mrr", 1 + 1e-12, True), ("ndcg@10", 57.3, False),
+     ("dcg@10", 57.3, True), ("dcg@10", -1.0, False), ("clicks", -5000.0, True)],
+)  # fmt: skip
+def test_values_that_a_measure_cannot_have_are_refused(
+    spec: str, value: float, is_possible: bool, tmp_path: Path
+) -> None:
+    values = pl.DataFrame({"query_id": ["q1", "q2"], "measure": spec, "value": [0.5, value]})
+    if is_possible:
+        assert Scores.of(values).values[0, 0, 1] == value
+        return
+    with pytest.raises(InputError, match=r"query 'q2': .* is beyond its range") as refusal:
+        Scores.of(values)
+    (tmp_path / "scores.json").write_text(
+        as_json(Scores.of(values.with_columns(value=0.5))).replace("0.5}", f"{value}}}")
+    )
+    with pytest.raises(InputError, match=r"scores.json: system 'run', query 'q1'"):
+        read_scores(tmp_path / "scores.json")
+    assert f"{spec} is {value:g}" in str(refusal.value)

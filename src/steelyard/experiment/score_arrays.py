@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import InputError
 from steelyard.data.clusters import Clustering
 from steelyard.measures import Measure
 
@@ -57,3 +58,25 @@ class ScoreArrays:
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:
     """The same parts, those computed that are functions."""
     return {key: part() if callable(part) else part for key, part in parts.items()}
+
+
+_ROUNDING = 1e-9
+"""How far beyond its range a value may be that another program rounded."""
+
+
+def refuse_impossible(scores: ScoreArrays) -> None:
+    """Refuse values that their measure cannot have, as a mean of them would pass any gate.
+
+    Raises   InputError naming system, query and measure.
+    """
+    for j, measure in enumerate(scores.measures):
+        low, high = measure.definition.range
+        values = scores.values[:, j]
+        impossible = np.argwhere((values < low - _ROUNDING) | (values > high + _ROUNDING))
+        if len(impossible):
+            i, q = impossible[0].tolist()
+            raise InputError(
+                f"system {scores.systems[i]!r}, query {scores.query_ids[q]!r}: {measure} is {values[i, q]:g}, which is "
+                f"beyond its range, {low:g} to {high:g}; percentages are divided by 100, and a column of other numbers "
+                "needs a name that no measure has"
+            )

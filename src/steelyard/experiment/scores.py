@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays, computed
+from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays, computed, refuse_impossible
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
@@ -59,14 +59,17 @@ class Scores(ScoreArrays):
         data     rows in any order; value is a number, true or false, or null where there is none
         system   of all rows, where the frame has no column for it
         cluster  the column that says which queries count as one for intervals and tests, such as a session
-        Raises   InputError for columns that are not there, two values of one query, and values that are not numbers.
+        Raises   InputError for columns that are not there, two values of one query, and values that are not numbers or
+                 that their measure cannot have.
 
         >>> import polars as pl
         >>> clicks = pl.DataFrame({"query_id": ["q1", "q2"], "measure": "clicks", "value": [3, 1]})
         >>> Scores.of(clicks).mean().select("measure", "mean", "n").rows()
         [('clicks', 2.0, 2)]
         """
-        return cls(**arrays_of(data, system=system, cluster=cluster))
+        scores = cls(**arrays_of(data, system=system, cluster=cluster))
+        refuse_impossible(scores)
+        return scores
 
     @classmethod
     def concat(cls, parts: Iterable[Scores]) -> Scores:

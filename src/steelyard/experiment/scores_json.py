@@ -38,7 +38,7 @@ from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.clusters import Clustering
-from steelyard.experiment.score_arrays import computed
+from steelyard.experiment.score_arrays import computed, refuse_impossible
 from steelyard.experiment.scores import Scores
 from steelyard.io.source import Source
 from steelyard.measures import parse
@@ -196,19 +196,24 @@ def read_scores(path: str | Path) -> Scores:
 
     path     plain or compressed; "-" is standard input
     Raises   InputError for what is no JSON, is no such file, comes from before these files held every query, or names
-             a measure that this Steelyard does not have.
+             a measure that this Steelyard does not have or cannot have that value.
     """
     source = Source(path)
     content = _loaded(source)
     if problem := _outdated(content):
         raise InputError(f"{source.name}: {problem}")
     try:
-        return _scores(content)
+        scores = _scores(content)
     except MeasureError as error:
         raise InputError(f"{source.name}: {error}; is a plug-in missing that was there when it was written?") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         fact = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(f"{source.name}: holds no scores ({fact}); {_WRITE}") from None
+    try:
+        refuse_impossible(scores)
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from None
+    return scores
 
 
 def _outdated(content: Mapping[str, Any]) -> str:
