@@ -85,8 +85,8 @@ def swap(collection: Collection, share: float, rng: np.random.Generator) -> Coll
 
 
 def rename(results: Sequence[Result]) -> list[Result]:
-    """Documents under the names of files."""
-    return [{**result, "id": f"files/{result['id']}", "doc": f"files/{result['doc']}.txt"} for result in results]
+    """Documents under names that another system gave them."""
+    return [{**result, "id": f"export-{result['id']}", "doc": f"export-{result['doc']}"} for result in results]
 
 
 def fail(collection: Collection, rows: Sequence[int]) -> Collection:

@@ -211,13 +211,6 @@ def test_a_document_by_its_other_names(name: str) -> None:
     assert listed(scores) == [1, 1]
 
 
-def test_a_name_that_several_documents_share_is_none() -> None:
-    twins = [Document("a/x.txt", "one"), Document("b/x.txt", "two")]
-    scores = weigh([{"doc": "x.txt", "start": 0, "end": 1}], twins)
-    assert report(scores).lost == (("q", "characters 0 to 1 of 'x.txt'", "there is no document 'x.txt'"),)
-    assert listed(weigh([{"doc": "b/x", "quote": "two"}], twins))[0] == 1
-
-
 def test_whole_documents_are_flagged_as_coarse() -> None:
     scores = weigh([{"doc": "novel"}], [NOVEL, MANUAL], (0, 10), (10, 20), measures=["precision@4", "recall@1"])
     assert listed(scores) == [0.5, 0.5]

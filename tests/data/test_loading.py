@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.data.corpus import Document, other_names
+from steelyard.data.document_names import DocumentNames
 from steelyard.data.loading import Loaded, load
 from steelyard.data.loading.html import visible_text
 from steelyard.data.loading.pdf import PAGE_END
@@ -179,27 +179,6 @@ def test_the_same_id_twice_names_both_sources(tmp_path: Path) -> None:
     write(tmp_path, {"a.jsonl": '{"id": "b", "text": "1"}', "b.txt": "2"})
     with pytest.raises(DuplicateError, match=r"document 'b' is in .*a\.jsonl, line 1 and in .*b\.txt; rename one"):
         load(tmp_path)
-
-
-def test_other_names_fit_one_document(tmp_path: Path) -> None:
-    write(tmp_path, {"g/m.txt.gz": gzip.compress(b"1"), "n.md": "2", "n.txt": "3", "h/q.md": "4", "i/q.md": "5"})
-    write(tmp_path, {"lines.jsonl": '{"id": "lines", "text": "6"}'})
-    names = other_names(load(tmp_path))
-    assert {name: doc_id for name, doc_id in names.items() if not name.startswith(str(tmp_path))} == {
-        "g/m.txt": "g/m",
-        "g/m.txt.gz": "g/m",
-        "h/q.md": "h/q",
-        "i/q.md": "i/q",
-        "m": "g/m",
-        "m.txt": "g/m",
-        "m.txt.gz": "g/m",
-    }
-    assert names[str(tmp_path / "g/m.txt.gz")] == names[str(tmp_path / "g/m")] == "g/m"
-    assert str(tmp_path / "lines.jsonl") not in names
-    assert other_names([Document("a", "x")]) == {}
-    # A document's own id is no other document's name, and a line of a file does not have the file's name.
-    pair = [Document("g/m", "", source="d/g/m.md"), Document("m", "", source="x.jsonl, line 1")]
-    assert other_names(pair) == dict.fromkeys(["d/g/m", "d/g/m.md", "g/m.md", "m.md"], "g/m")
 
 
 # Text
@@ -391,7 +370,8 @@ def test_pages_of_a_pdf_begin_where_it_says(tmp_path: Path) -> None:
     assert document.text == first + PAGE_END + PAGE_END + "Third page"
     assert document.pages == (0, len(first) + 2, len(first) + 4)
     assert document.text[document.pages[2] :] == "Third page"
-    assert other_names([document]).keys() >= {"manual.pdf", str(tmp_path / "manual.pdf")}
+    names = DocumentNames.of([document])
+    assert names.candidates("manual.pdf") == names.candidates(str(tmp_path / "manual.pdf")) == [0]
 
 
 def test_characters_of_every_plane_are_read_from_a_pdf(tmp_path: Path) -> None:

@@ -27,6 +27,15 @@ class Loss:
     why: str
 
 
+_SHOWN = 3
+
+
+def first_of(refusals: Sequence[str]) -> str:
+    """The first of many messages, and how many more there are."""
+    more = f"\n... and {len(refusals) - _SHOWN} more" if len(refusals) > _SHOWN else ""
+    return "\n".join(refusals[:_SHOWN]) + more
+
+
 @dataclass(frozen=True, eq=False)
 class Gold:
     """The gold pieces of all questions, as columns; p of them, in g groups of alternatives.
@@ -69,6 +78,15 @@ class Gold:
     def kinds(self) -> dict[str, int]:
         """How many pieces of each kind there are."""
         return dict(Counter(piece.kind for piece in self.pieces))
+
+    @cached_property
+    def documents(self) -> dict[str, int]:
+        """The names of documents, each with the first piece that has it."""
+        rows: dict[str, int] = {}
+        for row, piece in enumerate(self.pieces):
+            if piece.kind not in ("chunk", "text"):
+                rows.setdefault(piece.doc, row)
+        return rows
 
     @property
     def has_texts(self) -> Bools:

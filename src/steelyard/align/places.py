@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.align.gold import Gold, Loss
+from steelyard.align.documents import NumberedDocuments
+from steelyard.align.gold import Gold, Loss, first_of
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
-from steelyard.data.chunk_table import NOWHERE, ChunkTable
-from steelyard.data.corpus import Document, other_names
+from steelyard.data.chunk_table import ChunkTable
+from steelyard.data.corpus import Document
 from steelyard.data.pieces import Piece
 from steelyard.text.locating import Locator
 from steelyard.text.matching import match_texts
 from steelyard.text.spans import Span, Spans
-
-_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class NumberedDocuments:
-    """Documents by number, under all the names that gold may use for them.
-
-    row    name -> number;   texts   the documents; None where only the chunks name them
-    """
-
-    row: Mapping[str, int]
-    texts: Sequence[Document] | None
-
-    @classmethod
-    def of(cls, documents: Sequence[Document] | None, table: ChunkTable, gold: Gold) -> NumberedDocuments:
-        """The documents, or the names in chunks and gold where there are none."""
-        if documents is None:
-            # A span has its place in its label, also in documents of which nothing was retrieved.
-            labelled = {piece.doc for piece in gold.pieces if piece.kind == "span"}
-            # Sorted, so that no order of the input moves a number.
-            names = sorted({doc for doc in table.docs if doc is not None} | labelled)
-            return cls({name: i for i, name in enumerate(names)}, None)
-        row = {document.doc_id: i for i, document in enumerate(documents)}
-        others = {name: row[doc_id] for name, doc_id in other_names(documents).items()}
-        return cls(others | row, documents)
-
-    def number(self, doc: str | None) -> int:
-        """The number of a document, or NOWHERE."""
-        return self.row.get(doc or "", NOWHERE)
 
 
 @dataclass
@@ -83,18 +54,18 @@ def place_pieces(
     """
     places, losses, refusals = Places(), dict[int, Loss](), list[str]()
     locators = _Locators(documents.texts or (), steps)
-    present = set(table.docs) if documents.texts is None else documents.row.keys()
     for row, piece in enumerate(gold.pieces):
         if piece.kind in ("chunk", "text"):
             continue
-        if piece.doc not in present and (table.complete or documents.texts is not None):
-            losses[row] = Loss("not_in_corpus", f"there is no document {piece.doc!r}")
         doc = documents.number(piece.doc)
-        if doc == NOWHERE:
-            continue
+        if not documents.holds(doc) and (table.complete or documents.texts is not None):
+            losses[row] = Loss("not_in_corpus", f"there is no document {piece.doc!r}")
         if documents.texts is None:
+            # A span has its place in its label, also in a document of which nothing was retrieved.
             if piece.kind == "span":
                 places.add(row, doc, (piece.start, piece.end))
+            continue
+        if not documents.holds(doc):
             continue
         spans = _spans_of(piece, doc, locators)
         if isinstance(spans, str):
@@ -105,8 +76,7 @@ def place_pieces(
             for span in spans:
                 places.add(row, doc, span)
     if refusals:
-        more = f"\n... and {len(refusals) - _SHOWN} more" if len(refusals) > _SHOWN else ""
-        raise InputError("\n".join(refusals[:_SHOWN]) + more)
+        raise InputError(first_of(refusals))
     if documents.texts is not None:
         _place_texts(gold, locators, steps, places)
     return places, losses

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.align.documents import NumberedDocuments
 from steelyard.align.gold import Gold, Loss
-from steelyard.align.places import NumberedDocuments, Places, place_pieces
+from steelyard.align.places import Places, place_pieces
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.data.corpus import Document
@@ -72,7 +73,7 @@ def resolve(
             *_pairs_by_span(gold, placed, spans, *table.spans(numbered.row), rule),
             texts,
             _pairs_by_document(gold, table, numbered),
-            _pairs_by_page(gold, table),
+            _pairs_by_page(gold, table, numbered),
         ]
     )
     piece, chunk = pairs[_is_own(gold, pairs, retrieved, len(table))].T
@@ -170,7 +171,7 @@ def _pairs_by_text(
 
 def _may_be_of(piece: Piece, doc: str | None, documents: NumberedDocuments) -> bool:
     """Whether a chunk of a document may hold the piece."""
-    return piece.kind == "text" or doc is None or documents.row.get(doc) == documents.row.get(piece.doc, NOWHERE)
+    return piece.kind == "text" or doc is None or documents.are_one(doc, piece.doc)
 
 
 def _pairs_by_document(gold: Gold, table: ChunkTable, documents: NumberedDocuments) -> list[tuple[int, int]]:
@@ -184,17 +185,18 @@ def _pairs_by_document(gold: Gold, table: ChunkTable, documents: NumberedDocumen
     return [(row, chunk) for row in rows for chunk in chunks_of.get(documents.number(gold.pieces[row].doc), [])]
 
 
-def _pairs_by_page(gold: Gold, table: ChunkTable) -> list[tuple[int, int]]:
+def _pairs_by_page(gold: Gold, table: ChunkTable, documents: NumberedDocuments) -> list[tuple[int, int]]:
     """Pages, by the pages that a system names for each chunk."""
-    chunks_of: dict[tuple[str | None, int], list[int]] = {}
+    chunks_of: dict[tuple[int, int], list[int]] = {}
     for chunk, pages in enumerate(table.pages):
         for page in pages or ():
-            chunks_of.setdefault((table.docs[chunk], page), []).append(chunk)
+            if (doc := documents.number(table.docs[chunk])) != NOWHERE:
+                chunks_of.setdefault((doc, page), []).append(chunk)
     return [
         (row, chunk)
         for row in gold.rows("pages").tolist()
         for page in gold.pieces[row].pages
-        for chunk in chunks_of.get((gold.pieces[row].doc, page), [])
+        for chunk in chunks_of.get((documents.number(gold.pieces[row].doc), page), [])
     ]
 
 

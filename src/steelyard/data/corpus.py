@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from pathlib import PurePath, PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Ints
-from steelyard.io.source import strip_compression
 from steelyard.text.spans import Span
-
-_SUFFIX = re.compile(r"\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,41 +118,3 @@ class Chunks:
         names = [document.doc_id for document in self.documents]
         docs = [names[owner] for owner in self.owner.tolist()]
         return list(zip(self.ids, docs, self.start.tolist(), self.end.tolist(), self.texts, strict=True))
-
-
-def other_names(documents: Iterable[Document]) -> dict[str, str]:
-    """Names that a document may go by besides its id, to doc_id.
-
-    These are the path of its file, the id with the suffix of the file, and what is left of these and of the id without
-    .gz or .zst, without suffix and without folders.  A name that fits two documents, or is the id of one, is left out.
-    A document that is a line of a file has the names of its id alone.
-
-    >>> other_names([Document("manual", "…", source="docs/manual.pdf")])
-    {'docs/manual': 'manual', 'docs/manual.pdf': 'manual', 'manual.pdf': 'manual'}
-    """
-    documents = list(documents)
-    ids = {document.doc_id for document in documents}
-    owners: dict[str, set[str]] = {}
-    for document in documents:
-        for name in _names(document):
-            owners.setdefault(name, set()).add(document.doc_id)
-    return {name: min(fits) for name, fits in sorted(owners.items()) if len(fits) == 1 and name and name not in ids}
-
-
-def _names(document: Document) -> Iterator[str]:
-    doc_id, source = document.doc_id, PurePath(document.source).as_posix()
-    suffix = _suffix(source)
-    paths = [doc_id]
-    if suffix:
-        paths += [source, doc_id if doc_id.endswith(suffix) else doc_id + suffix]
-    for path in paths:
-        for name in (path, strip_compression(path)[0], path.removesuffix(_suffix(path))):
-            yield name
-            yield PurePosixPath(name).name
-
-
-def _suffix(path: str) -> str:
-    """The suffix of a file's name, with that of its compression; empty where it has none."""
-    bare, _ = strip_compression(path)
-    suffix = PurePosixPath(bare).suffix
-    return suffix + path[len(bare) :] if _SUFFIX.fullmatch(suffix) else ""

@@ -1,0 +1,136 @@
+"""What the name of a document means: one rule for gold, for retrieved chunks, and for the documents of a corpus."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import NamedTuple
+from unicodedata import normalize
+
+from steelyard.data.corpus import Document
+from steelyard.io.source import strip_compression
+
+_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
+_FILE_EXTENSION = re.compile(r"\.\w+")
+
+_Rows = dict[str, list[int]]
+
+
+class DocumentNames:
+    """Documents by all the names that they may go by.
+
+    A name means a document by its id; else by its path; else as the end of id or path, in whole parts, down to the
+    name of the file; else where id or path is the end of the name and no other document ends so.  Each of these holds
+    with or without extension, unless both sides have one.  The first level at which a name fits anything decides.
+
+    >>> names = DocumentNames.of([Document("hr/travel", "…", source="docs/hr/travel.md"), Document("fees", "…")])
+    >>> [names.candidates(name) for name in ("travel", "travel.md", r"C:\\kb\\docs\\hr\\travel.md", "fees.pdf", "hr")]
+    [[0], [0], [0], [1], []]
+    """
+
+    def __init__(self, ids: Sequence[str], sources: Sequence[str]) -> None:
+        self.ids, self._sources = ids, sources
+        self._number = {id: i for i, id in enumerate(ids)}
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> DocumentNames:
+        """Those of documents, which have an id, and a path where they are files."""
+        return cls([document.doc_id for document in documents], [document.source for document in documents])
+
+    @classmethod
+    def of_ids(cls, ids: Sequence[str]) -> DocumentNames:
+        """Those of documents that are known by one name each."""
+        return cls(ids, [""] * len(ids))
+
+    def candidates(self, name: str) -> list[int]:
+        """The documents that a name fits equally well, by number: one of them if it is a name, several if ambiguous."""
+        if name in self._number:
+            return [self._number[name]]
+        tables, path = self._tables, normal_name(name)
+        for table in (tables.ids, tables.paths, tables.ends):
+            if numbers := self._fitting(path, table):
+                return numbers
+        for end in _proper_ends(path):
+            if numbers := self._fitting(end, tables.ends):
+                whole = {*self._fitting(end, tables.ids), *self._fitting(end, tables.paths)}
+                return numbers if whole == set(numbers) else []
+        return []
+
+    def _fitting(self, path: str, table: _Rows) -> list[int]:
+        """The documents with this path, or without an extension where that is all that the path has more."""
+        if path in table:
+            return table[path]
+        stems = [number for stem in _stems(path) for number in table.get(stem, ())]
+        return [number for number in dict.fromkeys(stems) if self._is_without_extension(number)]
+
+    def _is_without_extension(self, number: int) -> bool:
+        return not _file_extension(self._sources[number]) and not _stems(normal_name(self.ids[number]))
+
+    @cached_property
+    def _tables(self) -> _Tables:
+        """Made for the first name that is no id: as a rule all are."""
+        tables = _Tables({}, {}, {})
+        for number, (id, source) in enumerate(zip(self.ids, self._sources, strict=True)):
+            extension = _file_extension(source)
+            ids = [normal_name(id)]
+            if extension and not id.endswith(extension):
+                ids.append(ids[0] + extension)
+            paths = [normal_name(source)] if extension else []
+            for table, names in ((tables.ids, ids), (tables.paths, paths)):
+                _enter(table, number, (form for name in names for form in (name, *_stems(name))))
+            ends = (form for name in (*ids, *paths) for end in (name, *_proper_ends(name))
+                    for form in (end, *_stems(end)))  # fmt: skip
+            _enter(tables.ends, number, ends)
+        return tables
+
+
+class _Tables(NamedTuple):
+    """Documents by their ids, by the paths of their files, and by the ends of both; each with and without extension."""
+
+    ids: _Rows
+    paths: _Rows
+    ends: _Rows
+
+
+def normal_name(name: str) -> str:
+    r"""A name as names are compared: in Unicode NFC, its parts divided by single slashes.
+
+    >>> normal_name("docs\\.\\Cafe\u0301.md"), normal_name("/srv//docs/a.md")
+    ('docs/Café.md', 'srv/docs/a.md')
+    """
+    if name.isascii() and "/" not in name and "\\" not in name:
+        return name
+    return posixpath.normpath(normalize("NFC", name).replace("\\", "/")).lstrip("/")
+
+
+def _enter(table: _Rows, number: int, names: Iterable[str]) -> None:
+    for name in dict.fromkeys(names):
+        table.setdefault(name, []).append(number)
+
+
+def _proper_ends(path: str) -> Iterator[str]:
+    """What follows each slash, the longest first."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[at + 1 :]
+        at = path.find("/", at + 1)
+
+
+def _stems(path: str) -> list[str]:
+    """The path without the suffix of a compression, and without extension; nothing where it has neither.
+
+    >>> _stems("a/b.txt.gz"), _stems("v1.5"), _stems("a.b/c")
+    (['a/b.txt', 'a/b'], [], [])
+    """
+    bare, _ = strip_compression(path)
+    return [stem for stem in dict.fromkeys((bare, _EXTENSION.sub("", bare))) if stem != path]
+
+
+def _file_extension(source: str) -> str:
+    """The extension of a file's name, with that of its compression; empty where a document is no file of its own."""
+    bare, _ = strip_compression(source)
+    extension = PurePosixPath(bare).suffix
+    return extension + source[len(bare) :] if _FILE_EXTENSION.fullmatch(extension) else ""
