@@ -639,7 +639,7 @@ BAD_JSONL_RUNS = [
     ("a list", '["q"]', "holds a list, expected an object"),
     ("no query", '{"retrieved": ["a"]}', r"has no `query_id` or `qid` \(keys: retrieved\)"),
     ("a query that is none", '{"qid": null, "retrieved": ["a"]}', r"`qid` is None"),
-    ("no results", '{"qid": "q", "results": ["a"]}', "`retrieved` must be a list"),
+    ("no results", '{"qid": "q", "hits": ["a"]}', "`retrieved` must be a list"),
     ("results in a dict", '{"qid": "q", "retrieved": {"a": 1}}', "`retrieved` must be a list"),
     (
         "some scored",

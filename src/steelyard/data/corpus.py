@@ -42,6 +42,7 @@ class Passage(NamedTuple):
     start, end  offsets there, in characters; both or neither
     text        of the chunk
     score       higher is better; None where the system gives an order alone
+    pages       that the chunk is on, from 1; None where the system does not say
     """
 
     chunk_id: str
@@ -50,6 +51,7 @@ class Passage(NamedTuple):
     end: int | None = None
     text: str | None = None
     score: float | None = None
+    pages: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,7 @@ class Chunks:
         """Chunks as they are retrieved, one score each."""
         # As `Passage(*row, score)`, without a call of Python for each.
         rows, new = self._rows, tuple.__new__
-        return tuple([new(Passage, (*rows[i], score)) for i, score in zip(positions, scores, strict=True)])
+        return tuple([new(Passage, (*rows[i], score, None)) for i, score in zip(positions, scores, strict=True)])
 
     def ids_at(self, positions: Ints) -> tuple[str, ...]:
         """Ids of some chunks: long lists of candidates are looked up for every question."""

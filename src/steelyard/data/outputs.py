@@ -18,6 +18,7 @@ from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.io import formats
 from steelyard.io.json_files import query_id_of, retrieved_items
+from steelyard.io.retrieved_items import answer_of, result_fields
 from steelyard.io.source import Source, source_of
 
 _RunRow = tuple[str, str | None, float | None]
@@ -42,7 +43,10 @@ class Outputs:
 
     Make one with `Outputs.read(path)`, where path is a JSONL file or the folder of a run, or with `Outputs(lines)`, one
     dict a question: {"qid": "q1", "retrieved": [{"id": "c7", "score": 0.83, "text": "…", "doc": "docA", "start": 0,
-    "end": 950}], "answer": "…", "error": "…"}.
+    "end": 950}], "answer": "…", "error": "…"}; or with `Outputs(responses)`, a dict from the id of a question to what
+    the system gave: a list, best first, or a dict or an object that has one and maybe an answer.  An item is what
+    `steelyard.io.retrieved_items` understands: an id, a dict, a document of LangChain, LlamaIndex, Haystack or dspy, or
+    a pair of one of these and a score.
 
     run       the rankings alone
     table     the chunks: all of the corpus where they are at hand, else those that some query retrieved
@@ -56,16 +60,15 @@ class Outputs:
 
     def __init__(
         self,
-        lines: Iterable[Mapping[str, Any]] | _Contents,
+        lines: Iterable[Mapping[str, Any]] | Mapping[Any, Any] | _Contents,
         *,
         name: str = "run",
     ) -> None:
         if isinstance(lines, _Contents):
             contents = lines
         else:
-            contents = _parse(
-                name, ((f"{name}, result {number}", dict(line)) for number, line in enumerate(lines, 1)), None
-            )
+            listed = map(_line, lines.items()) if isinstance(lines, Mapping) else map(dict, lines)
+            contents = _parse(name, ((f"{name}, result {number}", line) for number, line in enumerate(listed, 1)), None)
         self.run, self.name = contents.run, contents.run.name
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
@@ -116,6 +119,13 @@ class Outputs:
         return f"Outputs({self.name!r}: {len(self.table)} chunks)"
 
 
+def _line(response: tuple[Any, Any]) -> dict[str, Any]:
+    """A line of what a system gave for a question: a list of items, or a mapping or object that has one."""
+    query_id, results = response
+    fields = result_fields(results)
+    return {"query_id": query_id} | ({"retrieved": results} if fields is None else dict(fields))
+
+
 def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunks | None) -> _Contents:
     """The contents of result lines, each with where it is."""
     rows: list[_RunRow] = []
@@ -132,8 +142,8 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
         first[query_id] = where
         if line.get("error") is not None:
             failures[query_id] = str(line["error"])
-        if isinstance(line.get("answer"), str):
-            answers[query_id] = line["answer"]
+        if isinstance(answer := answer_of(line), str):
+            answers[query_id] = answer
         if (milliseconds := total_latency(line)) is not None:
             latency_ms[query_id] = milliseconds
         items = [] if query_id in failures else retrieved_items(line, where)

@@ -61,9 +61,11 @@ def encode_response(query_id: str, response: Response) -> bytes:
 
 
 def _fields(passage: Passage) -> dict[str, Any]:
-    chunk_id, doc, start, end, text, score = passage
-    fields = {"id": chunk_id, "score": score, "text": text, "doc": doc, "start": start, "end": end}
-    return {name: value for name, value in fields.items() if value is not None} if None in passage else fields
+    chunk_id, doc, start, end, text, score, pages = passage
+    fields: dict[str, Any] = {"id": chunk_id, "score": score, "text": text, "doc": doc, "start": start, "end": end}
+    if pages is not None:
+        fields["pages"] = pages
+    return {name: value for name, value in fields.items() if value is not None} if None in passage[:6] else fields
 
 
 def decode_response(line: bytes | str) -> tuple[str, Response]:
@@ -75,7 +77,13 @@ def decode_response(line: bytes | str) -> tuple[str, Response]:
         values = json.loads(line)
         passages = tuple(
             Passage(
-                item["id"], item.get("doc"), item.get("start"), item.get("end"), item.get("text"), item.get("score")
+                item["id"],
+                item.get("doc"),
+                item.get("start"),
+                item.get("end"),
+                item.get("text"),
+                item.get("score"),
+                None if item.get("pages") is None else tuple(item["pages"]),
             )
             for item in values["retrieved"]
         )

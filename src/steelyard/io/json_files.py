@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
@@ -17,6 +16,7 @@ from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.objects import finite, plain_frame, text_id
+from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, content_id, plain_items, result_key
 from steelyard.io.source import Source, ahead
 
 _PORTION_BYTES = 4 << 20
@@ -159,19 +159,23 @@ def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float |
     An item without an id is named after what it holds: "docA[0:950]", or a digest of its text.
     Raises   InputError naming line and item.
     """
-    retrieved = line.get("retrieved")
+    key = result_key(line) or "retrieved"
+    retrieved = line.get(key)
     if retrieved is None and line.get("error") is not None:
         return []
-    if not isinstance(retrieved, list):
-        raise InputError(f"{where}: `retrieved` must be a list of ids or of {{id, score}}, not {retrieved!r:.60}")
-    items = [item if isinstance(item, dict) else {"id": item} for item in retrieved]
+    if not isinstance(retrieved, list | tuple):
+        raise InputError(f"{where}: `{key}` must be a list of ids or of {{id, score}}, not {retrieved!r:.60}")
+    items = [
+        {"id": item} if plain is None else plain
+        for item, plain in zip(retrieved, plain_items(retrieved, texts=key in TEXT_KEYS), strict=True)
+    ]
     scored = [item.get("score") is not None for item in items]
     if any(scored) and not all(scored):
         at = scored.index(False) + 1
-        raise InputError(f"{where}: item {at} of `retrieved` has no score, but others have; score all or none")
+        raise InputError(f"{where}: item {at} of `{key}` has no score, but others have; score all or none")
     return [
         (
-            _item_id(item, where, place),
+            _item_id(item, where, place, key),
             finite(item["score"], f"{where}, item {place}: score") if any(scored) else None,
             item,
         )
@@ -179,13 +183,13 @@ def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float |
     ]
 
 
-def _item_id(item: dict[str, Any], where: str, place: int) -> str:
-    id = next((item[key] for key in ("id", "chunk_id", "doc_id") if item.get(key) is not None), None)
+def _item_id(item: dict[str, Any], where: str, place: int, key: str) -> str:
+    id = next((item[key] for key in ID_KEYS if item.get(key) is not None), None)
     if id is None and item.get("doc") is not None and "start" in item and "end" in item:
         return f"{item['doc']}[{item['start']}:{item['end']}]"
     if id is None and isinstance(item.get("text"), str):
-        return f"text:{hashlib.sha256(item['text'].encode(errors='surrogatepass')).hexdigest()[:16]}"
-    return text_id(id, where, f"the id of item {place} of `retrieved`")
+        return content_id(item["text"])
+    return text_id(id, where, f"the id of item {place} of `{key}`")
 
 
 def _portions(lines: Iterable[tuple[int, bytes]]) -> Generator[list[tuple[int, bytes]]]:

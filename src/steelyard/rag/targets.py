@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import numpy as np
-
 from steelyard.base.errors import InputError, StageError, describe_exception
-from steelyard.data.corpus import Passage
 from steelyard.data.responses import Response
+from steelyard.io.retrieved_items import TEXT_KEYS
 from steelyard.rag.own_code import import_object
+from steelyard.rag.target_results import Fields, Odd, kind_of, listed, parse_items, parse_results, value_at
 from steelyard.services.addresses import checked_url
 from steelyard.services.client import Patience, Service
 from steelyard.services.loops import BackgroundLoop
 from steelyard.services.secrecy import secret_from
-
-_RESULT_NAMES = ("retrieved", "results", "documents", "contexts")
 
 
 class Target(Protocol):
@@ -39,33 +32,17 @@ class Target(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Where an item has what: paths with dots."""
-
-    id: str = "id"
-    text: str = "text"
-    score: str = "score"
-    doc: str = "doc"
-    start: str = "start"
-    end: str = "end"
-
-
-class _Odd(Exception):
-    """A short fact about results that cannot be understood; who raised it is added once, outside."""
-
-
 def callable_target(target: str | Callable[..., Any], *, texts: bool = False) -> Target:
     """A Python function from a question to results.
 
     It is called with the question, and with `k=` where it has a parameter of that name; an async one is run.  It gives
-    a list, best first, or a mapping with that list under "retrieved", "results", "documents" or "contexts" (the first
-    of them that is there) and maybe an "answer".  An item is an id, a mapping with id, score, text, doc, start, end (of
-    which id or text must be there), an object with `page_content` and `metadata` as LangChain has it (id, source,
-    start_index), or a pair of one of these and a score, of which the higher is better: turn distances around.
+    a list, best first, or a mapping or object with that list under one of `RESULT_KEYS` (the first that is there) and
+    maybe an answer under one of `ANSWER_KEYS`.  An item is an id, a mapping with id, score, text, doc, start, end (of
+    which id or text must be there), a document of LangChain, LlamaIndex, Haystack or dspy, or a pair of one of these
+    and a score, of which the higher is better: turn distances around.  See `steelyard.io.retrieved_items`.
 
     target   the function, or "module:function"
-    texts    whether bare strings are texts rather than ids
+    texts    whether bare strings are texts rather than ids; under a key such as `contexts` they are
     Raises   InputError where there is no such function; the target raises StageError for an exception of the function,
              naming its type, message and innermost line, and for results that cannot be understood.
 
@@ -89,15 +66,15 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
             results = function(query, k=k) if takes_k else function(query)
             if inspect.isawaitable(results):
                 results = loop.run(_awaited(results))
-            results = _listed(results)  # A generator of the user's may fail here.
+            results = listed(results)  # A generator of the user's may fail here.
         except StageError:
             raise
         except (Exception, SystemExit) as error:  # A function that exits would end the run as if all were done.
             raised = describe_exception(error, outside=__file__)
             raise StageError(f"target {name}: raised {raised}; mend it, then run again") from error
         try:
-            return _parse_results(query, results, texts=texts)
-        except _Odd as odd:
+            return parse_results(query, results, texts=texts)
+        except Odd as odd:
             raise StageError(f"target {name}: {odd}") from None
 
     return ask
@@ -135,7 +112,8 @@ def http_target(
     results_field   the list of results, best first; "" where the answer itself is that list
     answer_field    the generated answer, which may be missing
     id_field, ...   within a result, which may also be a bare id; an id or a text must be there
-    texts           whether bare strings are texts rather than ids
+    texts           whether bare strings are texts rather than ids; where results_field ends in a key such as
+                    `contexts`, they are
     timeout_s, ...  see `steelyard.services.client.Patience`
     Raises          InputError for options out of range or a variable that is not set; the target raises StageError
                     where the endpoint fails, the list of results is missing (naming the keys that are there), or a
@@ -146,7 +124,8 @@ def http_target(
         raise InputError(f"method must be POST or GET, not {method!r}")
     patience = Patience(timeout_s=timeout_s, attempts=attempts, wait_initial_s=wait_initial_s, wait_max_s=wait_max_s)
     service = _service(url, headers_env or {}, patience)
-    names = _Names(id_field, text_field, score_field, doc_field, start_field, end_field)
+    texts = texts or results_field.rpartition(".")[2] in TEXT_KEYS
+    fields = Fields(id_field, text_field, score_field, doc_field, start_field, end_field)
 
     def sent(query: str, k: int) -> dict[str, Any]:
         if method == "POST":
@@ -158,10 +137,10 @@ def http_target(
     def ask(query: str, k: int) -> Response:
         body = service.request(method, **sent(query, k))
         try:
-            items = _at(body, results_field, required=True)
-            answer = _at(body, answer_field) if isinstance(body, Mapping) else None
-            return _response(query, items, answer, names, texts=texts)
-        except _Odd as odd:
+            items = value_at(body, results_field, required=True)
+            answer = value_at(body, answer_field) if isinstance(body, Mapping) else None
+            return parse_items(query, items, answer, fields, texts=texts)
+        except Odd as odd:
             raise service.error(str(odd), "name its fields: results_field, id_field, text_field, ...") from None
 
     return ask
@@ -203,145 +182,6 @@ async def _awaited(awaitable: Any) -> Any:
     return await awaitable
 
 
-def _parse_results(query: str, results: Any, *, texts: bool) -> Response:
-    """What a user's function gave."""
-    if not isinstance(results, Mapping):
-        return _response(query, results, None, _Names(), texts=texts)
-    name = next((name for name in _RESULT_NAMES if name in results), None)
-    if name is None:
-        raise _Odd(
-            f"gave a mapping with {_keys(results)}; expected its results under one of {', '.join(_RESULT_NAMES)}"
-        )
-    return _response(query, _listed(results[name]), results.get("answer"), _Names(), texts=texts)
-
-
-def _listed(results: Any) -> Any:
-    """What has an order, as a list; all else as it is: a set has none, and a frame would give its columns."""
-    ordered = isinstance(results, Sequence | Iterator | np.ndarray) and not isinstance(results, str | bytes)
-    return list(results) if ordered else results
-
-
-def _response(query: str, items: Any, answer: Any, names: _Names, *, texts: bool) -> Response:
-    if not isinstance(items, list):
-        raise _Odd(f"gave {_kind(items)} as results; expected a list")
-    if answer is not None and not isinstance(answer, str):
-        raise _Odd(f"gave {_kind(answer)} as its answer; expected a text")
-    passages = []
-    for rank, item in enumerate(items, 1):
-        try:
-            passages.append(_passage(item, names, texts=texts))
-        except _Odd as odd:
-            raise _Odd(f"result {rank} {odd}") from None
-    _check_together(passages)
-    return Response(query, tuple(passages), answer)
-
-
-def _check_together(passages: Sequence[Passage]) -> None:
-    ranks: dict[str, int] = {}
-    for rank, passage in enumerate(passages, 1):
-        if passage.chunk_id in ranks:
-            first = ranks[passage.chunk_id]
-            raise _Odd(f"gave {passage.chunk_id!r} twice, as result {first} and {rank}; expected each once")
-        ranks[passage.chunk_id] = rank
-    n_scored = sum(passage.score is not None for passage in passages)
-    if 0 < n_scored < len(passages):
-        raise _Odd(f"gave a score to {n_scored} of {len(passages)} results; expected all or none")
-
-
-def _passage(item: Any, names: _Names, *, texts: bool) -> Passage:
-    """One result, in whichever form it came."""
-    if isinstance(item, str):
-        return _named(None, item) if texts else Passage(_id(item))
-    if not isinstance(item, bool) and isinstance(item, Integral):
-        return Passage(_id(item))
-    if isinstance(item, Mapping):
-        return _from_mapping(item, names)
-    if isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[0], tuple | list):
-        return _passage(item[0], names, texts=texts)._replace(score=_score(item[1]))
-    if isinstance(getattr(item, "page_content", None), str):
-        return _from_document(item)
-    raise _Odd(f"is {_kind(item)}; expected an id, a mapping with id or text, or a pair (id, score)")
-
-
-def _from_mapping(item: Mapping[Any, Any], names: _Names) -> Passage:
-    id_, text = _at(item, names.id), _text(_at(item, names.text), names.text)
-    if id_ is None and text is None:
-        raise _Odd(f"has neither {names.id!r} nor {names.text!r}; it has {_keys(item)}")
-    doc = _at(item, names.doc)
-    start, end = _offset(_at(item, names.start), names.start), _offset(_at(item, names.end), names.end)
-    if (start is None) != (end is None) or (start is not None and end is not None and start > end):
-        raise _Odd(f"has {names.start!r} {start} and {names.end!r} {end}; expected start <= end, or neither")
-    score = _at(item, names.score)
-    place = {"doc_id": None if doc is None else _id(doc), "start": start, "end": end}
-    return _named(id_, text, score=None if score is None else _score(score), **place)
-
-
-def _from_document(item: Any) -> Passage:
-    """A LangChain document, recognised by its attributes."""
-    metadata = getattr(item, "metadata", None)
-    fields: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
-    text: str = item.page_content
-    id_ = getattr(item, "id", None)
-    start, source = _offset(fields.get("start_index"), "start_index"), fields.get("source")
-    return _named(
-        fields.get("id") if id_ is None else id_,
-        text,
-        doc_id=None if source is None else str(source),
-        start=start,
-        end=None if start is None else start + len(text),
-    )
-
-
-def _named(id_: Any, text: str | None, **more: Any) -> Passage:
-    if id_ is None:
-        # Half a character (a lone surrogate) still makes an id.
-        whole = hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
-        return Passage(f"text:{whole[:16]}", text=text, **more)
-    return Passage(_id(id_), text=text, **more)
-
-
-def _id(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | Integral) or str(value) == "":
-        raise _Odd(f"has {_kind(value)} as an id; expected a text or a whole number")
-    return str(value)
-
-
-def _score(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise _Odd(f"has {_kind(value)} as its score; expected a finite number")
-    return float(value)
-
-
-def _text(value: Any, name: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise _Odd(f"has {_kind(value)} under {name!r}; expected a text")
-    return value
-
-
-def _offset(value: Any, name: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise _Odd(f"has {_kind(value)} under {name!r}; expected a whole number from 0")
-    return int(value)
-
-
-def _at(value: Any, path: str, *, required: bool = False) -> Any:
-    """What lies at a path with dots; None where it is not there.  "" is the whole."""
-    for depth, part in enumerate(path.split(".") if path else ()):
-        if isinstance(value, Mapping) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        elif required:
-            where = f" under {'.'.join(path.split('.')[:depth])!r}" if depth else ""
-            there = _keys(value) if isinstance(value, Mapping) else _kind(value)
-            raise _Odd(f"answered no {path!r}: it has {there}{where}")
-        else:
-            return None
-    return value
-
-
 def _placed(body: Mapping[str, Any], path: str | None, value: Any) -> dict[str, Any]:
     """A body with a value at a path with dots, as a new one."""
     whole = copy.deepcopy(dict(body))
@@ -352,20 +192,6 @@ def _placed(body: Mapping[str, Any], path: str | None, value: Any) -> dict[str, 
     for part in outer:
         inner = inner.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise InputError(f"body has {_kind(inner)} at {part!r} of {path!r}; expected a table there")
+            raise InputError(f"body has {kind_of(inner)} at {part!r} of {path!r}; expected a table there")
     inner[last] = value
     return whole
-
-
-def _keys(mapping: Mapping[Any, Any]) -> str:
-    names = [str(key) for key in mapping]
-    return (", ".join(names[:12]) + (", …" if len(names) > 12 else "")) or "no keys"
-
-
-def _kind(value: Any) -> str:
-    """A value as messages name it."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, Real | str) and len(str(value)) <= 40:
-        return f"{type(value).__name__} {value!r}"
-    return f"{type(value).__name__}"
