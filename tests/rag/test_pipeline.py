@@ -1,5 +1,6 @@
 import json
 import re
+import sqlite3
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError, OutputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.settings import SettingError
 from steelyard.data.corpus import Document
@@ -238,6 +239,33 @@ def test_a_second_pipeline_with_another_reranker_embeds_nothing(cache: Path) -> 
     assert [p.score for p in one.search("sea")] == [
         p.score for p in made(index=Nearest(), embed=second, cache=cache).search("sea")
     ]
+
+
+def test_what_was_changed_in_the_cache_is_computed_anew_and_said(cache: Path) -> None:
+    whole = made(index=Nearest(), embed=Letters(), cache=cache).search("sea")
+    with sqlite3.connect(cache) as file:
+        file.execute("UPDATE entries SET value = zeroblob(length(value)) WHERE kind LIKE '%vectors%'")
+        n = file.execute("SELECT changes()").fetchone()[0]
+    file.close()
+    pipeline = made(index=Nearest(), embed=(embedder := Letters()), cache=cache)
+    assert pipeline.search("sea") == whole
+    assert Note("cache_damaged", {"n": n}) in pipeline.notes
+    assert len(embedder._texts) == n
+    assert "cache_damaged" not in [note.code for note in made(index=Nearest(), embed=Letters(), cache=cache).notes]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_damage_of_the_cache_changes_a_ranking(seed: int, cache: Path) -> None:
+    whole = made(index=Nearest(), embed=Letters(), cache=cache).search("sea")
+    random, content = np.random.default_rng(seed), bytearray(cache.read_bytes())
+    for place in random.integers(len(content), size=seed % 4 + 1):
+        content[place] ^= random.integers(1, 256)
+    cache.write_bytes(content[: random.integers(len(content))] if seed % 4 == 0 else content)
+    try:
+        passages = made(index=Nearest(), embed=Letters(), cache=cache).search("sea")
+    except (InputError, OutputError):
+        return  # SQLite noticed by itself.
+    assert passages == whole
 
 
 def test_only_new_texts_are_embedded_and_each_once(cache: Path) -> None:

@@ -80,6 +80,7 @@ NOTES = [
     Note("documents_empty", {"n": 1, "names": ["d"]}),
     Note("documents_without_chunks", {"n": 2, "names": ["d", "e"]}),
     Note("few_chunks", {"k": 10, "n": 1}),
+    Note("cache_damaged", {"n": 2}),
     Note("lock_taken_over", {"pid": 7, "host": "h", "boot": "b", "since": "2026-01-01", "command": "steelyard run"}),
     Note("gold_rule", {"rule": "any"}),
     Note("gold_lost", {"n": 1, "total": 4}),

@@ -1,5 +1,8 @@
 import multiprocessing
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,10 +108,66 @@ def test_damage_is_reported(path: Path) -> None:
 
 def test_a_value_that_cannot_be_decoded_is_damage(path: Path) -> None:
     cache = Cache(path)
-    cache.put("a", {KEYS[0]: (b"one", 0.0)})
-    with pytest.raises(InputError, match="is damaged"):
-        cache.get("a", KEYS, int)
+    cache.put("a", {KEYS[0]: (b"one", 0.0), KEYS[2]: (b"2", 0.0)})
+    assert cache.get("a", KEYS, int) == {KEYS[2]: (2, 0.0)}
+    assert cache.n_damaged == 1
     cache.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "SET value = X'00' || substr(value, 2)", "SET value = 'text'", "SET value = 7", "SET value = NULL",
+        "SET ms = 2.5", "SET ms = NULL", "SET checksum = NULL",
+        "SET value = (SELECT value FROM entries WHERE key = X'BB')", "SET kind = 'a' WHERE kind = 'b'",
+    ],
+)  # fmt: skip
+def test_an_entry_that_was_changed_on_the_disk_is_passed_over_and_replaced(path: Path, change: str) -> None:
+    cache = Cache(path)
+    cache.put("a", {b"\xaa": (b"first", 1.5)})
+    cache.put("b", {b"\xbb": (b"second", None)})
+    cache.close()
+    with sqlite3.connect(path) as file:
+        file.execute(f"UPDATE entries {change}" + (" WHERE key = X'AA'" if "WHERE kind" not in change else ""))
+    file.close()
+    cache = Cache(path)
+    key = b"\xbb" if "WHERE kind" in change else b"\xaa"
+    assert cache.get("a", [key], bytes) == {}
+    assert cache.n_damaged == 1
+    cache.put("a", {key: (b"anew", 1.0)})
+    assert cache.get("a", [key], bytes) == {key: (b"anew", 1.0)}
+    cache.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs limits of POSIX")
+def test_a_full_disk_is_said_with_what_to_do(path: Path) -> None:
+    code = f"""
+import resource, signal
+from steelyard.services.cache import Cache
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+cache = Cache({str(path)!r})
+cache.put("a", {{b"small": (b"1", 1.0)}})
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+try:
+    cache.put("a", {{b"large": (b"1" * 200_000, 1.0)}})
+finally:
+    print(cache.get("a", [b"small", b"large"], bytes))
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "make room on the disk" in process.stderr.splitlines()[-1]
+    assert process.stdout == "{b'small': (b'1', 1.0)}\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written(path: Path) -> None:
+    Cache(path).close()
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        with pytest.raises(OutputError, match="make file and folder writable"):
+            Cache(path).put("a", {KEYS[0]: (b"1", 1.0)})
+    finally:
+        path.parent.chmod(0o755)
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

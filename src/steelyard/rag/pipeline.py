@@ -99,6 +99,7 @@ class Pipeline:
             k=self.k, depth=self.depth, top_n=self.top_n, n_passages=self.n_passages,
         )  # fmt: skip
         self._source, self._cache, self._config = documents, cache, config
+        self._n_damaged = 0
         self._lock = threading.Lock()
         self._prepared: Prepared | None = None
 
@@ -134,8 +135,9 @@ class Pipeline:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the user should know: files that were skipped, empty documents, fewer chunks than k."""
-        return self._ready().notes
+        """What the user should know: files that were skipped, empty documents, fewer chunks than k, a damaged cache."""
+        notes = self._ready().notes
+        return (*notes, Note("cache_damaged", {"n": self._n_damaged})) if self._n_damaged else notes
 
     @property
     def embedder(self) -> Embedder | None:
@@ -293,10 +295,13 @@ class Pipeline:
     @contextmanager
     def _open_cache(self) -> Iterator[StageCache]:
         if self._cache is None or isinstance(self._cache, Cache | NoCache):
-            yield StageCache(self._cache)
-            return
-        store = Cache(self._cache)
+            store, own = self._cache or NoCache(), False
+        else:
+            store, own = Cache(self._cache), True
+        n_damaged = store.n_damaged
         try:
             yield StageCache(store)
         finally:
-            store.close()
+            self._n_damaged += store.n_damaged - n_damaged
+            if own:
+                store.close()

@@ -17,8 +17,11 @@ Entry = tuple[bytes, float | None]
 T = TypeVar("T")
 
 _APPLICATION = 0x53544C59  # "STLY"; SQLite keeps it in the file's head, so that a foreign file is recognised.
-_VERSION = 2
-_TABLE = "CREATE TABLE entries (kind TEXT, key BLOB, value BLOB, ms REAL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+_VERSION = 3
+_TABLE = """
+    CREATE TABLE entries (kind TEXT, key BLOB, value BLOB, ms REAL, checksum BLOB, PRIMARY KEY (kind, key))
+    WITHOUT ROWID
+"""
 _KEYS_PER_LOOKUP = 500
 _WAIT_SECONDS = 60.0
 
@@ -28,8 +31,17 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+def _checksum(kind: str, key: bytes, value: bytes, ms: float | None) -> bytes:
+    """Of a whole entry: an entry in another one's place is damaged too."""
+    whole = hashlib.blake2b(repr((kind, key, ms)).encode(), digest_size=16)
+    whole.update(value)
+    return whole.digest()
+
+
 class NoCache:
     """A cache that remembers nothing; `Cache` documents the methods."""
+
+    n_damaged = 0
 
     def get(self, kind: str, keys: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[bytes, tuple[T, float]]:
         """Nothing."""
@@ -46,16 +58,19 @@ class Cache:
     """A cache in a file, made where it is absent: one table of kind, key, value and milliseconds.
 
     What is put is written at once, each call in one transaction; processes that share the file wait for each other.
-    Nothing in it is ever wrong, only unused: kinds and keys are digests of content and settings, so it may be deleted
-    at any time, and a file of an earlier version is begun anew.
+    Nothing that comes out of it is wrong: kinds and keys are digests of content and settings, and an entry that was
+    changed on the disk does not fit its checksum; it is passed over, counted, and replaced when it is put again.  So
+    the file may be deleted at any time, and one of an earlier version is begun anew.  Whoever writes entries with
+    their checksums is believed: a cache of somebody else is trusted as its author is.
 
-    path     the SQLite file
+    path       the SQLite file
+    n_damaged  entries that did not fit their checksum, by now
     Raises   InputError for a file that is something else, damaged, or of a later version; OutputError where it cannot
              be made or written.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path, self.n_damaged = Path(path), 0
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(
@@ -72,20 +87,23 @@ class Cache:
     def get(self, kind: str, keys: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[bytes, tuple[T, float]]:
         """Values of those keys that there are, decoded, and the milliseconds that each took (0 where it was not timed).
 
-        decode   from bytes to the value; a ValueError of it means that the file is damaged
-        Raises   InputError for a damaged file.
+        decode   from bytes to the value; a ValueError of it means that the entry is damaged
+        Raises   InputError for a file that SQLite cannot read.
         """
         values: dict[bytes, tuple[T, float]] = {}
         remaining = iter(dict.fromkeys(keys))
         while batch := list(islice(remaining, _KEYS_PER_LOOKUP)):
             marks = ", ".join("?" * len(batch))
-            select = f"SELECT key, value, ms FROM entries WHERE kind = ? AND key IN ({marks})"
+            select = f"SELECT key, value, ms, checksum FROM entries WHERE kind = ? AND key IN ({marks})"
             with self._errors():
                 rows = self._file.execute(select, (kind, *batch)).fetchall()
-            try:
-                values |= {key: (decode(value), ms or 0.0) for key, value, ms in rows}
-            except ValueError as error:
-                raise InputError(f"{self.path}: is damaged ({error}); delete it, or choose another path") from error
+            for key, value, ms, checksum in rows:
+                try:
+                    if checksum != _checksum(kind, key, value, ms):
+                        raise ValueError
+                    values[key] = decode(value), ms or 0.0
+                except (ValueError, TypeError):  # SQLite keeps a text or a number where bytes belong.
+                    self.n_damaged += 1
         return values
 
     def put(self, kind: str, entries: Mapping[bytes, Entry]) -> None:
@@ -93,9 +111,9 @@ class Cache:
 
         Raises   OutputError where they cannot be written.
         """
-        rows = ((kind, key, value, ms) for key, (value, ms) in entries.items())
+        rows = ((kind, key, value, ms, _checksum(kind, key, value, ms)) for key, (value, ms) in entries.items())
         with self._errors(), self._transaction():
-            self._file.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", rows)
+            self._file.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", rows)
 
     def close(self) -> None:
         """Close the file."""
@@ -132,9 +150,7 @@ class Cache:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise OutputError(
-                f"{self.path}: the cache cannot be used ({error}); wait for whoever uses it, or choose another path"
-            ) from error
+            raise OutputError(f"{self.path}: the cache cannot be used ({error}); {_remedy(error)}") from error
         except sqlite3.DatabaseError as error:
             raise InputError(
                 f"{self.path}: is no cache or a damaged one ({error}); delete it, or choose another path"
@@ -149,6 +165,21 @@ class Cache:
             self._file.rollback()
             raise
         self._file.commit()
+
+
+_REMEDIES = {
+    "SQLITE_FULL": "make room on the disk; what is in the cache is kept, and the same command goes on from there",
+    "SQLITE_BUSY": "wait for the process that uses it",
+    "SQLITE_READONLY": "make file and folder writable",
+    "SQLITE_IOERR": "make room on the disk and check it",
+    "SQLITE_CANTOPEN": "make file and folder writable",
+}
+
+
+def _remedy(error: sqlite3.OperationalError) -> str:
+    name = str(getattr(error, "sqlite_errorname", ""))
+    remedy = next((text for code, text in _REMEDIES.items() if name.startswith(code)), "check the file")
+    return f"{remedy}, choose another path, or leave the cache out (--no-cache)"
 
 
 Store = Cache | NoCache
