@@ -34,6 +34,7 @@ class DocumentNames:
     def __init__(self, ids: Sequence[str], sources: Sequence[str]) -> None:
         self.ids, self._sources = ids, sources
         self._number = {id: i for i, id in enumerate(ids)}
+        self._made: dict[str, _Tables] = {}
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> DocumentNames:
@@ -49,7 +50,8 @@ class DocumentNames:
         """The documents that a name fits equally well, by number: one of them if it is a name, several if ambiguous."""
         if name in self._number:
             return [self._number[name]]
-        tables, path = self._tables, normal_name(name)
+        path = normal_name(name)
+        tables = self._tables(path.rpartition("/")[2])
         for table in (tables.ids, tables.paths, tables.ends):
             if numbers := self._fitting(path, table):
                 return numbers
@@ -69,22 +71,22 @@ class DocumentNames:
     def _is_without_extension(self, number: int) -> bool:
         return not _file_extension(self._sources[number]) and not _stems(normal_name(self.ids[number]))
 
+    def _tables(self, file: str) -> _Tables:
+        """The documents that a name may mean that ends in this."""
+        if file not in self._made:
+            stems = (file, *_stems(file))
+            numbers = sorted({number for stem in stems for number in self._by_stem.get(stem, ())})
+            self._made[file] = _Tables.of([(i, self.ids[i], self._sources[i]) for i in numbers])
+        return self._made[file]
+
     @cached_property
-    def _tables(self) -> _Tables:
-        """Made for the first name that is no id: as a rule all are."""
-        tables = _Tables({}, {}, {})
+    def _by_stem(self) -> _Rows:
+        """Documents by the names of their files without extension: made for the first name that is no id, as few are."""
+        by_stem: _Rows = {}
         for number, (id, source) in enumerate(zip(self.ids, self._sources, strict=True)):
-            extension = _file_extension(source)
-            ids = [normal_name(id)]
-            if extension and not id.endswith(extension):
-                ids.append(ids[0] + extension)
-            paths = [normal_name(source)] if extension else []
-            for table, names in ((tables.ids, ids), (tables.paths, paths)):
-                _enter(table, number, (form for name in names for form in (name, *_stems(name))))
-            ends = (form for name in (*ids, *paths) for end in (name, *_proper_ends(name))
-                    for form in (end, *_stems(end)))  # fmt: skip
-            _enter(tables.ends, number, ends)
-        return tables
+            paths = (id, source) if source and _file_extension(source) else (id,)
+            _enter(by_stem, number, ([file, *_stems(file)][-1] for file in map(_file, paths)))
+        return by_stem
 
 
 class _Tables(NamedTuple):
@@ -93,6 +95,22 @@ class _Tables(NamedTuple):
     ids: _Rows
     paths: _Rows
     ends: _Rows
+
+    @classmethod
+    def of(cls, documents: Iterable[tuple[int, str, str]]) -> _Tables:
+        """Those of some documents: number, id and source of each."""
+        tables = cls({}, {}, {})
+        for number, id, source in documents:
+            extension = _file_extension(source)
+            ids = [normal_name(id)]
+            if extension and not id.endswith(extension):
+                ids.append(ids[0] + extension)
+            paths = [normal_name(source)] if extension else []
+            forms = [[form for name in names for form in (name, *_stems(name))] for names in (ids, paths)]
+            _enter(tables.ids, number, forms[0])
+            _enter(tables.paths, number, forms[1])
+            _enter(tables.ends, number, (end for form in (*forms[0], *forms[1]) for end in (form, *_proper_ends(form))))
+        return tables
 
 
 def normal_name(name: str) -> str:
@@ -104,6 +122,10 @@ def normal_name(name: str) -> str:
     if name.isascii() and "/" not in name and "\\" not in name:
         return name
     return posixpath.normpath(normalize("NFC", name).replace("\\", "/")).lstrip("/")
+
+
+def _file(path: str) -> str:
+    return normal_name(path).rpartition("/")[2]
 
 
 def _enter(table: _Rows, number: int, names: Iterable[str]) -> None:
@@ -125,12 +147,16 @@ def _stems(path: str) -> list[str]:
     >>> _stems("a/b.txt.gz"), _stems("v1.5"), _stems("a.b/c")
     (['a/b.txt', 'a/b'], [], [])
     """
+    if "." not in path:
+        return []
     bare, _ = strip_compression(path)
     return [stem for stem in dict.fromkeys((bare, _EXTENSION.sub("", bare))) if stem != path]
 
 
 def _file_extension(source: str) -> str:
     """The extension of a file's name, with that of its compression; empty where a document is no file of its own."""
+    if "." not in source:
+        return ""
     bare, _ = strip_compression(source)
     extension = PurePosixPath(bare).suffix
     return extension + source[len(bare) :] if _FILE_EXTENSION.fullmatch(extension) else ""
