@@ -115,7 +115,7 @@ def _align_characters(
 
 def _shown(gold: ResolvedGold, ranking: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The retrieved chunks with a place: query, doc, start, end, rank; and the queries that retrieved others."""
-    rows, spans = gold.table.spans(gold.resolution.doc_row)
+    rows, spans = gold.table.spans(gold.resolution.documents.row)
     chunks = pl.DataFrame({"chunk": rows, "doc": spans.doc, "start": spans.start, "end": spans.end})
     shown = ranking.join(chunks, on="chunk", how="left", maintain_order="left")
     return shown.drop_nulls("doc"), shown.filter(pl.col("doc").is_null())["query"].to_numpy()

@@ -27,7 +27,7 @@ class Resolution:
     piece, chunk    (m,) every pair of a gold piece and a chunk that holds it
     placed, spans   (l,) the piece of each stretch of characters with a place, and the stretch
     place           (l,) stretches of one place have one number: pages are parts of a place, occurrences are places
-    doc_row         the number of each document, under all its names
+    documents       the documents by number, under all their names
     n_unplaced      (p,) characters of pieces without a place; NaN where their number is unknown too
     lost            rows of pieces that no chunk holds, nor any alternative of theirs -> why
     """
@@ -38,7 +38,7 @@ class Resolution:
     placed: Ints
     spans: Spans
     place: Ints
-    doc_row: Mapping[str, int]
+    documents: NumberedDocuments
     n_unplaced: Floats
     lost: Mapping[int, Loss]
 
@@ -91,7 +91,7 @@ def resolve(
     placed, spans, place = places.columns()
     return Resolution(
         gold, piece, chunk,
-        placed=placed, spans=spans, place=place, doc_row=numbered.row, n_unplaced=n_unplaced, lost=lost,
+        placed=placed, spans=spans, place=place, documents=numbered, n_unplaced=n_unplaced, lost=lost,
     )  # fmt: skip
 
 

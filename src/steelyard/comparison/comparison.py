@@ -94,7 +94,7 @@ def compare(
         pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
         whole.baseline, scores.measures, test=whole.test, correction=whole.correction, family=whole.family,
         n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
-        components=scores.components,
+        components=scores.components, notes=scores.notes,
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.test, correction=part.correction,

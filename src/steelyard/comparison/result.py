@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from steelyard.base.notes import Note
 from steelyard.comparison.changes import Changes
 from steelyard.comparison.leaderboards import Agreement
 from steelyard.comparison.sensitivity import Sensitivity
@@ -141,6 +142,7 @@ class Comparison:
                               for t and Tukey, for two systems and for more than a hundred
     family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
     components    how much values differ between questions and between runs, as of Scores
+    notes         system -> what a reader should know of how it was weighed, as of Scores
     agreement     of each further measure's leaderboard with the first one's, for three systems or more
     segmentation  how questions were parted; None where they were not
     sensitivity   to labels and ties;   changes   of the lists, from the baseline to the other systems
@@ -160,6 +162,7 @@ class Comparison:
     seed: int
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
     components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
+    notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
     agreement: Sequence[Agreement] = ()
     segmentation: Segmentation | None = None
     sensitivity: Sensitivity | None = None

@@ -81,7 +81,7 @@ class DocumentNames:
 
     @cached_property
     def _by_stem(self) -> _Rows:
-        """Documents by the names of their files without extension: made for the first name that is no id, as few are."""
+        """Documents by the stems of their files: made for the first name that is no id; as a rule all are."""
         by_stem: _Rows = {}
         for number, (id, source) in enumerate(zip(self.ids, self._sources, strict=True)):
             paths = (id, source) if source and _file_extension(source) else (id,)

@@ -39,7 +39,7 @@ def count_split(evidence: ResolvedGold, n_queries: int, min_gain: float) -> Ints
     rows = np.flatnonzero(np.isin(resolution.placed, gold.rows("span", "quote", "text")))
     if not evidence.table.complete or not evidence.table.has_offsets or not len(rows):
         return None
-    _, chunks = evidence.table.spans(resolution.doc_row)
+    _, chunks = evidence.table.spans(resolution.documents.row)
     span, _ = join(resolution.spans.take(rows), chunks, 1.0)
     has_place = _mask(gold, resolution.placed[rows])
     whole = _mask(gold, resolution.placed[rows[span]])

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.measures import Measure
 
@@ -35,6 +36,7 @@ class ScoreArrays:
     recipe_parts    how the numbers came about; a function where that takes a while
     perfect         measure -> (s, q) values of a perfect ranking, NaN where none is known; a function, likewise
     repeats         system -> (r, m, q) values of each of its runs, of systems with several: values are their means
+    notes           system -> what else a reader should know of how it was weighed
     clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
     """
 
@@ -53,6 +55,7 @@ class ScoreArrays:
     perfect: Mapping[str, Floats | Callable[[], Floats]] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = None
     repeats: Mapping[str, Floats] = field(repr=False, default_factory=dict)
+    notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
 
 
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:

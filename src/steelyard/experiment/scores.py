@@ -106,6 +106,7 @@ class Scores(ScoreArrays):
                 name: self.repeats[name][:, columns][:, :, ids]
                 for name in (self.systems[i] for i in rows) if name in self.repeats
             },
+            notes={name: self.notes[name] for name in (self.systems[i] for i in rows) if name in self.notes},
             recipe_parts={
                 **{key: part for key, part in self.recipe_parts.items() if query_ids is None or key != SHARED_GOLD},
                 **self._runs_of([self.systems[i] for i in rows]),

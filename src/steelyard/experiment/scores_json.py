@@ -6,6 +6,7 @@
     systems.NAME.metrics, intervals, counts    by measure, as `Scores.mean` has them
     systems.NAME.reachable                     by measure, the mean of a perfect ranking; null where it is not known
     systems.NAME.gold                          how the gold was found; only where it is evidence
+    systems.NAME.notes                         what else is to be known: codes with values; only where there is any
     systems.NAME.per_query                     query -> measure -> value, null where the query is skipped
     systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
@@ -37,6 +38,7 @@ from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.score_arrays import computed, refuse_impossible
 from steelyard.experiment.scores import Scores
@@ -123,6 +125,8 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
             "lost": _lost(mapping),
             "unwinnable": list(mapping.unwinnable),
         }
+    if notes := scores.notes.get(scores.systems[i]):
+        system["notes"] = [note.as_json() for note in notes]
     line = "{" + ", ".join(f"{_line(name)}: ".replace("%", "%%") + "%s" for name in names) + "}"
     texts = _numbers_text(scores.values[i].T)
     system["per_query"] = {
@@ -269,6 +273,8 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         perfect=_perfect_of(content.get("perfect", ()), list(systems), len(query_ids)),
         repeats={name: _runs(system["runs"], len(names), len(query_ids))
                  for name, system in systems.items() if "runs" in system},
+        notes={name: [Note.of_json(note) for note in system["notes"]]
+               for name, system in systems.items() if "notes" in system},
         clustering=_clustering(content.get("clusters"), len(query_ids)),
     )  # fmt: skip
 

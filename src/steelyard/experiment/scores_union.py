@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.data.clusters import OWN, Clustering
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
 from steelyard.measures import Measure
@@ -51,6 +52,10 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
         judged=judged, unjudged_queries=unjudged_queries, gold=gold,
         recipe_parts=_recipe([part.recipe_parts for part in parts], alike=alike),
         clustering=_clustering(parts, query_ids), repeats=_repeats(parts, measures, query_ids),
+        notes={
+            system: _distinct_notes(part.notes.get(system, ()) for part in parts)
+            for system in systems if any(system in part.notes for part in parts)
+        },
         perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},
     )  # fmt: skip
 
@@ -69,6 +74,15 @@ def _perfect(
 
 def _distinct(items: Iterable[T]) -> list[T]:
     return list(dict.fromkeys(items))
+
+
+def _distinct_notes(listed: Iterable[Sequence[Note]]) -> list[Note]:
+    """Each note once: notes of several parts are as a rule the same."""
+    notes = list[Note]()
+    for note in (note for of_part in listed for note in of_part):
+        if note not in notes:
+            notes.append(note)
+    return notes
 
 
 def _places(items: Sequence[T], among: Sequence[T]) -> list[int]:

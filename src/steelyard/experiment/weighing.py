@@ -14,11 +14,13 @@ import polars as pl
 from steelyard._version import __version__
 from steelyard.align.aligned import Aligned
 from steelyard.align.evidence import align_evidence
+from steelyard.align.naming import naming_notes
 from steelyard.align.rankings import align, align_all
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.clusters import Clustering, question_clusters, shared_gold
@@ -50,6 +52,7 @@ class Weighed:
     evidence    the gold among its chunks; None where the gold names documents by id
     candidates  the alignment of what its reranker was given, in the order before it; None without candidates
     folder      its run folder, if it has one
+    notes       what a reader should know of how it was weighed
     repeats     its further runs over the same questions, where there are several: values are then means over all of
                 them, and everything else here is of the first one
     """
@@ -62,6 +65,7 @@ class Weighed:
     evidence: ResolvedGold | None = None
     candidates: Alignment | None = None
     folder: RunFolder | None = None
+    notes: Sequence[Note] = ()
     repeats: Sequence[Weighed] = ()
 
     @property
@@ -91,6 +95,7 @@ class Weighed:
         return cls(
             system.name, aligned, system.run,
             digest=outputs.digest, outputs=outputs, evidence=gold, candidates=candidates, folder=system.folder,
+            notes=list(naming_notes(gold, outputs)),
         )  # fmt: skip
 
     @property
@@ -355,6 +360,11 @@ class Weighing:
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
             clustering=self.clustering,
             repeats=repeats,
+            notes={
+                system.name: notes
+                for system in self.weighed
+                if (notes := next((run.notes for run in system.runs if run.notes), ()))
+            },
         )
 
     def perfect_values(self, spec: Measure) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
+from steelyard.base.notes import Note
 from steelyard.base.settings import check_arguments
 from steelyard.data.clusters import Clustering
 from steelyard.experiment import defaults
@@ -50,6 +51,7 @@ class Gate:
     signature        of the scores that were judged
     recipe           of the scores;   clustering   which of their questions count as one, or None
     components       how much values differ between questions and between runs, as of Scores
+    notes            system -> what a reader should know of how it was weighed, as of Scores
     """
 
     profile: Profile | None
@@ -65,6 +67,7 @@ class Gate:
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = field(repr=False, default=None)
     components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
+    notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:
@@ -179,6 +182,7 @@ def gate(
         min_questions=min_questions, alpha=alpha, checks=tuple(checks), other_truth=len(truths) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
         recipe=scores.recipe, clustering=scores.clustering, components=scores.components,
+        notes={name: scores.notes[name] for name in judged if name in scores.notes},
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ class Highlights:
         if start == NOWHERE or doc is None or end - start != n:
             # A text that is not the stretch which its offsets name cannot be marked by them.
             return
-        number = self._resolution.doc_row.get(doc)
+        number = self._resolution.documents.row.get(doc)
         for piece, owner, begin, behind in self._places.get(query, ()):
             if owner == number and begin < end and start < behind:
                 yield piece, (max(begin, start) - start, min(behind, end) - start)

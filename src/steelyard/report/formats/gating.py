@@ -12,6 +12,7 @@ from steelyard.gates.gating import Gate
 from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.clusters import cluster_notes
+from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import Sheet, number, percent, signed
@@ -147,6 +148,7 @@ def _notes(gate: Gate, words: Words) -> Iterator[str]:
     clustering, n = gate.clustering, max((check.n for check in gate.checks), default=0)
     yield from cluster_notes(gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n)
     yield from component_notes(gate.components, words)
+    yield from notes_of_systems(gate.notes, words, n_systems=len(gate.systems))
     if gate.other_truth:
         yield words("gate.other_truth")
     if gate.not_judged is not None:

@@ -14,6 +14,7 @@ from steelyard.report.sheets.comparison_notes import (
     method_notes,
     missing_notes,
     needed_notes,
+    weighing_notes,
 )
 from steelyard.report.sheets.sheet import Sheet, number, p_text
 from steelyard.report.sheets.signatures import signature_note
@@ -49,7 +50,8 @@ def comparison_sheets(
             sheet.notes += label_notes(comparison.sensitivity, position, words)
             sheet.notes += tie_notes(comparison.sensitivity, position, words)
         if position == 0:
-            sheet.notes += [*missing_notes(comparison, words), *method_notes(comparison, words)]
+            sheet.notes += [*missing_notes(comparison, words), *weighing_notes(comparison, words)]
+            sheet.notes += [*method_notes(comparison, words)]
             sheet.notes += [words("compare.marks")] if marks else []
             sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
             sheet.notes += signature_note(comparison.signature, words)

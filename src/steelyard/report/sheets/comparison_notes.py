@@ -10,6 +10,7 @@ from steelyard.comparison.groups import MOST_GROUPED
 from steelyard.comparison.margins import margin_correction
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.sheets.clusters import cluster_notes
+from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import number
 from steelyard.report.words import Words
@@ -23,6 +24,12 @@ def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterat
     if left_out := comparison.left_out[measure]:
         lacking = [words("compare.lacking", system=s, n=n) for s, n in comparison.lacking[measure].items()]
         yield words("compare.left_out", n=left_out, compared=comparison.n[measure], listed=words.listed(lacking))
+
+
+def weighing_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """What to know of how the systems were weighed."""
+    n_systems = len(comparison.rows[str(comparison.measures[0])])
+    yield from notes_of_systems(comparison.notes, words, n_systems=n_systems)
 
 
 def missing_notes(comparison: Comparison, words: Words) -> Iterator[str]:

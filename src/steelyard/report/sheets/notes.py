@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.base.notes import PLAIN, Note
+from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words
 
 
@@ -22,6 +24,23 @@ def note_text(note: Note, words: Words) -> str:
     if key not in words and f"{key}.one" not in words:
         return f"{note.code} {json.dumps(dict(note.values), ensure_ascii=False)}"
     return words(key, **{name: _listed(value, note, words) for name, value in note.values.items()})
+
+
+def notes_of_systems(
+    notes: Mapping[str, Sequence[Note]], words: Words, *, n_systems: int = 0, most: int | None = None
+) -> Iterator[str]:  # fmt: skip
+    """Each note once, with the systems that it is of, unless these are all.
+
+    n_systems   how many there are, 0 to name systems in any case;   most   how many of them are named at most
+    """
+    systems: dict[str, list[str]] = {}
+    for system, of_system in notes.items():
+        for note in of_system:
+            systems.setdefault(note_text(note, words), []).append(single_line(system))
+    for text, names in systems.items():
+        named = words.listed(names, most or len(names))
+        text = visible(text)
+        yield text if len(names) == n_systems else words("scores.gold.of", systems=named, note=text)
 
 
 def _listed(value: Any, note: Note, words: Words) -> Any:

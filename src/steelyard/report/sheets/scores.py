@@ -12,6 +12,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.measures.perfect import OF_IDEALS
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
+from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import Sheet, best_places, ends, number, percent
 from steelyard.report.sheets.signatures import signature_note
@@ -125,6 +126,7 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
         if mapping is None and not judged.any():
             yield words("scores.nothing.judged", system=system)
     yield from _gold_notes(scores, words)
+    yield from notes_of_systems(scores.notes, words, n_systems=len(scores.systems))
     policy = scores.recipe_parts["no_relevant"]
     for systems, rows in _alike(scores):
         for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):

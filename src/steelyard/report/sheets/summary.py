@@ -14,7 +14,7 @@ from steelyard.report.contents import Contents
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.sheets.diagnosis import stage_name, worst_stage
 from steelyard.report.sheets.headline import headline, headline_numbers
-from steelyard.report.sheets.notes import note_text
+from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.rating import rating_text
 from steelyard.report.sheets.sheet import number, percent
 from steelyard.report.visible import visible
@@ -128,13 +128,10 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
 
 
 def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
-    """Each note once, with the systems that it is of."""
-    systems: dict[str, list[str]] = {}
-    for system, notes in contents.notes.items():
-        for note in notes:
-            systems.setdefault(note_text(note, words), []).append(visible(system))
-    for text, names in systems.items():
-        yield words("scores.gold.of", systems=words.listed(names, _NAMED), note=visible(text))
+    """Notes of how the systems were weighed, then of their run folders."""
+    n = len(contents.scores.systems)
+    yield from notes_of_systems(contents.scores.notes, words, n_systems=n, most=_NAMED)
+    yield from notes_of_systems(contents.notes, words, most=_NAMED)
 
 
 def _unsure(contents: Contents, words: Words) -> Iterator[str]:
