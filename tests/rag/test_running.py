@@ -8,7 +8,6 @@ import pytest
 
 from steelyard.base.errors import DuplicateError, InputError, OutputError, StageError
 from steelyard.base.notes import Note
-from steelyard.data.corpus import Chunks
 from steelyard.data.run_folder import read_run_folder
 from steelyard.data.run_lock import LOCK, Holder, run_lock
 from steelyard.rag.config import Config
@@ -270,7 +269,7 @@ def test_a_run_whose_writer_was_killed_goes_on_and_says_so(folder: Path) -> None
 
 
 def test_a_run_that_fails_before_its_first_question_leaves_no_folder(folder: Path) -> None:
-    def refuse(_: Chunks) -> None:
+    def refuse() -> None:
         raise InputError("gold is nowhere")
 
     with pytest.raises(InputError, match="gold is nowhere"):

@@ -110,12 +110,16 @@ class Resolver:
             return self._resolve(outputs.name, table, documents, retrieved)
         return self._resolve_corpus(outputs.name, table, documents)
 
-    def check(self, chunks: Chunks) -> None:
+    def check(self, chunks: Chunks | None, documents: Sequence[Document] | None) -> None:
         """See whether gold can be looked up in a corpus, before anything is retrieved from it.
 
         Raises   InputError for a quote, page or span that its document does not have, naming the question.
         """
-        self._resolve_corpus(self.questions.name, ChunkTable.of(chunks), chunks.documents)
+        if chunks is not None:
+            self._resolve_corpus(self.questions.name, ChunkTable.of(chunks), chunks.documents)
+        elif documents is not None:
+            nothing = ChunkTable.of_rows({}, complete=False)
+            self._resolve(self.questions.name, nothing, documents, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
 
     def _resolve_corpus(self, name: str, table: ChunkTable, documents: Sequence[Document] | None) -> ResolvedGold:
         """The gold among all chunks of a corpus: that of an equal corpus, where there was one before."""
@@ -151,11 +155,14 @@ def _equal_documents(some: Sequence[Document] | None, others: Sequence[Document]
 
 
 def _searched(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
-    """Chunks and documents: those of the run's own corpus, else those of `corpus`, else the retrieved ones."""
+    """Chunks and documents: those of the run's own corpus, else those of `corpus`, else the retrieved ones.
+
+    A run of a system that is no pipeline may have documents alone, before which those of `corpus` come.
+    """
     if outputs.chunks is not None:
         return outputs.table, outputs.chunks.documents
     if corpus is None:
-        return outputs.table, None
+        return outputs.table, outputs.documents
     return outputs.table if corpus.chunks is None else corpus.chunks, corpus.documents
 
 

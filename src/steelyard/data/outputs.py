@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +13,7 @@ import polars as pl
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.base.schema import RUN
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, numbered_lines
-from steelyard.data.corpus import Chunks
+from steelyard.data.corpus import Chunks, Document
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.io import formats
@@ -32,6 +32,7 @@ class _Contents:
     run: Run
     table: ChunkTable
     chunks: Chunks | None = None
+    documents: Sequence[Document] | None = None
     candidates: Run | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Outputs:
     run       the rankings alone
     table     the chunks: all of the corpus where they are at hand, else those that some query retrieved
     chunks    all chunks of the corpus, for a run folder that has them
+    documents  what was searched, for a run folder that has it
     candidates  the lists before reranking, from a line's `candidates`; None without any
     answers   query_id -> answer
     failures  query_id -> why the system gave no result
@@ -71,6 +73,7 @@ class Outputs:
             contents = _parse(name, ((f"{name}, result {number}", line) for number, line in enumerate(listed, 1)), None)
         self.run, self.name = contents.run, contents.run.name
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
+        self.documents = contents.documents
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self._contents = contents
 
@@ -80,7 +83,8 @@ class Outputs:
         folder = path if isinstance(path, RunFolder) else None if isinstance(path, Source) else find_run_folder(path)
         if folder is not None:
             source = Source(folder.outputs)
-            return cls(_parse(name or folder.name, numbered_lines(source), folder.chunks))
+            contents = _parse(name or folder.name, numbered_lines(source), folder.chunks)
+            return cls(replace(contents, documents=folder.documents))
         path = cast("str | Path | Source", path)
         if not isinstance(path, Source) and Path(path).is_dir():
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")

@@ -6,7 +6,8 @@ config.json             the configuration, resolved, without secrets
 outputs.jsonl           one line a question: qid, query, retrieved, answer, latency_ms, or error
 outputs.partial.jsonl   the same while the run goes on
 chunks.parquet          chunk_id, doc_id, start, end; absent where the system is not one of our pipelines
-documents.parquet       doc_id, text, pages, source; texts of chunks are cut from these
+documents.parquet       doc_id, text, pages, source; texts of chunks are cut from these, and gold is placed by them;
+                        absent where the documents of such a system are not named
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -99,6 +100,13 @@ class RunFolder:
         return _read_chunks(self.path) if (self.path / CHUNKS).exists() else None
 
     @cached_property
+    def documents(self) -> Sequence[Document] | None:
+        """The documents that were searched, or None where they are not known."""
+        if self.chunks is not None:
+            return self.chunks.documents
+        return _read_documents(self.path) if (self.path / DOCUMENTS).exists() else None
+
+    @cached_property
     def chunks_digest(self) -> str | None:
         """A fingerprint of the files of chunks and documents; None where the run has no chunks."""
         if not (self.path / CHUNKS).exists():
@@ -164,6 +172,7 @@ def write_run_folder(
     manifest: Mapping[str, Any],
     responses: Iterable[tuple[str, Response]],
     chunks: Chunks | None = None,
+    documents: Sequence[Document] | None = None,
 ) -> RunFolder:
     """Make a run folder again from its parts, as they were stored elsewhere: those of a `RunFolder`.
 
@@ -177,6 +186,8 @@ def write_run_folder(
     write_json(path / CONFIG, config)
     if chunks is not None:
         write_chunks(path, chunks)
+    elif documents is not None:
+        write_documents(path, documents)
     # Last: this makes it a run folder.
     write_manifest(path, {key: value for key, value in manifest.items() if key != _MARK})
     return read_run_folder(path)
@@ -208,6 +219,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 def write_chunks(path: Path, chunks: Chunks) -> None:
     """Write chunks.parquet and documents.parquet."""
     names = [document.doc_id for document in chunks.documents]
+    write_documents(path, chunks.documents)
     table = pl.DataFrame(
         {
             "chunk_id": chunks.ids,
@@ -217,17 +229,21 @@ def write_chunks(path: Path, chunks: Chunks) -> None:
         },
         schema={"chunk_id": pl.String, "doc_id": pl.String, "start": pl.Int64, "end": pl.Int64},
     )
-    documents = pl.DataFrame(
+    write_bytes(path / CHUNKS, _parquet(table))
+
+
+def write_documents(path: Path, documents: Sequence[Document]) -> None:
+    """Write documents.parquet."""
+    table = pl.DataFrame(
         {
-            "doc_id": names,
-            "text": [document.text for document in chunks.documents],
-            "pages": [None if d.pages is None else list(d.pages) for d in chunks.documents],
-            "source": [document.source for document in chunks.documents],
+            "doc_id": [document.doc_id for document in documents],
+            "text": [document.text for document in documents],
+            "pages": [None if document.pages is None else list(document.pages) for document in documents],
+            "source": [document.source for document in documents],
         },
         schema={"doc_id": pl.String, "text": pl.String, "pages": pl.List(pl.Int64), "source": pl.String},
     )
-    write_bytes(path / DOCUMENTS, _parquet(documents))
-    write_bytes(path / CHUNKS, _parquet(table))
+    write_bytes(path / DOCUMENTS, _parquet(table))
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -236,16 +252,23 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _read_chunks(path: Path) -> Chunks:
+def _read_table(path: Path, name: str, columns: list[str]) -> pl.DataFrame:
     try:
-        table = pl.read_parquet(path / CHUNKS, columns=["chunk_id", "doc_id", "start", "end"], glob=False)
-        rows = pl.read_parquet(path / DOCUMENTS, columns=["doc_id", "text", "pages", "source"], glob=False)
+        return pl.read_parquet(path / name, columns=columns, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: its chunks cannot be read ({error}); run it again with --overwrite") from error
-    documents = [
+
+
+def _read_documents(path: Path) -> list[Document]:
+    rows = _read_table(path, DOCUMENTS, ["doc_id", "text", "pages", "source"])
+    return [
         Document(doc_id, text, None if pages is None else tuple(pages), source)
         for doc_id, text, pages, source in rows.iter_rows()
     ]
+
+
+def _read_chunks(path: Path) -> Chunks:
+    table, documents = _read_table(path, CHUNKS, ["chunk_id", "doc_id", "start", "end"]), _read_documents(path)
     place = {document.doc_id: i for i, document in enumerate(documents)}
     owner = np.array([place.get(doc_id, -1) for doc_id in table["doc_id"]], np.int64)
     start, end = table["start"].to_numpy(), table["end"].to_numpy()

@@ -24,7 +24,7 @@
     index = ["bm25", "dense", ["bm25", "dense"]]
 
 A system of the user's own has a table `[target]` with `callable = "module:function"` or `url = "..."`, in place of the
-documents and the stages.
+documents and the stages; its `documents` are those that it searches, by which gold is placed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.rag.config_changes import change_values
-from steelyard.rag.config_table import STAGES, ConfigTable
+from steelyard.rag.config_table import STAGES, ConfigTable, TargetTable
 from steelyard.rag.config_values import Stage, TargetSettings, Weigh
 from steelyard.services.secrecy import without_secrets
 
@@ -104,13 +104,13 @@ class Config:
     @classmethod
     def of_options(
         cls, path: str | Path | None = None, *, documents: str | Path | None = None,
-        questions: str | Path | None = None, target: str | None = None, k: int | None = None,
-        folder: str | Path | None = None, cache: bool = True,
+        questions: str | Path | None = None, target: str | None = None, corpus: str | Path | None = None,
+        k: int | None = None, folder: str | Path | None = None, cache: bool = True,
     ) -> Config:  # fmt: skip
         """A file with some values replaced, or these alone; their paths count from the working directory.
 
-        target   module:function, or a URL
-        Raises   InputError where neither a file, documents nor a target are named.
+        target   module:function, or a URL;   corpus   the documents that it searches
+        Raises   InputError where neither a file, documents nor a target are named, and for a pipeline with a corpus.
         """
         paths = {"documents": documents, "questions": questions, "folder": folder}
         changes: dict[str, Any] = {key: str(Path(path).absolute()) for key, path in paths.items() if path is not None}
@@ -120,13 +120,22 @@ class Config:
             changes["cache"] = False
         if target is not None:
             changes["target"] = {"url" if "://" in target else "callable": target}
+        searched = {} if corpus is None else {"target.documents": str(Path(corpus).absolute())}
         if path is not None:
-            return cls.read(path).with_changes(changes)
+            config = cls.read(path).with_changes(changes)
+            if corpus is not None and config.target is None:
+                raise InputError(
+                    f"--corpus (corpus=) names what a target searches, and {path} is a pipeline's, which searches its "
+                    "`documents`; leave it out"
+                )
+            return config.with_changes(searched)
         if documents is None and target is None:
             raise InputError(
                 "what is to be run? Give a CONFIG.toml, or --documents FOLDER, or --target module:function or a URL"
             )
-        return cls.of(changes)
+        if corpus is not None and target is None:
+            raise InputError("--corpus (corpus=) names what a target searches; a pipeline searches its --documents")
+        return cls.of(changes).with_changes(searched)
 
     def with_k(self, k: int) -> Config:
         """The same with k chunks for a question, and with as many candidates as these need."""
@@ -152,6 +161,7 @@ class Config:
         settings: dict[str, Any] = {"name": self.name, "questions": _shown(self.questions), "k": self.k}
         if self.target is not None:
             system = {"callable": self.target.callable, "url": self.target.url}
+            system["documents"] = _shown(self.target.documents)
             named = {key: value for key, value in system.items() if value is not None}
             settings["target"] = named | dict(self.target.options)
         else:
@@ -193,13 +203,18 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
         questions=_existing("questions", table.questions, base), k=table.k, depth=table.depth,
         encoding=table.encoding, index=tuple(_stage(stage, base, "index") for stage in table.index), **stages,
         top_n=table.count("rerank", 50), passages=table.count("generate", 5),
-        target=None if target is None else TargetSettings(target.callable, target.url, target.model_extra or {}),
+        target=None if target is None else _target(target, base),
         weigh=Weigh(
             tuple(weigh.measures) if weigh.measures else None, weigh.rule, weigh.min_gain, weigh.steps, weigh.cluster
         ),
         sweep=table.sweep, folder=_path(table.folder, base) or base / "runs" / name, cache=_cache(table.cache, base),
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
+
+
+def _target(table: TargetTable, base: Path) -> TargetSettings:
+    documents = _existing("documents", table.documents, base, "target")
+    return TargetSettings(table.callable, table.url, table.model_extra or {}, documents)
 
 
 def _stage(stage: Any, base: Path, role: str) -> Any:
@@ -217,10 +232,10 @@ def _path(value: str | Path | None, base: Path) -> Path | None:
     return None if value is None else base / Path(value).expanduser()
 
 
-def _existing(key: str, value: str | Path | None, base: Path) -> Path | None:
+def _existing(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:
     path = _path(value, base)
     if path is not None and not path.exists():
-        raise SettingError(f"{key}: there is no {path}; relative paths count from {base}", key)
+        raise SettingError(f"{key}: there is no {path}; relative paths count from {base}", *tables, key)
     return path
 
 

@@ -125,11 +125,12 @@ class PipelineTable(BaseModel):
 
 
 class TargetTable(BaseModel):
-    """A system of the user's own; every other key is an option of its kind."""
+    """A system of the user's own, and the documents that it searches; every other key is an option of its kind."""
 
     model_config = ConfigDict(extra="allow")
     callable: Text | None = None
     url: Text | None = None
+    documents: PathText | None = None
 
     @model_validator(mode="after")
     def _callable_or_url(self) -> Self:
@@ -216,5 +217,6 @@ class ConfigTable(PipelineTable):
             )
         for key in PIPELINE_ONLY:
             if self.target is not None and key in self.model_fields_set:
-                raise SettingError(f"{key} belongs to a pipeline, but a [target] does it all: remove one", key)
+                where = "; documents that it searches are named in [target] (--corpus)" if key == "documents" else ""
+                raise SettingError(f"{key} belongs to a pipeline, but a [target] does it all: remove one{where}", key)
         return self

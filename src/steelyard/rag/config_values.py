@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from steelyard.align.resolver import Resolver
@@ -22,11 +23,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class TargetSettings:
-    """A system of the user's own: a callable, or an address, and its options."""
+    """A system of the user's own: a callable, or an address, its options, and the documents that it searches."""
 
     callable: str | None
     url: str | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    documents: Path | None = None
 
 
 @dataclass(frozen=True)

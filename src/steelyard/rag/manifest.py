@@ -30,8 +30,9 @@ def run_manifest(system: System, queries: Mapping[str, str], *, started: str) ->
     queries   query_id to what is asked
     started   when the run was first started, by `timestamp`
     """
-    corpus = system.corpus
-    counts = {} if corpus is None else {"documents": len(corpus.documents), "chunks": len(corpus)}
+    corpus, documents = system.corpus, system.documents
+    counts = {} if documents is None else {"documents": len(documents)}
+    counts |= {} if corpus is None else {"chunks": len(corpus)}
     digest = hashlib.sha256(json.dumps(list(queries.items())).encode()).hexdigest()
     return {
         "name": system.name,

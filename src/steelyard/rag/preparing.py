@@ -18,6 +18,9 @@ from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.loading import load
+from steelyard.data.run_folder import find_run_folder
+from steelyard.io import formats
+from steelyard.io.source import Source
 from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
 from steelyard.rag.stage_cache import StageCache
@@ -77,6 +80,22 @@ def load_documents(
         notes.append(_named("documents_empty", empty))
     progress("load", 1, 1)
     return documents, notes
+
+
+def searched_documents(path: Path, progress: Progress) -> tuple[Sequence[Document], list[Note]]:
+    """The documents that a system of the user's own searches: of a path, or those of a run folder; with notes.
+
+    Raises   InputError for a run folder without documents, and for a file of chunks; as `load_documents` does.
+    """
+    if (folder := find_run_folder(path)) is not None:
+        if folder.documents is None:
+            raise InputError(f"{path}: is the run of a system whose documents are not known; name the documents")
+        return folder.documents, []
+    if path.is_file():
+        source = Source(path)
+        if formats.sniff(source) == "jsonl" and b'"start"' in source.head:
+            raise InputError(f"{path}: holds chunks, as its lines have `start`; name the documents that they are of")
+    return load_documents(path, "utf-8", progress)
 
 
 def cut_documents(

@@ -21,6 +21,7 @@ from steelyard.data.run_folder import (
     PARTIAL,
     read_manifest,
     write_chunks,
+    write_documents,
     write_json,
     write_manifest,
 )
@@ -101,6 +102,8 @@ class RunWriter:
         write_json(self.path / CONFIG, self._system.resolved())
         if self._system.corpus is not None and not (self.path / CHUNKS).exists():
             write_chunks(self.path, self._system.corpus)
+        elif self._system.documents is not None and not (self.path / DOCUMENTS).exists():
+            write_documents(self.path, self._system.documents)
 
     @contextmanager
     def appending(self) -> Iterator[Self]:

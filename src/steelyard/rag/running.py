@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.progress import Progress, no_progress
-from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
@@ -41,7 +40,7 @@ def run(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
-    check: Callable[[Chunks], None] | None = None,
+    check: Callable[[], None] | None = None,
 ) -> RunFolder:
     """Ask a system all questions and write a run folder.
 
@@ -49,7 +48,7 @@ def run(
     folder      made where it is absent
     overwrite   replace a finished run, of whichever configuration; one that was interrupted still goes on
     progress    called as progress(stage, done, total)
-    check       called with the chunks, where there are any, before the first question; what it raises ends the run
+    check       called once the system is prepared, before the first question; what it raises ends the run
 
     Every answered question is on disk before the next is asked.  A run that was interrupted goes on where it was, if
     configuration and corpus are the same; questions that failed are asked again; a finished run is not run again.
@@ -65,8 +64,8 @@ def run(
     with run_lock(path) as earlier:
         progress = progress or no_progress
         system.prepare(progress)
-        if check is not None and system.corpus is not None:
-            check(system.corpus)
+        if check is not None:
+            check()
         return _run(system, queries, path, taken_over=earlier, overwrite=overwrite, progress=progress)
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.base.progress import Progress
+from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, SettingError, check_settings
-from steelyard.data.corpus import Chunks
+from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response
 from steelyard.rag.config import Config
-from steelyard.rag.fingerprint import digest, module_source
+from steelyard.rag.fingerprint import corpus_digest, digest, module_source
 from steelyard.rag.own_code import import_object
+from steelyard.rag.preparing import searched_documents
 from steelyard.rag.targets import Target, callable_target, http_target
 
 
@@ -33,6 +36,11 @@ class System(Protocol):
     @property
     def corpus(self) -> Chunks | None:
         """The chunks that are searched, where there are any."""
+        ...
+
+    @property
+    def documents(self) -> Sequence[Document] | None:
+        """What is searched, where it is known."""
         ...
 
     @property
@@ -59,18 +67,20 @@ class System(Protocol):
 class TargetSystem:
     """A system of the user's own: a callable or an address.
 
-    Its fingerprint is made of its name, its options, and the source of the module of a callable; what else may have
-    changed in it cannot be known here.
+    Its fingerprint is made of its name, its options, the source of the module of a callable, and the documents that it
+    searches, where they are named; what else may have changed in it cannot be known here.
     """
 
     corpus: Chunks | None = None
-    notes: tuple[Note, ...] = ()
 
-    def __init__(self, target: Target, *, k: int, name: str, described: Mapping[str, Any], source: str = "") -> None:
+    def __init__(
+        self, target: Target, *, k: int, name: str, described: Mapping[str, Any], source: str = "",
+        documents: Path | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self._target, self._k, self._described = target, k, described
-        identity = digest(described.get("target"), source)
-        self.fingerprint: Mapping[str, str] = {"target": identity, "all": digest(identity, k)}
+        self._source, self._path = source, documents
+        self._loaded: tuple[Sequence[Document], Sequence[Note]] | None = None
 
     @classmethod
     def read(cls, config: Config) -> TargetSystem:
@@ -93,14 +103,44 @@ class TargetSystem:
             except SettingError as error:
                 raise error.inside(owner=f"target {kind}") from error
         source = "" if function is None else module_source(function) or ""
-        return cls(target, k=config.k, name=config.name, described=config.resolved(), source=source)
+        return cls(
+            target, k=config.k, name=config.name, described=config.resolved(), source=source,
+            documents=settings.documents,
+        )  # fmt: skip
+
+    @property
+    def documents(self) -> Sequence[Document] | None:
+        """What it searches, where the configuration names it."""
+        self.prepare()
+        return None if self._loaded is None else self._loaded[0]
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Files of the documents that were skipped, and documents that are empty."""
+        self.prepare()
+        return () if self._loaded is None else self._loaded[1]
+
+    @cached_property
+    def fingerprint(self) -> Mapping[str, str]:
+        """Digests of the target and, where they are named, of its documents; "all" is the one of both, with k."""
+        named = {key: value for key, value in self._described.get("target", {}).items() if key != "documents"}
+        identity = digest(named, self._source)
+        if self.documents is None:
+            return {"target": identity, "all": digest(identity, self._k)}
+        searched = corpus_digest(self.documents)
+        return {"target": identity, "documents": searched, "all": digest(identity, searched, self._k)}
 
     def resolved(self) -> Mapping[str, Any]:
         """The configuration, without secrets."""
         return self._described
 
     def prepare(self, progress: Progress | None = None) -> None:
-        """Nothing comes before the first question."""
+        """Load the documents that it searches, where the configuration names them.
+
+        Raises   InputError for documents that cannot be read.
+        """
+        if self._path is not None and self._loaded is None:
+            self._loaded = searched_documents(self._path, progress or no_progress)
 
     def session(self, queries: Sequence[str]) -> AbstractContextManager[Callable[[str], Response]]:
         """What asks one question; nothing is open."""

@@ -63,7 +63,8 @@ def run_and_weigh(
         show(stage, done, total)
 
     folder = run(
-        system, questions, config.folder, overwrite=overwrite, progress=show_progress, check=resolver.check
+        system, questions, config.folder, overwrite=overwrite, progress=show_progress,
+        check=lambda: resolver.check(system.corpus, system.documents),
     )  # fmt: skip
     weighing = weigh_folder(folder, resolver, cluster)
     scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES), min_gain=config.weigh.min_gain)
