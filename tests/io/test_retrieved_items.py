@@ -104,3 +104,13 @@ def test_what_is_wrong_names_the_key() -> None:
         retrieved_items({"documents": [(LANGCHAIN, 0.5), "d2"]}, "line 3")
     with pytest.raises(sy.InputError, match=r"^line 3: the id of item 1 of `retrieved` is namespace"):
         retrieved_items({"retrieved": [SimpleNamespace(title="bees")]}, "line 3")
+
+
+def test_lists_of_documents_are_a_run() -> None:
+    questions = [{"qid": id, "query": "who?", "evidence": [{"text": "bees dance"}]} for id in ("q1", "q2")]
+    run = {"q1": [Document("whales swim", id="c9"), LANGCHAIN], "q2": [(LANGCHAIN, 0.5)]}
+    assert sy.evaluate(questions, run, "mrr").means.tolist() == [[0.75]]
+    assert sy.evaluate({"q1": ["c1"], "q2": ["c1"]}, {"a": run, "b": {"q1": []}}, "mrr").means.tolist() == [
+        [0.75],
+        [0.0],
+    ]

@@ -17,6 +17,8 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.io import formats
+from steelyard.io.evaluation_lines import output_lines
+from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
 from steelyard.io.json_files import query_id_of, retrieved_items
 from steelyard.io.retrieved_items import answer_of, result_fields
 from steelyard.io.source import Source, source_of
@@ -66,11 +68,7 @@ class Outputs:
         *,
         name: str = "run",
     ) -> None:
-        if isinstance(lines, _Contents):
-            contents = lines
-        else:
-            listed = map(_line, lines.items()) if isinstance(lines, Mapping) else map(dict, lines)
-            contents = _parse(name, ((f"{name}, result {number}", line) for number, line in enumerate(listed, 1)), None)
+        contents = lines if isinstance(lines, _Contents) else _parse(name, _placed_lines(lines, name), None)
         self.run, self.name = contents.run, contents.run.name
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
         self.documents = contents.documents
@@ -89,7 +87,11 @@ class Outputs:
         if not isinstance(path, Source) and Path(path).is_dir():
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")
         source = source_of(path)
-        if formats.sniff(source) == "jsonl":
+        format = formats.sniff(source)
+        if holds_rows(source, format):
+            lines = output_lines(read_rows(source, format), source.name)
+            return cls(_parse(name or source.stem, lines, None))
+        if format == "jsonl":
             return cls(_parse(name or source.stem, numbered_lines(source), None))
         return cls.of_run(Run.read(source, name=name))
 
@@ -121,6 +123,14 @@ class Outputs:
 
     def __repr__(self) -> str:
         return f"Outputs({self.name!r}: {len(self.table)} chunks)"
+
+
+def _placed_lines(lines: Any, name: str) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Lines of what is in memory, each with where it is."""
+    rows = rows_of(lines)
+    listed = map(_line, lines.items()) if isinstance(lines, Mapping) else map(dict, lines if rows is None else rows)
+    placed = ((f"{name}, result {number}", line) for number, line in enumerate(listed, 1))
+    return placed if rows is None else output_lines(placed, name)
 
 
 def _line(response: tuple[Any, Any]) -> dict[str, Any]:

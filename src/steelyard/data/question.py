@@ -39,6 +39,11 @@ class Question:
     fields: Mapping[str, str | float] = field(default_factory=dict, repr=False)
 
     @property
+    def labels_by_id(self) -> Mapping[str, float]:
+        """The labels by id, and the pieces of the evidence that name a chunk by its id."""
+        return {p.chunk_id: p.gain for p in self.evidence if p.kind == "chunk"} | dict(self.labels or {})
+
+    @property
     def id_pieces(self) -> tuple[Piece, ...]:
         """The labels by id, as pieces."""
         return tuple(Piece("chunk", gain, chunk_id=id) for id, gain in (self.labels or {}).items())

@@ -12,6 +12,8 @@ from steelyard.data.question import Question, parse_question
 from steelyard.data.question_files import beir_queries, beir_questions, dataset_file, tabbed_questions
 from steelyard.data.truth import Truth
 from steelyard.io import formats
+from steelyard.io.evaluation_lines import question_lines
+from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
 from steelyard.io.json_files import json_lines
 from steelyard.io.source import Source, source_of
 
@@ -30,6 +32,10 @@ class Questions(Sequence[Question]):
     def __init__(
         self, lines: Iterable[Mapping[str, Any] | Question], *, name: str = "questions", source: Source | None = None
     ) -> None:
+        rows = rows_of(lines)
+        if rows is not None:
+            placed = ((f"{name}, question {number}", row) for number, row in enumerate(rows, 1))
+            lines = (parse_question(line, where) for where, line in question_lines(placed))
         questions = [
             line if isinstance(line, Question) else parse_question(dict(line), f"{name}, question {number}")
             for number, line in enumerate(lines, 1)
@@ -56,7 +62,7 @@ class Questions(Sequence[Question]):
             folder = Path(cast("str | Path", path))
             return cls(beir_questions(folder), name=folder.name)
         source = source_of(file)
-        lines = (parse_question(line, f"{source.name}, line {number}") for number, line in json_lines(source))
+        lines = (parse_question(line, where) for where, line in _placed_lines(source))
         return cls(lines, name=source.stem, source=source)
 
     @classmethod
@@ -91,13 +97,22 @@ class Questions(Sequence[Question]):
 
         Raises   InputError naming a question that has only evidence.
         """
+        labels = {question.query_id: question.labels_by_id for question in self._questions}
         for question in self._questions:
-            if not question.labels and question.evidence:
+            if question.evidence and not labels[question.query_id]:
                 raise InputError(
                     f"{question.where}: question {question.query_id!r} has evidence but no chunk ids, and the run "
                     "has ids alone; give texts or offsets in the run, or the chunks of the corpus (--corpus)"
                 )
-        return Truth({q.query_id: q.labels or {} for q in self._questions}, name=self.name)
+        return Truth(labels, name=self.name)
+
+
+def _placed_lines(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines of questions of a file, each with where it is."""
+    format = formats.sniff(source)
+    if holds_rows(source, format):
+        return question_lines(read_rows(source, format))
+    return ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
 
 
 class LateQuestions(Mapping[str, Question]):
@@ -128,7 +143,10 @@ def read_queries(path: str | Path) -> Questions:
     if Path(path).is_dir():
         return Questions.read(path)
     source = Source(path)
-    if formats.sniff(source) != "jsonl":
+    format = formats.sniff(source)
+    if holds_rows(source, format):
+        return Questions.read(source)
+    if format != "jsonl":
         return Questions.of(tabbed_questions(source), name=source.stem)
     source.hold()
     _, first = next(json_lines(source))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeGuard, cast, get_args
 
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError
@@ -21,8 +21,10 @@ from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.data.truth import Truth
 from steelyard.io import formats
+from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
 from steelyard.io.named import named_paths
-from steelyard.io.objects import is_frame, ranx_dict
+from steelyard.io.objects import is_frame, is_whole_number, ranx_dict
+from steelyard.io.retrieved_items import result_key
 from steelyard.io.source import Source
 
 Texts = Callable[[Collection[str]], Mapping[str, str]]
@@ -141,9 +143,9 @@ def _corpus_at(path: str | Path) -> Corpus:
 
 
 def _locate_truth(data: object) -> object:
-    """A file as a Source, a folder as a Path; anything else as it is."""
+    """A file as a Source, a folder as a Path, rows of other tools as a list; anything else as it is."""
     if not is_path(data):
-        return data
+        return rows_of(data) or data
     return Path(data) if str(data) != "-" and Path(data).is_dir() else Source(data)
 
 
@@ -155,19 +157,36 @@ def _open_gold(located: object, looked_up: bool, on_duplicate: OnDuplicate) -> T
     if isinstance(located, Truth | Questions):
         return located
     if isinstance(located, list | tuple):
-        return Questions(located)
+        return _with_gold(Questions(located), any(map(is_row, located[:1])))
     if not isinstance(located, Source | Path):
         return Truth(located, on_duplicate=on_duplicate)
     if _holds_questions(located, looked_up):
-        return Questions.read(located)
+        rows = isinstance(located, Source) and holds_rows(located, formats.sniff(located))
+        return _with_gold(Questions.read(located), rows, getattr(located, "name", ""))
     return Truth.read(located, on_duplicate=on_duplicate)
+
+
+def _with_gold(questions: Questions, rows: bool, name: str = "truth") -> Questions:
+    """Questions as they are, unless they are rows of other tools, none of which has more than an answer.
+
+    Raises   InputError.
+    """
+    if rows and not any(question.evidence or question.labels for question in questions):
+        raise InputError(
+            f"{name}: has expected answers, but no gold for what is retrieved; add reference_contexts or "
+            "reference_context_ids (context, for deepeval)"
+        )
+    return questions
 
 
 def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
     """Whether a file or folder has questions whose gold is evidence, or may be used as such."""
     if isinstance(located, Path):
         return any(located.glob("questions.jsonl*")) or (looked_up and (located / "qrels").is_dir())
-    if formats.sniff(located) != "jsonl":
+    format = formats.sniff(located)
+    if holds_rows(located, format):
+        return True
+    if format != "jsonl":
         return False
     located.hold()
     return looked_up or any(b'"evidence"' in block for block in located.blocks())
@@ -207,6 +226,8 @@ def _texts(corpus: Corpus | None, located_truth: object) -> Texts:
 
 def _named_runs(runs: object) -> list[tuple[str | None, Sequence[object]]]:
     """The runs of every system, one as a rule, with its name where the caller gives one."""
+    if rows_of(runs) is not None:
+        return [(None, (runs,))]
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
         return [(str(name), _repeats(run)) for name, run in runs.items()]
     listed = runs if isinstance(runs, list | tuple) and not _are_results(runs) else [runs]
@@ -218,9 +239,9 @@ def _repeats(run: object) -> Sequence[object]:
 
 
 def _locate_run(data: object) -> object:
-    """A path as a RunFolder or a Source; anything else as it is."""
+    """A path as a RunFolder or a Source, rows and documents of other tools as a list or Outputs; else as it is."""
     if not is_path(data):
-        return data
+        return Outputs(data) if _are_lists_of_documents(data) else rows_of(data) or data
     if (folder := find_run_folder(data)) is not None:
         return folder
     if str(data) != "-" and Path(data).is_dir():
@@ -276,13 +297,27 @@ def _are_results(data: object) -> bool:
         isinstance(data, list | tuple)
         and bool(data)
         and isinstance(data[0], Mapping)
-        and bool({"retrieved", "error"} & data[0].keys())
+        and (result_key(data[0]) is not None or "error" in data[0] or is_row(data[0]))
+    )
+
+
+def _are_lists_of_documents(data: object) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether this maps questions to lists of what is more than an id, such as LangChain's documents."""
+    values = data.values() if isinstance(data, Mapping) else ()
+    first = next((value for value in values if not isinstance(value, Mapping) or value), None)
+    return (
+        isinstance(first, list | tuple)
+        and bool(first)
+        and not isinstance(first[0], str)
+        and not is_whole_number(first[0])
     )
 
 
 def _is_run_dict(data: Mapping[Any, Any]) -> bool:
     """Whether a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
     first = next((value for value in data.values() if not isinstance(value, Mapping) or value), None)
+    if rows_of(first) is not None:
+        return False
     if isinstance(first, list | tuple):
         return not _are_results(first)
     if (

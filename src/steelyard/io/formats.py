@@ -13,6 +13,8 @@ from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError
 from steelyard.base.schema import COLUMN_NAMES, FrameReader
 from steelyard.io import json_files, tables, trec
+from steelyard.io.evaluation_lines import output_lines
+from steelyard.io.evaluation_rows import holds_rows, is_row, read_rows
 from steelyard.io.objects import RunDict, truth_from_dict
 from steelyard.io.source import Source, source_of
 
@@ -62,7 +64,8 @@ def sniff(source: Source) -> str:
         return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or re.match(_JSONL_KEY, text) else "json"
     first_line = text.partition(b"\n")[0].decode(errors="replace").strip().lower()
     for separator, name in (("\t", "tsv"), (",", "csv")):
-        if sum(word.strip('" ') in _FAMILIAR for word in first_line.split(separator)) >= 2:
+        names = [word.strip('" ') for word in first_line.split(separator)]
+        if sum(map(_FAMILIAR.__contains__, names)) >= 2 or is_row(names):
             return name
     return "trec"
 
@@ -81,7 +84,9 @@ def open_run(path: str | Path | Source, format: str | None = None) -> RunFile:
     """
     source, format = _source(path, format)
     reader: FrameReader | RunDict
-    if format == "json":
+    if holds_rows(source, format):
+        reader = json_files.result_table(output_lines(read_rows(source, format), source.name), source.name)
+    elif format == "json":
         reader = RunDict.checked(json_files.read_json(source), source.name)
     elif format == "trec":
         reader = trec.TrecFile(source, trec.RUN)
@@ -150,6 +155,8 @@ def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
         return "truth"
     source = Source(path)
     format, first = sniff(source), _first_line(source)
+    if holds_rows(source, format):
+        return "run"
     if format == "trec":
         return "truth" if len(first.split()) == len(trec.QRELS.names) else "run"
     if format == "jsonl":

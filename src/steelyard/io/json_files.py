@@ -18,6 +18,7 @@ from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.objects import finite, plain_frame, text_id
 from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, content_id, plain_items, result_key
 from steelyard.io.source import Source, ahead
+from steelyard.io.tables import Table, checked
 
 _PORTION_BYTES = 4 << 20
 _QUERY_KEYS = ("query_id", "qid")
@@ -31,10 +32,23 @@ def read_json(source: Source) -> dict[str, object]:
     Raises   InputError with line and column.
     """
     data = source.read()
-    if (quick := _quick_object(data)) is not None:
-        return quick
+    value = quick if (quick := _quick_object(data)) is not None else _checked_value(data, source)
+    if not isinstance(value, dict):
+        raise InputError(f"{source.name}: holds a {type(value).__name__}, expected {{query_id: {{doc_id: number}}}}")
+    return value
+
+
+def read_json_value(source: Source) -> object:
+    """What a JSON file holds, be it an object or a list.
+
+    Raises   InputError with line and column.
+    """
+    return _checked_value(source.read(), source)
+
+
+def _checked_value(data: bytes, source: Source) -> object:
     try:
-        value = json.loads(data, object_pairs_hook=_no_repeats)
+        return json.loads(data, object_pairs_hook=_no_repeats)
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: byte {data[error.start]:#04x} at {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -43,9 +57,6 @@ def read_json(source: Source) -> dict[str, object]:
         ) from None
     except _RepeatedKeyError as error:
         raise InputError(f"{source.name}: the key {error.key!r} is twice in one object; remove one") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{source.name}: holds a {type(value).__name__}, expected {{query_id: {{doc_id: number}}}}")
-    return value
 
 
 def _quick_object(data: bytes) -> dict[str, object] | None:
@@ -181,6 +192,20 @@ def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float |
         )
         for place, item in enumerate(items, 1)
     ]
+
+
+def result_table(lines: Iterable[tuple[str, dict[str, Any]]], name: str) -> Table:
+    """The rankings of lines of results, each with where it is."""
+    rows: list[tuple[str, str | None, float | None]] = []
+    places: dict[str, list[str]] = {}
+    for where, line in lines:
+        query_id = query_id_of(line, where)
+        places.setdefault(query_id, []).append(where)
+        items = retrieved_items(line, where)
+        rows += [(query_id, id, -float(i) if score is None else score) for i, (id, score, _) in enumerate(items)]
+        rows += [] if items else [(query_id, None, None)]
+    frame = pl.DataFrame(rows, schema=RUN, orient="row")
+    return checked(frame, name, "run", lambda query_id, _: " and ".join(places[query_id][:2]))
 
 
 def _item_id(item: dict[str, Any], where: str, place: int, key: str) -> str:

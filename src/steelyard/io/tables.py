@@ -192,6 +192,15 @@ def scan(where: Path | io.BytesIO, format: str) -> pl.LazyFrame:
     return (pl.scan_parquet if format == "parquet" else pl.scan_ipc)(where, glob=False)
 
 
+def column_names(source: Source, format: str) -> list[str]:
+    """The names of the columns of a Parquet or Arrow file; none of one that cannot be read."""
+    where = source.path if source.is_file else io.BytesIO(source.read())
+    try:
+        return scan(where, format).collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError):
+        return []
+
+
 def columnar(source: Source, format: str, kind: FileKind) -> Table:
     """A Parquet or Arrow file."""
 

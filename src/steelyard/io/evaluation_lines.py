@@ -1,0 +1,178 @@
+"""Rows of ragas, deepeval and RAGChecker as lines of ours: each is a line of questions and a line of outputs."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import math
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from steelyard.base.errors import InputError
+from steelyard.io.evaluation_rows import ROLES, Row, snake_case
+from steelyard.io.retrieved_items import content_id
+
+_DEEPEVAL_SEPARATOR = "|"
+"""What deepeval writes between the texts of one cell of CSV or JSONL."""
+
+_READ_OTHERWISE = {"tags", "grades", "relevant", "rel_map", "gold_answer"}
+"""What a line of questions has a meaning of its own for."""
+
+Placed = tuple[str, Row]
+"""Where a row is, for messages, and the row."""
+
+
+def question_lines(rows: Iterable[Placed]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines of questions, each with where it is: gold texts and ids, and the answer that is expected.
+
+    Of a text and an id at one place either will do.  A question without an id is called after its text, so that files
+    about the same questions agree.
+    Raises   InputError naming the row.
+    """
+    for where, row in rows:
+        fields = _fields(row, where)
+        line = {"query_id": fields["id"], "query": fields["query"], "answer": fields["reference"]}
+        texts, ids = fields["gold"] or [], fields["gold_ids"] or []
+        if texts and ids:
+            _check_lengths(texts, ids, "reference_contexts", where)
+            line["evidence"] = [
+                {key: value, "group": str(n)}
+                for n, pair in enumerate(zip(texts, ids, strict=True), 1)
+                for key, value in zip(("text", "id"), pair, strict=True)
+            ]
+        elif ids:
+            line["gold_evidence"] = ids
+        else:
+            line["evidence"] = [{"text": text} for text in dict.fromkeys(texts)]
+        yield where, _others(row) | line
+
+
+def output_lines(rows: Iterable[Placed], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines of outputs, each with where it is: what was retrieved, and the answer that was given.
+
+    Raises   InputError naming the row; or the file, where no row has anything retrieved.
+    """
+    placed = [(where, _fields(row, where)) for where, row in rows]
+    if all(fields["retrieved"] is None and fields["retrieved_ids"] is None for _, fields in placed):
+        names = ", ".join((*ROLES["retrieved"], *ROLES["retrieved_ids"]))
+        raise InputError(f"{name}: has nothing that was retrieved; expected one of {names}")
+    documents = _texts_of_documents(fields["retrieved"] or [] for _, fields in placed)
+    for where, fields in placed:
+        texts, ids = fields["retrieved"], fields["retrieved_ids"]
+        if texts and ids:
+            _check_lengths(texts, ids, "retrieved_contexts", where)
+            items: list[Any] = [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
+        else:
+            items = ids or [_item(item, documents) for item in texts or []]
+        yield where, {"query_id": fields["id"], "retrieved": items, "answer": fields["response"]}
+
+
+def _fields(row: Row, where: str) -> dict[str, Any]:
+    """The values of a row by their roles; None where it has none.
+
+    Raises   InputError.
+    """
+    cells = {snake_case(str(name)): value for name, value in row.items()}
+    fields = {role: next((_cell(cells[n]) for n in names if _cell(cells.get(n)) is not None), None)
+              for role, names in ROLES.items()}  # fmt: skip
+    query, reference, response = fields["query"], fields["reference"], fields["response"]
+    if not isinstance(query, str) or not query.strip():
+        what = (
+            "is a conversation; single turns are read" if isinstance(query, list) else f"is {query!r:.60}, not a text"
+        )
+        name = next((name for name in ROLES["query"] if name in cells), ROLES["query"][0])
+        raise InputError(f"{where}: `{name}` {what}")
+    separator = _DEEPEVAL_SEPARATOR if "input" in cells else None
+    for role in ("retrieved", "retrieved_ids", "gold", "gold_ids"):
+        fields[role] = _list(fields[role], f"{where}: {role.replace('_', ' ')}", separator)
+    if isinstance(reference, list):  # `ground_truths` of older files.
+        reference = "\n".join(map(str, reference))
+    return fields | {
+        "id": content_id(query) if fields["id"] is None else fields["id"],
+        "reference": None if reference is None else str(reference),
+        "response": None if response is None else str(response),
+    }
+
+
+def _cell(value: Any) -> Any:
+    """A value; None for all that says that there is none."""
+    nothing = (isinstance(value, str) and not value) or (isinstance(value, float) and math.isnan(value))
+    return None if nothing else value
+
+
+def _list(value: Any, what: str, separator: str | None) -> list[Any] | None:
+    """A list of texts, ids or objects, from a list or from the text that a cell of CSV has in its place."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        listed = _parsed(value, what) if value.lstrip().startswith("[") else None
+        if listed is not None:
+            return listed
+        return value.split(separator) if separator else [value]
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, Sequence):
+        raise InputError(f"{what} must be a list of texts, not {value!r:.60}")
+    return list(value)
+
+
+def _parsed(text: str, what: str) -> list[Any] | None:
+    """A list written as JSON or as Python writes it; None of a text that is neither.
+
+    Raises   InputError for the text of a NumPy array, which has no commas: Python would join its parts.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            value = ast.literal_eval(text)
+            tokens = [token.type for token in tokenize.generate_tokens(io.StringIO(text).readline)]
+        except (ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
+            return None
+        if any(pair == (tokenize.STRING, tokenize.STRING) for pair in pairwise(tokens)):
+            raise InputError(
+                f"{what} is the text of an array without commas, {text!r:.60}; write lists as JSON"
+            ) from None
+    return value if isinstance(value, list) else None
+
+
+def _check_lengths(texts: Sequence[Any], ids: Sequence[Any], name: str, where: str) -> None:
+    if len(texts) != len(ids):
+        raise InputError(f"{where}: has {len(texts)} `{name}`, but {len(ids)} ids of them; one each")
+
+
+def _texts_of_documents(lists: Iterable[Sequence[Any]]) -> dict[Any, set[str]]:
+    """The texts that each `doc_id` of RAGChecker names."""
+    texts: dict[Any, set[str]] = {}
+    for item in (item for items in lists for item in items if isinstance(item, Mapping)):
+        texts.setdefault(item.get("doc_id"), set()).add(str(item.get("text")))
+    return texts
+
+
+def _item(item: Any, documents: Mapping[Any, set[str]]) -> Any:
+    """An item of ours: of RAGChecker, by its `doc_id` where that names one text, else by its text."""
+    if isinstance(item, str):
+        return {"text": item}
+    if isinstance(item, Mapping) and item.get("doc_id") is not None and isinstance(item.get("text"), str):
+        alone = len(documents[item["doc_id"]]) == 1
+        return {
+            "id": item["doc_id"] if alone else content_id(item["text"]),
+            "doc": item["doc_id"],
+            "text": item["text"],
+        }
+    if isinstance(getattr(item, "context", None), str):  # deepeval's RetrievedContextData
+        return {"text": item.context, "doc": getattr(item, "source", None)}
+    return item
+
+
+def _others(row: Row) -> dict[str, Any]:
+    """Columns that have no role, such as the conversation that a question belongs to."""
+    roles = {*_READ_OTHERWISE, *(name for names in ROLES.values() for name in names)}
+    return {
+        name: value
+        for name, value in row.items()
+        if isinstance(value, str | int | float) and snake_case(str(name)) not in roles and _cell(value) is not None
+    }

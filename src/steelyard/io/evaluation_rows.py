@@ -1,0 +1,137 @@
+"""Rows of ragas, deepeval and RAGChecker, each a question with its gold and with what a system gave for it.
+
+A row is known by the names of its columns, in JSON, JSONL, CSV, TSV, Parquet, Arrow, frames and objects alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.io.json_files import json_lines, read_json_value
+from steelyard.io.objects import is_frame
+from steelyard.io.source import Source
+from steelyard.io.tables import column_names, columnar, delimited
+
+Row = Mapping[str, Any]
+
+ROLES = {
+    "id": ("query_id", "qid", "question_id", "id"),
+    "query": ("user_input", "question", "query", "input"),
+    "retrieved": ("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context"),
+    "retrieved_ids": ("retrieved_context_ids",),
+    "gold": ("reference_contexts", "context"),
+    "gold_ids": ("reference_context_ids",),
+    "response": ("response", "actual_output", "answer"),
+    "reference": ("reference", "expected_output", "gt_answer", "ground_truth", "ground_truths"),
+}
+"""What each column is called, by what it is; the first that is there."""
+
+_RAGAS = {"retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids", "response",
+          "reference"}  # fmt: skip
+_OLDER_RAGAS = {"contexts", "ground_truth", "ground_truths"}
+_DEEPEVAL = {"actual_output", "expected_output", "retrieval_context"}
+_OURS = {"evidence", "gold_evidence", "retrieved", "rel_map"}
+_NAMES = frozenset(name for names in ROLES.values() for name in names)
+_LISTS = ("samples", "test_cases", "testCases", "goldens", "results")
+"""Keys and attributes that hold the rows of a whole dataset, first choice first."""
+_LIST_KEY = re.compile(rb'"(%s)"\s*:\s*\[\s*\{' % "|".join(_LISTS).encode())
+_KEY = re.compile(rb'"(\w+)"\s*:')
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def is_row(keys: Collection[Any]) -> bool:
+    """Whether these are the columns of such a row.
+
+    >>> is_row({"user_input", "response"}), is_row({"input", "actualOutput"}), is_row({"qid", "question", "contexts"})
+    (True, True, False)
+    """
+    names = {snake_case(key) for key in keys if isinstance(key, str)}
+    if not names.isdisjoint(_OURS):
+        return False
+    if "user_input" in names:
+        return not names.isdisjoint(_RAGAS)
+    if "question" in names and names.isdisjoint({"qid", "query_id"}):
+        return not names.isdisjoint(_OLDER_RAGAS)
+    return "gt_answer" in names or ("input" in names and not names.isdisjoint(_DEEPEVAL))
+
+
+def snake_case(name: str) -> str:
+    """A name as Python has it, from that of a JSON export: retrieval_context of retrievalContext."""
+    return _CAMEL.sub("_", name).lower()
+
+
+def rows_of(data: object) -> list[Row] | None:
+    """The rows of a dataset or frame of these libraries, or of a list of their test cases; None of anything else."""
+    if is_frame(data):
+        return _frame_rows(data)
+    if is_row(getattr(data, "column_names", ())):  # A Dataset of Hugging Face, which iterates over rows.
+        rows: list[Row] = list(data)  # type: ignore[call-overload]
+        return rows
+    whole = (getattr(data, name, None) for name in _LISTS)
+    listed = next((rows for rows in whole if isinstance(rows, list) and rows), data)
+    if not isinstance(listed, list | tuple) or not listed or isinstance(listed[0], str):
+        return None
+    first = listed[0] if isinstance(listed[0], Mapping) else _attributes(listed[0])
+    return [row if isinstance(row, Mapping) else _attributes(row) for row in listed] if is_row(first) else None
+
+
+def _frame_rows(data: Any) -> list[Row] | None:
+    frame = data.collect() if isinstance(data, pl.LazyFrame) else data
+    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    if not is_row(names):
+        return None
+    if hasattr(frame, "itertuples"):  # pandas
+        return [dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None)]
+    return list((frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)).iter_rows(named=True))
+
+
+def _attributes(row: Any) -> Row:
+    # A frame of pandas has its columns as attributes.
+    return {} if is_frame(row) else {name: getattr(row, name) for name in _NAMES if hasattr(row, name)}
+
+
+def holds_rows(source: Source, format: str) -> bool:
+    """Whether a file of a format is of these libraries, by its first bytes alone."""
+    if format in ("json", "jsonl"):
+        head = source.head.lstrip()
+        if format == "jsonl":
+            head = head.partition(b"\n")[0]
+        elif not head.startswith(b"[") and not _LIST_KEY.search(head):
+            return False
+        return is_row({key.decode() for key in _KEY.findall(head)})
+    if format in ("csv", "tsv"):
+        header = source.head.partition(b"\n")[0].decode(errors="replace")
+        return is_row([name.strip('" \r') for name in header.split("," if format == "csv" else "\t")])
+    return format in ("parquet", "arrow") and is_row(column_names(source, format))
+
+
+def read_rows(source: Source, format: str) -> Iterator[tuple[str, Row]]:
+    """Where each row of a file is, for messages, and the row.
+
+    Raises   InputError naming the file.
+    """
+    if format == "jsonl":
+        yield from ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
+        return
+    if format == "json":
+        rows = _json_rows(source)
+    else:
+        delimiter = {"csv": ",", "tsv": "\t"}.get(format)
+        table = columnar(source, format, "run") if delimiter is None else delimited(source, delimiter, "run")
+        rows = (row for piece in table.pieces() for row in piece.iter_rows(named=True))
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"{source.name}, row {number}: is {type(row).__name__}, expected an object")
+        yield f"{source.name}, row {number}", row
+
+
+def _json_rows(source: Source) -> Iterator[Any]:
+    value = read_json_value(source)
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in _LISTS if isinstance(value.get(name), list) and value[name]), [])
+    return iter(value if isinstance(value, list) else [])
