@@ -287,3 +287,15 @@ def _reference(path: Path, measure: str) -> dict[str, dict[str, str]]:
             if name == measure and query != "all":
                 found.setdefault(system, {})[query] = value
     return found
+
+
+@pytest.mark.parametrize("command", ["evaluate", "trec-eval", "compare", "diagnose"])
+def test_what_a_document_twice_is_answered_with_works(command: str, tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    (tmp_path / "twice.run").write_text("q1 Q0 d1 1 2 x\nq1 Q0 d1 2 1 x\nq2 Q0 d2 1 1 x\n")
+    (tmp_path / "other.run").write_text("q1 Q0 d2 1 2 y\nq2 Q0 d2 1 1 y\n")
+    runs = ["twice.run", "other.run"] if command == "compare" else ["twice.run"]
+    advice = complaint(command, "qrels.txt", *runs, cwd=tmp_path)
+    assert "remove one, or keep the first or the max: steelyard convert --on-duplicate first" in advice
+    printed("convert", "--on-duplicate", "first", "twice.run", "once.run", cwd=tmp_path)
+    printed(command, "qrels.txt", "once.run", *runs[1:], cwd=tmp_path)
