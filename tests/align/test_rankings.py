@@ -22,6 +22,7 @@ from steelyard.align.dicts import align_rankings
 from steelyard.align.rankings import align, align_all
 from steelyard.align.rows import align_rows
 from steelyard.base.choices import OnDuplicate
+from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.truth import Truth
@@ -236,10 +237,13 @@ def test_of_the_ties_far_down_only_those_with_judged_documents_are_kept(judged: 
     assert_equal(align_rankings(Truth(truth), run, "dict"), want)
 
 
-def test_scores_that_only_whole_numbers_can_tell_apart_are_one() -> None:
-    run = {"q": {"a": 2**53 + 1, "b": 2**53}}
-    for data in (run, {"q": {doc: float(score) for doc, score in run["q"].items()}}):
-        got = align_rankings(Truth({"q": {"a": 1, "b": 2}}), data, "dict").alignment
+def test_whole_numbers_that_would_be_rounded_are_refused() -> None:
+    truth, run = Truth({"q": {"a": 1, "b": 2}}), {"q": {"a": 2**53 + 1, "b": 2**53}}
+    with pytest.raises(InputError, match=r"document 'a': score 9007199254740993 is a whole number beyond 2\*\*53"):
+        align_rankings(truth, run, "dict")
+    floats = {"q": {doc: float(score) for doc, score in run["q"].items()}}
+    for exact in (floats, {"q": {"a": 2**53, "b": 2**53}}):
+        got = align_rankings(truth, exact, "dict").alignment
         assert (got.hit_rank.tolist(), got.hit_gain.tolist()) == ([1, 2], [2.0, 1.0])
 
 

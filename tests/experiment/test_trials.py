@@ -21,7 +21,7 @@ def test_a_set_has_no_order() -> None:
 @pytest.mark.parametrize("rows", ["q1,d1,2\nq1,d9,1\n", "q1,d1,1\nq1,d9,3\nq1,d2,2\n"])
 def test_ranks_that_contradict_the_order_of_rows(rows: str, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("qid,docid,rank\n" + rows)
-    with pytest.raises(sy.InputError, match=r"r\.csv, row [23]: is below a row with a higher rank"):
+    with pytest.raises(sy.InputError, match=r"r\.csv, line [34]: is below a row with a higher rank"):
         sy.evaluate({"q1": ["d9"]}, tmp_path / "r.csv", "mrr")
 
 

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -322,17 +323,17 @@ def test_a_missing_column_is_named_beside_those_there(tmp_path: Path) -> None:
 
 # --------------------------------------------------------------------------- bad cells
 
-# (label, rows after the header, what the message says); the third row, on line 4, is bad.
+# (label, the bad line 4, what the message says)
 BAD_CSV = [
-    ("no document", "q,,1", ("row 3", "doc_id is empty")),
-    ("no query", ",c,1", ("row 3", "query_id is empty")),
-    ("no score", "q,c,", ("row 3", "is not a finite number")),
-    ("short line", "q,c", ("row 3", "is not a finite number")),
-    ("NaN", "q,c,nan", ("row 3", "'nan' is not a finite number")),
-    ("infinite", "q,c,-inf", ("row 3", "'-inf' is not a finite number")),
-    ("too large", "q,c,1e999", ("row 3", "'1e999' is not a finite number")),
-    ("a word", "q,c,high", ("row 3", "'high' is not a finite number")),
-    ("decimal comma", 'q,c,"1,5"', ("row 3", "'1,5' is not a finite number")),
+    ("no document", "q,,1", ("line 4", "doc_id is empty")),
+    ("no query", ",c,1", ("line 4", "query_id is empty")),
+    ("no score", "q,c,", ("line 4", "is not a finite number")),
+    ("short line", "q,c", ("line 4", "is not a finite number")),
+    ("NaN", "q,c,nan", ("line 4", "'nan' is not a finite number")),
+    ("infinite", "q,c,-inf", ("line 4", "'-inf' is not a finite number")),
+    ("too large", "q,c,1e999", ("line 4", "'1e999' is not a finite number")),
+    ("a word", "q,c,high", ("line 4", "'high' is not a finite number")),
+    ("decimal comma", 'q,c,"1,5"', ("line 4", "'1,5' is not a finite number")),
     ("long line", "q,c,d,1", ("line 4", "4 fields, but the header names 3", "quotes")),
     ("not UTF-8", "q,d\udce9,1", ("line 4", "byte 0xe9 is not UTF-8", "iconv")),
 ]
@@ -360,7 +361,9 @@ def test_the_bad_row_is_counted_over_all_batches(tmp_path: Path) -> None:
     bad.write_parquet(files[0], row_group_size=10_000)
     bad.write_csv(files[1])
     for path in files:
-        with pytest.raises(sy.InputError, match=r"row 250001: score (nan|'NaN') is not a finite number"):
+        with pytest.raises(
+            sy.InputError, match=r"(row 250001: score nan|line 250002: score 'NaN') is not a finite number"
+        ):
             sy.evaluate({"q": ["d1"]}, path)
     with pytest.raises(sy.InputError, match=r"run, row 250001: score nan is not a finite number"):
         sy.evaluate({"q": ["d1"]}, bad)
@@ -422,6 +425,72 @@ def test_damaged_tables_are_refused(tmp_path: Path) -> None:
         ):
             with pytest.raises(sy.InputError, match=rf"{name}"):
                 sy.evaluate(TRUTH, write(tmp_path / name, bad))
+
+
+def test_a_reader_that_gives_up_half_way_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A thread of Polars panics over a place beyond the file's end, and the rows just end."""
+    content = bytearray(
+        arrow(pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]}))
+    )
+    content[-220] ^= 0xFF  # of the place of the rows, in the footer
+    with pytest.raises(sy.InputError, match=r"d\.arrow: is damaged; copy or write it again$"):
+        sy.Run.read(write(tmp_path / "d.arrow", bytes(content)))
+    assert " panicked at " not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("column", [pl.Series([True, False]), pl.Series([date(2026, 1, 1), date(2026, 1, 2)])])
+def test_columns_of_other_types_are_no_numbers(column: pl.Series, tmp_path: Path) -> None:
+    data = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": column})
+    files = [write(tmp_path / "t.parquet", parquet(data)), write(tmp_path / "t.arrow", arrow(data))]
+    says = rf"column '(score|gain)' holds {data['score'].dtype}, expected numbers"
+    for form in (*files, data, data.to_arrow()):
+        for kind in ("run", "truth"):
+            with pytest.raises(sy.InputError, match=says):
+                _ = sy.evaluate({"q": ["a"]}, form) if kind == "run" else sy.evaluate(form, {"q": ["a"]})
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("qid,doc_id,score,query_id", r"'qid' and 'query_id' are columns of one meaning \(query_id\)"),
+        ("qid,doc_id,score,chunk_id", r"'doc_id' and 'chunk_id' are columns of one meaning \(doc_id\)"),
+        ("qid,doc_id,Score,score", r"'Score' and 'score' are columns of one meaning"),
+        ("qid,doc_id,score,score", "two columns are called 'score'"),
+    ],
+)
+def test_columns_of_one_meaning_are_refused(header: str, says: str, tmp_path: Path) -> None:
+    csv_file = write(tmp_path / "t.csv", f"{header}\nq,a,1,2\nq,b,2,1\n")
+    names = header.split(",")
+    forms: list[Path] = [csv_file]
+    if len(set(names)) == len(names):
+        data = pl.DataFrame([["q", "q"], ["a", "b"], [1.0, 2.0], [2.0, 1.0]], schema=names)
+        forms += [write(tmp_path / "t.parquet", parquet(data)), write(tmp_path / "t.arrow", arrow(data))]
+    for path in forms:
+        for read in (sy.Run.read, sy.Truth.read):
+            with pytest.raises(sy.InputError, match=rf"{path.name}: {says}"):
+                read(path)
+
+
+def test_whole_numbers_that_floats_would_round(tmp_path: Path) -> None:
+    exact = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [2**53, 2**62]})
+    rounded = exact.with_columns(score=pl.Series([2**53, 2**53 + 1]))
+    for save, name in ((parquet, "t.parquet"), (arrow, "t.arrow"), (lambda f: f.write_csv().encode(), "t.csv")):
+        assert sy.Run.read(write(tmp_path / name, save(exact))).frame["score"].to_list() == [2.0**53, 2.0**62]
+        for read in (sy.Run.read, sy.Truth.read):
+            with pytest.raises(sy.InputError, match=rf"{name}, (row 2|line 3): .* whole number beyond 2\*\*53"):
+                read(write(tmp_path / name, save(rounded)))
+    with pytest.raises(sy.InputError, match=r"run, row 2: score 9007199254740993 is a whole number"):
+        read_rows(rounded)
+
+
+def test_lines_of_a_table_are_those_of_the_file(tmp_path: Path) -> None:
+    """Blank lines count, and so do the lines of a cell that has several."""
+    text = 'query_id,doc_id,score\n\n"q\n1",a,1\n\nq,b,2\nq,c,x\n'
+    with pytest.raises(sy.InputError, match=r"r\.csv, line 7: score 'x' is not"):
+        sy.Run.read(write(tmp_path / "r.csv", text))
+    again = "query_id,doc_id,gain\n\nq,a,1\n\nq,b,2\nq,a,1\n"
+    with pytest.raises(sy.DuplicateError, match=r"t\.csv, lines 3 and 6: document 'a' is judged twice"):
+        sy.Truth.read(write(tmp_path / "t.csv", again))
 
 
 def test_quoted_cells_of_a_csv_file(tmp_path: Path) -> None:
@@ -742,7 +811,7 @@ def test_a_beir_folder_is_no_run_and_other_folders_are_no_truth(tmp_path: Path) 
     with pytest.raises(sy.InputError, match="has neither qrels"):
         sy.Truth.read(write(tmp_path / "empty" / "x", "").parent)
     write(folder / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\nq\ta\tx\n")
-    with pytest.raises(sy.InputError, match=r"test\.tsv, row 1: gain 'x' is not a finite number"):
+    with pytest.raises(sy.InputError, match=r"test\.tsv, line 2: gain 'x' is not a finite number"):
         sy.Truth.read(folder)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.io import json_files
 from steelyard.io.json_files import JsonLines, read_json
@@ -122,3 +123,82 @@ def test_plain_lines_are_read_quickly() -> None:
     frame = json_files._scored_lists(rows)
     assert frame is not None
     assert frame.rows() == [("q", "d:1", 2.0), ("q", "文档", 0.5)]
+
+
+# --------------------------------------------------------------------------- what no reader may take in silence
+
+DEEP = "[" * 100_000 + "]" * 100_000
+LONG = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param(f'{{"qid": "q", "retrieved": {DEEP}}}', "is nested too deep to be read", id="deep"),
+        pytest.param(f'{{"qid": "q", "rel_map": {{"a": {LONG}}}}}', "number of more than 4300 digits", id="digits"),
+        pytest.param('{"qid": "q", "qid": "r", "retrieved": ["a"]}', "the key 'qid' is twice in one object", id="qid"),
+        pytest.param('{"qid" : "q", "qid": "r", "retrieved": []}', "the key 'qid' is twice", id="blank before colon"),
+        pytest.param(
+            '{"qid": "q", "retrieved": [{"id": "a:b", "id": "b", "score": 1}]}', "the key 'id' is twice", id="id"
+        ),
+        pytest.param(
+            '{"qid": "q", "retrieved": [{"id": "a", "score": 1}], "latency_ms": {"total": 1, "total": 2}}',
+            "the key 'total' is twice", id="inner",
+        ),
+        pytest.param('{"qid": "q", "rel_map": {"a": 1, "a": 2}}', "the key 'a' is twice", id="label"),
+        pytest.param(
+            '{"qid": "q", "retrieved": [{"id": "a", "score": 9007199254740993}]}', r"beyond 2\*\*53", id="rounded score"
+        ),
+        pytest.param('{"qid": "q", "rel_map": {"a": -9007199254740993}}', r"beyond 2\*\*53", id="rounded gain"),
+        pytest.param('{"qid": "q", "rel_map": {"a\\ud800": 1}}', "half a character", id="half a character"),
+    ],
+)  # fmt: skip
+def test_a_line_that_cannot_be_taken_as_it_is(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"qid": "p", "retrieved": [{"id": "a", "score": 1}], "rel_map": {"a": 1}}\n' + text + "\n")
+    for kind in ("run", "truth"):
+        if (kind == "run") == ("retrieved" in text) or "qid" in says:
+            with pytest.raises(InputError, match=rf"a\.jsonl, line 2.*{says}"):
+                pl.concat(JsonLines(Source(path), kind).batches())
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param(f'{{"q": {DEEP}}}', "is nested too deep to be read", id="deep"),
+        pytest.param(f'{{"q": {{"a": {LONG}}}}}', "number of more than 4300 digits", id="digits"),
+        pytest.param('{"q": {"b": 1, "a": 9007199254740993}}', r"'a': .* whole number beyond 2\*\*53", id="64 bits"),
+        pytest.param('{"q": {"b": 1, "a": 98765432109876543210987}}', r"'a': .* is a whole number beyond", id="more"),
+    ],
+)  # fmt: skip
+def test_a_json_file_that_cannot_be_taken_as_it_is(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    for weigh in (lambda: sy.evaluate(path, {"q": ["a"]}), lambda: sy.evaluate({"q": ["a"]}, path)):
+        with pytest.raises(InputError, match=rf"a\.json.*{says}"):
+            weigh()
+
+
+def test_large_numbers_that_floats_hold_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"q": {"a": 9007199254740992, "b": 1e300, "c": 100000000000000000000}}')
+    assert sy.Truth.read(path).labels == [{"b": 1e300, "c": 1e20, "a": 2.0**53}]
+
+
+@examples(300)
+@given(
+    texts=st.lists(
+        st.sampled_from(['"a:b"', '":"', '"x\\":y"', '"\\\\"', '"\\u003a"', '"é : è"']), min_size=1, max_size=4
+    ),
+    end=st.sampled_from(['":', '" :', '"\t: ']),
+    repeat=st.booleans(),
+)
+def test_colons_in_texts_hide_no_repeated_key(texts: list[str], end: str, repeat: bool, folder: Path) -> None:
+    ids = ", ".join(f'{{"id{end}{text}, "score": {i}}}' for i, text in enumerate(texts))
+    path = folder / "colons.jsonl"
+    twice = '"qid": 3, ' if repeat else ""
+    path.write_text(f'{{"qid{end}"q", {twice}"retrieved": [{ids}]}}\n')
+    rows = rows_or_error(path)
+    assert ("twice" in rows) == repeat if isinstance(rows, str) else not repeat
+    with patch.object(json_files, "_scored_lists", lambda lines: None):
+        assert rows == rows_or_error(path)

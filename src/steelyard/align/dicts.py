@@ -14,6 +14,7 @@ from steelyard.base.arrays import Floats, Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
 from steelyard.data.truth import Truth
+from steelyard.io.numbers import EXACT
 from steelyard.io.objects import finite
 
 _NONE = np.zeros(0, np.int64)
@@ -108,6 +109,7 @@ def _scores(ranking: Mapping[str, float], where: str) -> Floats:
         sound = math.isfinite(sum(ranking.values()))
     except (TypeError, ValueError, OverflowError):
         sound = False
-    if not sound:
-        return np.array([finite(score, f"{where}, document {doc!r}: score") for doc, score in ranking.items()], float)
-    return np.fromiter(ranking.values(), float, len(ranking))
+    scores = np.fromiter(ranking.values(), float, len(ranking)) if sound else np.full(1, np.nan)
+    if (np.abs(scores) < EXACT).all():
+        return scores
+    return np.array([finite(score, f"{where}, document {doc!r}: score") for doc, score in ranking.items()], float)

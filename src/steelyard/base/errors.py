@@ -9,10 +9,19 @@ from __future__ import annotations
 import traceback
 
 _LONGEST_MESSAGE = 300
+_LONGEST_VALUE = 80
+_BEGINNING, _END = 600, 300
 
 
 class SteelyardError(Exception):
     """Base of all errors that come from the user's input rather than from our own mistakes."""
+
+    def __str__(self) -> str:
+        """The message; one that quotes too much keeps its beginning, which names the place, and its end, the advice."""
+        message = super().__str__()
+        if len(message) <= _BEGINNING + _END:
+            return message
+        return f"{message[:_BEGINNING]} […] {message[-_END:]}"
 
 
 class InputError(SteelyardError, ValueError):
@@ -51,6 +60,17 @@ class MissingExtraError(SteelyardError, ImportError):
 
 class StageError(SteelyardError, RuntimeError):
     """A stage of a pipeline, or an endpoint behind it, that failed on one question or gave nonsense."""
+
+
+def quoted(value: object) -> str:
+    """A value in a message, as Python writes it, cut after 80 characters.
+
+    >>> quoted("a" * 100_000) == "'" + "a" * 79 + "…"
+    True
+    """
+    # A text is cut before it is written: it may be the whole file.
+    text = repr(value[: _LONGEST_VALUE + 1] if isinstance(value, str | bytes) else value)
+    return text if len(text) <= _LONGEST_VALUE + 2 else f"{text[:_LONGEST_VALUE]}…"
 
 
 def exception_line(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.limits import describe, is_union
 from steelyard.base.nearest import nearest
 from steelyard.base.toml_lines import Key, line_of
@@ -27,7 +27,6 @@ from steelyard.base.toml_lines import Key, line_of
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-_LONGEST = 60
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _POSITION = re.compile(r" *\(at (?:line (\d+), column (\d+)|(end of document))\)")
 
@@ -209,8 +208,7 @@ def shown(value: object) -> str:
     """A value in a message: short, and of a table only its keys, since a value may be a secret."""
     if isinstance(value, Mapping):
         return f"a table with {', '.join(map(str, value)) or 'nothing'}"
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return quoted(value)
 
 
 def _path(loc: Sequence[Key], value: Any, *, missing: bool) -> tuple[Key, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,11 +29,16 @@ from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.io.json_files import json_lines, query_id_of
+from steelyard.io.panics import native_reader
 from steelyard.io.source import Source
 from steelyard.io.write import write_bytes, write_text
 
 MANIFEST, CONFIG, OUTPUTS, PARTIAL = "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl"
 CHUNKS, DOCUMENTS = "chunks.parquet", "documents.parquet"
+_CHUNK_COLUMNS = pl.Schema({"chunk_id": pl.String, "doc_id": pl.String, "start": pl.Int64, "end": pl.Int64})
+_DOCUMENT_COLUMNS = pl.Schema(
+    [("doc_id", pl.String()), ("text", pl.String()), ("pages", pl.List(pl.Int64)), ("source", pl.String())]
+)
 _MARK = "steelyard_run"
 _VERSION = 1
 
@@ -227,7 +232,7 @@ def write_chunks(path: Path, chunks: Chunks) -> None:
             "start": chunks.start,
             "end": chunks.end,
         },
-        schema={"chunk_id": pl.String, "doc_id": pl.String, "start": pl.Int64, "end": pl.Int64},
+        schema=_CHUNK_COLUMNS,
     )
     write_bytes(path / CHUNKS, _parquet(table))
 
@@ -241,7 +246,7 @@ def write_documents(path: Path, documents: Sequence[Document]) -> None:
             "pages": [None if document.pages is None else list(document.pages) for document in documents],
             "source": [document.source for document in documents],
         },
-        schema={"doc_id": pl.String, "text": pl.String, "pages": pl.List(pl.Int64), "source": pl.String},
+        schema=_DOCUMENT_COLUMNS,
     )
     write_bytes(path / DOCUMENTS, _parquet(table))
 
@@ -252,15 +257,20 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _read_table(path: Path, name: str, columns: list[str]) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path / name, columns=columns, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: its chunks cannot be read ({error}); run it again with --overwrite") from error
+def _read_table(file: Path, columns: pl.Schema, may_be_null: Collection[str] = ()) -> pl.DataFrame:
+    """A table of a run folder.
+
+    Raises   InputError where it is damaged, or another one.
+    """
+    with native_reader(str(file)):
+        table = pl.read_parquet(file, columns=list(columns), glob=False)
+    if table.schema != columns or any(table[name].null_count() for name in columns if name not in may_be_null):
+        raise InputError(f"{file}: holds other columns than those of a run; run it again with --overwrite")
+    return table
 
 
 def _read_documents(path: Path) -> list[Document]:
-    rows = _read_table(path, DOCUMENTS, ["doc_id", "text", "pages", "source"])
+    rows = _read_table(path / DOCUMENTS, _DOCUMENT_COLUMNS, may_be_null=("pages",))
     return [
         Document(doc_id, text, None if pages is None else tuple(pages), source)
         for doc_id, text, pages, source in rows.iter_rows()
@@ -268,12 +278,13 @@ def _read_documents(path: Path) -> list[Document]:
 
 
 def _read_chunks(path: Path) -> Chunks:
-    table, documents = _read_table(path, CHUNKS, ["chunk_id", "doc_id", "start", "end"]), _read_documents(path)
+    table, documents = _read_table(path / CHUNKS, _CHUNK_COLUMNS), _read_documents(path)
     place = {document.doc_id: i for i, document in enumerate(documents)}
     owner = np.array([place.get(doc_id, -1) for doc_id in table["doc_id"]], np.int64)
     start, end = table["start"].to_numpy(), table["end"].to_numpy()
     lengths = np.array([len(document.text) for document in documents], np.int64)
     chunks = Chunks(documents, owner, start, end)
-    if (owner < 0).any() or (end > lengths[owner]).any() or chunks.ids != table["chunk_id"].to_list():
+    strange = (owner < 0).any() or ((start < 0) | (start > end) | (end > lengths[owner])).any()
+    if strange or chunks.ids != table["chunk_id"].to_list():
         raise InputError(f"{path}: {CHUNKS} and {DOCUMENTS} are not of one run; run it again with --overwrite")
     return chunks

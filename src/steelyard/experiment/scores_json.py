@@ -37,11 +37,12 @@ import numpy as np
 from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
-from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.score_arrays import computed, refuse_impossible
 from steelyard.experiment.scores import Scores
+from steelyard.io.json_files import parse_json
 from steelyard.io.source import Source
 from steelyard.measures import parse
 from steelyard.measures.spec import measure_or_column
@@ -233,13 +234,9 @@ def _outdated(content: Mapping[str, Any]) -> str:
 
 def _loaded(source: Source) -> dict[str, Any]:
     try:
-        content = json.loads(source.read())
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.name}: is not UTF-8 (byte {error.start}); {_WRITE}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{source.name}, line {error.lineno}: is not JSON ({error.msg}); {_WRITE}") from None
-    except RecursionError:
-        raise InputError(f"{source.name}: is nested too deep to hold scores; {_WRITE}") from None
+        content = parse_json(source.read(), source.name)
+    except InputError as error:
+        raise InputError(f"{error}; {_WRITE}") from None
     if not (isinstance(content, dict) and isinstance(content.get("systems"), dict) and "recipe" in content):
         raise InputError(f"{source.name}: holds no scores, expected an object with systems and recipe; {_WRITE}")
     return content
@@ -320,7 +317,7 @@ def _numbers(values: Sequence[Sequence[object]]) -> Floats:
     """Floats, null being NaN."""
     odd = [value for row in values for value in row if not _is_number_or_null(value)]
     if odd:
-        raise ValueError(f"a value is {odd[0]!r}, expected a number or null")
+        raise ValueError(f"a value is {quoted(odd[0])}, expected a number or null")
     return np.array([[np.nan if v is None else v for v in row] for row in values], dtype=np.float64)
 
 

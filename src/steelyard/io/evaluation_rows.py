@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import InputError
-from steelyard.io.json_files import json_lines, read_json_value
+from steelyard.io.json_files import json_lines, parse_json
 from steelyard.io.objects import is_frame
 from steelyard.io.source import Source
 from steelyard.io.tables import column_names, columnar, delimited
@@ -131,7 +131,7 @@ def read_rows(source: Source, format: str) -> Iterator[tuple[str, Row]]:
 
 
 def _json_rows(source: Source) -> Iterator[Any]:
-    value = read_json_value(source)
+    value = parse_json(source.read(), source.name)
     if isinstance(value, Mapping):
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list) and value[name]), [])
     return iter(value if isinstance(value, list) else [])

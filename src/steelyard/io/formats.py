@@ -52,13 +52,21 @@ def sniff(source: Source) -> str:
 
     Raises   InputError for a file without content.
     """
-    head = source.head
-    if head.startswith(b"PAR1"):
+    return format_of(source.head, source.suffix)
+
+
+def format_of(head: bytes, suffix: str) -> str:
+    """The same of the first bytes of a file, and the suffix below its compression.
+
+    >>> format_of(b"q1 0 d7 1", ".qrels"), format_of(b"qid,docno,score", "")
+    ('trec', 'csv')
+    """
+    if head.startswith(b"PAR1") and not head[4:5].isspace():
         return "parquet"
-    if head.startswith(b"ARROW1"):
+    if head.startswith(b"ARROW1\0"):
         return "arrow"
-    if source.suffix in BY_SUFFIX and source.suffix != ".tsv":
-        return BY_SUFFIX[source.suffix]
+    if suffix in BY_SUFFIX and suffix != ".tsv":
+        return BY_SUFFIX[suffix]
     text = head.lstrip()
     if text.startswith(b"{"):
         return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or re.match(_JSONL_KEY, text) else "json"
@@ -169,7 +177,7 @@ def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
             for name in first.decode(errors="replace").split("," if format == "csv" else "\t")
         ]
     else:
-        names = [name.lower() for name in tables.scan(source.path, format).collect_schema().names()]
+        names = [name.lower() for name in tables.column_names(source, format)]
     only_truth = {name for name in COLUMN_NAMES["gain"] if name not in COLUMN_NAMES["score"]}
     return "truth" if only_truth & set(names) else "run"
 

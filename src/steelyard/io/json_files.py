@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,8 +15,9 @@ import orjson
 import polars as pl
 
 from steelyard.base.choices import FileKind
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.schema import RUN, TRUTH
+from steelyard.io.numbers import EXACT
 from steelyard.io.objects import finite, plain_frame, text_id
 from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, content_id, plain_items, result_key
 from steelyard.io.source import Source, ahead
@@ -23,6 +26,7 @@ from steelyard.io.tables import Table, checked
 _PORTION_BYTES = 4 << 20
 _QUERY_KEYS = ("query_id", "qid")
 LABEL_KEYS = ("rel_map", "relevant", "grades")
+_KEY_END = re.compile(rb'"\s*:')
 _ID, _SCORE = itemgetter("id"), itemgetter("score")
 
 
@@ -32,31 +36,32 @@ def read_json(source: Source) -> dict[str, object]:
     Raises   InputError with line and column.
     """
     data = source.read()
-    value = quick if (quick := _quick_object(data)) is not None else _checked_value(data, source)
+    value = quick if (quick := _quick_object(data)) is not None else parse_json(data, source.name)
     if not isinstance(value, dict):
         raise InputError(f"{source.name}: holds a {type(value).__name__}, expected {{query_id: {{doc_id: number}}}}")
     return value
 
 
-def read_json_value(source: Source) -> object:
-    """What a JSON file holds, be it an object or a list.
+def parse_json(data: bytes | str, where: str, *, is_line: bool = False) -> Any:
+    """The value of a JSON text.
 
-    Raises   InputError with line and column.
+    is_line   whether `where` names the line already
+    Raises    InputError for what is not UTF-8 or no JSON, is nested too deep, or has a key twice in one object.
     """
-    return _checked_value(source.read(), source)
-
-
-def _checked_value(data: bytes, source: Source) -> object:
     try:
-        return json.loads(data, object_pairs_hook=_no_repeats)
+        return _DECODER.decode(data if isinstance(data, str) else data.decode())
     except UnicodeDecodeError as error:
-        raise InputError(f"{source.name}: byte {data[error.start]:#04x} at {error.start} is not UTF-8") from None
+        problem = f"byte {error.object[error.start]:#04x} at {error.start} is not UTF-8"
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{source.name}, line {error.lineno}: is not JSON ({error.msg}, column {error.colno})"
-        ) from None
+        where = where if is_line else f"{where}, line {error.lineno}"
+        problem = f"is not JSON ({error.msg}, column {error.colno})"
     except _RepeatedKeyError as error:
-        raise InputError(f"{source.name}: the key {error.key!r} is twice in one object; remove one") from None
+        problem = f"the key {quoted(error.key)} is twice in one object; remove one"
+    except RecursionError:
+        problem = "is nested too deep to be read"
+    except ValueError:  # The decoder takes no more digits than Python converts.
+        problem = f"holds a whole number of more than {sys.get_int_max_str_digits()} digits; write it shorter"
+    raise InputError(f"{where}: {problem}")
 
 
 def _quick_object(data: bytes) -> dict[str, object] | None:
@@ -80,13 +85,15 @@ def _quick_object(data: bytes) -> dict[str, object] | None:
 
 
 def _is_ranking(value: object) -> bool:
-    """Whether this is {text: number} or a list of texts."""
+    """Whether this is {text: number} or a list of texts; orjson rounds whole numbers that are too large."""
     if isinstance(value, dict):
-        return set(map(type, value.values())) <= {int, float}
+        numbers = value.values()
+        plain = set(map(type, numbers)) <= {int, float}
+        return plain and (not numbers or -EXACT < min(numbers) <= max(numbers) < EXACT)
     return isinstance(value, list) and set(map(type, value)) <= {str}
 
 
-class _RepeatedKeyError(ValueError):
+class _RepeatedKeyError(Exception):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.key = key
@@ -98,6 +105,9 @@ def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
         seen: set[str] = set()
         raise _RepeatedKeyError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
     return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_repeats)
 
 
 def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -122,14 +132,9 @@ def _numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
 def object_of(raw: bytes | str, where: str) -> dict[str, Any]:
     """The object of one line of JSONL.
 
-    Raises   InputError for a line that is not UTF-8, no JSON, or no object.
+    Raises   InputError for a line that cannot be parsed, or is no object.
     """
-    try:
-        value = json.loads(raw)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: byte {error.object[error.start]:#04x} at {error.start} is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is not JSON ({error.msg}, column {error.colno})") from None
+    value = parse_json(raw, where, is_line=True)
     if not isinstance(value, dict):
         raise InputError(f"{where}: holds a {type(value).__name__}, expected an object")
     return value
@@ -161,7 +166,10 @@ def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
     if not isinstance(gold, list) or not isinstance(labels, dict):
         raise InputError(f"{where}: `gold_evidence` must be a list of ids, and `{key}` a map from id to gain")
     gains = {text_id(doc, where, "an id of `gold_evidence`"): 1.0 for doc in gold}
-    return gains | {doc: finite(gain, f"{where}, document {doc!r}: gain") for doc, gain in labels.items()}
+    return gains | {
+        text_id(doc, where, f"an id of `{key}`"): finite(gain, f"{where}, document {doc!r}: gain")
+        for doc, gain in labels.items()
+    }
 
 
 def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float | None, dict[str, Any]]]:
@@ -175,7 +183,7 @@ def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float |
     if retrieved is None and line.get("error") is not None:
         return []
     if not isinstance(retrieved, list | tuple):
-        raise InputError(f"{where}: `{key}` must be a list of ids or of {{id, score}}, not {retrieved!r:.60}")
+        raise InputError(f"{where}: `{key}` must be a list of ids or of {{id, score}}, not {quoted(retrieved)}")
     items = [
         {"id": item} if plain is None else plain
         for item, plain in zip(retrieved, plain_items(retrieved, texts=key in TEXT_KEYS), strict=True)
@@ -234,23 +242,39 @@ def _portions(lines: Iterable[tuple[int, bytes]]) -> Generator[list[tuple[int, b
 def _scored_lists(lines: list[bytes]) -> pl.DataFrame | None:
     """The rows of lines that are all `{"qid": text, "retrieved": [{"id": text, "score": number}]}`; None for others.
 
-    What is odd in any way is left to `retrieved_items`, which reads item by item and says what is wrong.
+    What is odd in any way, such as a key that may be there twice, is left to `retrieved_items`, which reads item by
+    item and says what is wrong.
     """
     queries: list[str] = []
     docs: list[str] = []
     scores: list[float] = []
     counts: list[int] = []
+    n_spare = 0
     try:
         for raw in lines:
             line = orjson.loads(raw)
             items = line["retrieved"]
+            n_spare += raw.count(b":") - len(line) - 2 * len(items)
             docs.extend(map(_ID, items))
             scores.extend(map(_SCORE, items))
             queries.append(line["query_id"] if "query_id" in line else line["qid"])
             counts.append(len(items))
     except (ValueError, TypeError, LookupError):
         return None
+    if n_spare and not all(map(_has_distinct_keys, lines)):
+        return None
     return plain_frame(queries, counts, docs, scores, RUN) if all(counts) else None
+
+
+def _has_distinct_keys(raw: bytes) -> bool:
+    """Whether no object of a line has a key twice, of which orjson keeps the last; may say no where it is so.
+
+    A key is a text before a colon, so there are at most as many keys as such places; all of them are different where
+    the objects have as many.
+    """
+    line = orjson.loads(raw)
+    values = [line, *line["retrieved"], *(value for value in line.values() if isinstance(value, dict))]
+    return len(_KEY_END.findall(raw)) == sum(map(len, values))
 
 
 @dataclass

@@ -10,8 +10,9 @@ from typing import Any, SupportsIndex, TypeGuard
 import numpy as np
 import polars as pl
 
-from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
+from steelyard.io.numbers import EXACT, ROUNDED, is_rounded
 from steelyard.io.tables import Table, checked, in_memory
 
 ByQuery = Mapping[Any, Any]
@@ -93,7 +94,9 @@ def truth_from_dict(data: ByQuery, name: str) -> pl.DataFrame:
     for query, labels in data.items():
         query_id = text_id(query, name, "a query id")
         if isinstance(labels, str) or not isinstance(labels, Mapping | Iterable):
-            raise InputError(f"{name}, query {query_id!r}: {labels!r} is neither {{doc_id: gain}} nor a list of ids")
+            raise InputError(
+                f"{name}, query {query_id!r}: {quoted(labels)} is neither {{doc_id: gain}} nor a list of ids"
+            )
         pairs = labels.items() if isinstance(labels, Mapping) else ((doc, 1.0) for doc in labels)
         before = len(docs)
         for doc, gain in pairs:
@@ -131,7 +134,8 @@ def plain_frame(
     except (TypeError, ValueError):
         return None
     plain = number.ndim == 1 and number.dtype.kind in "fi"
-    if not plain or query_id.null_count() or doc_id.null_count() or not np.isfinite(number).all():
+    # What is not finite is refused, and whole numbers that floats cannot hold, label by label.
+    if not plain or query_id.null_count() or doc_id.null_count() or not (np.abs(number) < EXACT).all():
         return None
     query_id = query_id[np.repeat(np.arange(len(counts)), counts)]
     return pl.DataFrame([query_id, doc_id, pl.Series(number.astype(float))], schema=schema)
@@ -145,7 +149,7 @@ def text_id(value: object, name: str, what: str) -> str:
         return value
     if is_whole_number(value):
         return str(value.__index__())
-    raise InputError(f"{name}: {what} is {value!r} ({type(value).__name__}); ids are text or whole numbers")
+    raise InputError(f"{name}: {what} is {quoted(value)} ({type(value).__name__}); ids are text or whole numbers")
 
 
 def is_whole_number(value: object) -> TypeGuard[SupportsIndex]:
@@ -157,14 +161,21 @@ def _refuse_half_characters(text: str, where: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{where} is {text!r}, which holds half a character (a lone surrogate); repair it") from None
+        raise InputError(
+            f"{where} is {quoted(text)}, which holds half a character (a lone surrogate); repair it"
+        ) from None
 
 
 def finite(value: object, where: str) -> float:
-    """A finite float, from any number but not from text."""
+    """A finite float, from any number but not from text.
+
+    Raises   InputError for others, and for a whole number that would be rounded: it could tie with its neighbours.
+    """
     number = finite_or_none(value)
     if number is None:
-        raise InputError(f"{where} {value!r} is not a finite number")
+        raise InputError(f"{where} {quoted(value)} is not a finite number")
+    if is_rounded(value, number):
+        raise InputError(f"{where} {quoted(value)} {ROUNDED}")
     return number
 
 
@@ -215,7 +226,7 @@ class RunDict:
                 rankings[query_id] = [text_id(d, name, f"a document id of query {query_id!r}") for d in ranking]
             else:
                 raise InputError(
-                    f"{name}, query {query_id!r}: {ranking!r} is neither {{doc_id: score}} nor a list in order"
+                    f"{name}, query {query_id!r}: {quoted(ranking)} is neither {{doc_id: score}} nor a list in order"
                 )
         if not rankings:
             raise InputError(f"{name}: holds no query; expected {{query_id: {{doc_id: score}}}}")

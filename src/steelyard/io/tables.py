@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from steelyard.base.choices import FileKind
-from steelyard.base.errors import InputError, exception_line
+from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
+from steelyard.io.numbers import EXACT, ROUNDED, is_rounded
+from steelyard.io.panics import native_reader
 from steelyard.io.source import NOT_UTF8, Source
 
 _SLICE_ROWS = 1 << 18
@@ -26,6 +27,7 @@ class Table:
     pieces    gives the raw frames, anew on every call
     checked   whether the frames have the schema already
     place     where a document of a query is in the file that the frame came from
+    lines     the lines of some rows, from 1, of a file that has lines
     """
 
     name: str
@@ -34,11 +36,12 @@ class Table:
     pieces: Callable[[], Iterable[pl.DataFrame]]
     place: Callable[[str, str], str] | None = None
     checked: bool = False
+    lines: Callable[[Sequence[int]], list[int]] | None = None
 
     def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.
 
-        Raises   InputError naming the row, what was found, and what to try.
+        Raises   InputError naming the line or row, what was found, and what to try.
         """
         row = 0
         for piece in self.pieces():
@@ -82,15 +85,33 @@ class Table:
         back = ((rank < rank.shift(1)) & (query_id == query_id.shift(1))).fill_null(False)
         if back.any():
             raise InputError(
-                f"{self.origin}, row {_first(back, row)}: is below a row with a higher rank; without a score the "
+                f"{self._at(back, row)}: is below a row with a higher rank; without a score the "
                 "order of the rows is the ranking: sort them by rank, or remove that column"
             )
 
+    def _at(self, mask: pl.Series, row: int) -> str:
+        """Where the first row of a mask is;   row   how many are before this piece"""
+        return self._places([row + int(mask.arg_true()[0]) + 1])
+
+    def _places(self, rows: Sequence[int]) -> str:
+        numbers = rows if self.lines is None else self.lines(rows)
+        unit = ("row" if self.lines is None else "line") + "s" * (len(numbers) > 1)
+        return f"{self.origin}, {unit} {' and '.join(map(str, numbers))}"
+
     def _column(self, piece: pl.DataFrame, role: str) -> pl.Series:
-        lowered = {name.lower(): name for name in piece.columns}
-        for spelling in COLUMN_NAMES[role]:
-            if spelling in lowered:
-                return piece[lowered[spelling]].rename(role)
+        """The column of a role.
+
+        Raises   InputError where there is none, or several; a score beside a gain is no second gain.
+        """
+        names = [name for name in piece.columns if name.lower() in COLUMN_NAMES[role]]
+        others = [name for name in names if role != "gain" or name.lower() not in COLUMN_NAMES["score"]] or names
+        if len(others) > 1:
+            raise InputError(
+                f"{self.origin}: {' and '.join(map(quoted, others))} are columns of one meaning ({role}); "
+                "remove or rename those that are not meant"
+            )
+        if others:
+            return piece[others[0]].rename(role)
         hint = f"rename one to {role!r}"
         if len(piece.columns) == 1 and ";" in piece.columns[0]:
             hint = "is it separated by semicolons? Save it with commas"
@@ -99,10 +120,10 @@ class Table:
     def _ids(self, piece: pl.DataFrame, role: str, row: int) -> pl.Series:
         column = self._column(piece, role)
         if column.null_count():
-            raise InputError(f"{self.origin}, row {_first(column.is_null(), row)}: {role} is empty")
+            raise InputError(f"{self._at(column.is_null(), row)}: {role} is empty")
         if column.dtype == pl.String:
             if (column == "").any():
-                raise InputError(f"{self.origin}, row {_first(column == '', row)}: {role} is empty")
+                raise InputError(f"{self._at(column == '', row)}: {role} is empty")
             return column
         if column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum):
             return column.cast(pl.String)
@@ -112,16 +133,21 @@ class Table:
 
     def _numbers(self, piece: pl.DataFrame, role: str, row: int) -> pl.Series:
         column = self._column(piece, role)
+        if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
+            raise InputError(f"{self.origin}: column {role!r} holds {column.dtype}, expected numbers; convert it")
         number = column.cast(pl.Float64, strict=False)
         bad = ~(number.is_finite().fill_null(False))
         if bad.any():
-            at = _first(bad, row)
-            shown = "(empty)" if column[at - row - 1] is None else repr(column[at - row - 1])
-            raise InputError(f"{self.origin}, row {at}: {role} {shown} is not a finite number, e.g. 12.5 or 1e-3")
+            value = column.filter(bad)[0]
+            shown = "(empty)" if value is None else quoted(value)
+            raise InputError(f"{self._at(bad, row)}: {role} {shown} is not a finite number, e.g. 12.5 or 1e-3")
+        for i in (number.abs() >= EXACT).arg_true() if column.dtype not in (pl.Float64, pl.Float32) else ():
+            if is_rounded(column[i], number[i]):
+                raise InputError(f"{self._places([row + i + 1])}: {role} {quoted(column[i])} {ROUNDED}")
         return number
 
     def locate(self, query_id: str, doc_id: str) -> str:
-        """Rows that hold a document of a query, from 1, without a header."""
+        """Lines, or rows from 1 without a header, that hold a document of a query."""
         if self.place:
             return self.place(query_id, doc_id)
         rows, row = [], 0
@@ -129,16 +155,12 @@ class Table:
             same = (frame["query_id"] == query_id) & (frame["doc_id"] == doc_id)
             rows += [row + i + 1 for i in same.arg_true().to_list()]
             row += frame.height
-        return f"{self.origin}, rows {' and '.join(map(str, rows[:2]))}"
+        return self._places(rows[:2])
 
 
 def _are_fractions(column: pl.Series) -> bool:
     numbers = column.cast(pl.Float64, strict=False) if column.dtype == pl.String else column
     return numbers.dtype.is_float() and bool((numbers != numbers.round()).any())
-
-
-def _first(mask: pl.Series, row: int) -> int:
-    return row + int(mask.arg_true()[0]) + 1
 
 
 def in_memory(frame: pl.DataFrame, name: str, kind: FileKind) -> Table:
@@ -155,6 +177,7 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
     """A CSV or TSV file with a header; every column is read as text, so that leading zeros stay."""
 
     def pieces() -> Iterator[pl.DataFrame]:
+        _refuse_repeated_names(source, separator)
         where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
             lazy = pl.scan_csv(where, separator=separator, infer_schema=False, glob=False)  # type: ignore[arg-type]
@@ -165,7 +188,30 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
         except pl.exceptions.PolarsError as error:
             raise _ragged(source, separator, error) from None
 
-    return Table(source.name, source.name, kind, pieces)
+    return Table(source.name, source.name, kind, pieces, lines=lambda rows: _lines(source, separator, rows))
+
+
+def _refuse_repeated_names(source: Source, separator: str) -> None:
+    """The reader would rename the second of two columns of one name.
+
+    Raises   InputError.
+    """
+    head = csv.reader(io.StringIO(source.head.decode(errors="replace"), newline=""), delimiter=separator)
+    names = next((row for row in head if row), [])
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{source.name}: two columns are called {quoted(twice)}; remove or rename one")
+
+
+def _lines(source: Source, separator: str, rows: Sequence[int]) -> list[int]:
+    """The lines on which some rows of a file begin; rows are counted from 1 behind the header, blank lines left out."""
+    reader = csv.reader(io.StringIO(source.read().decode(errors="replace"), newline=""), delimiter=separator)
+    starts, begin = list[int](), 1
+    for row in reader:
+        if any(row):
+            starts.append(begin)
+        begin = reader.line_num + 1
+    return [starts[row] for row in rows]
 
 
 def _ragged(source: Source, separator: str, error: Exception) -> InputError:
@@ -187,34 +233,36 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
     return InputError(f"{source.name}: cannot be read as a table ({exception_line(error)})")
 
 
-def scan(where: Path | io.BytesIO, format: str) -> pl.LazyFrame:
-    """A Parquet or Arrow file, unread; a path is a path, whatever brackets and stars it has."""
-    return (pl.scan_parquet if format == "parquet" else pl.scan_ipc)(where, glob=False)
-
-
 def column_names(source: Source, format: str) -> list[str]:
-    """The names of the columns of a Parquet or Arrow file; none of one that cannot be read."""
+    """The columns of a Parquet or Arrow file.
+
+    Raises   InputError for a file that is damaged.
+    """
+    with native_reader(source.name):
+        return _scan(source, format).collect_schema().names()
+
+
+def _scan(source: Source, format: str) -> pl.LazyFrame:
+    """A Parquet or Arrow file, unread; a path is a path, whatever brackets and stars it has."""
     where = source.path if source.is_file else io.BytesIO(source.read())
-    try:
-        return scan(where, format).collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError):
-        return []
+    return (pl.scan_parquet if format == "parquet" else pl.scan_ipc)(where, glob=False)
 
 
 def columnar(source: Source, format: str, kind: FileKind) -> Table:
     """A Parquet or Arrow file."""
 
     def pieces() -> Iterator[pl.DataFrame]:
-        where = source.path if source.is_file else io.BytesIO(source.read())
-        try:
-            lazy = scan(where, format)
-            names = lazy.collect_schema().names()
-            familiar = [name for name in names if _is_familiar(name)]
+        with native_reader(source.name):
+            lazy = _scan(source, format)
+            familiar = [name for name in lazy.collect_schema().names() if _is_familiar(name)]
             # Without a familiar score column all are read, to part a list without scores from an odd name.
             complete = len(familiar) > 2 or kind == "truth"
-            yield from (lazy.select(familiar) if complete and familiar else lazy).collect_batches(maintain_order=True)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{source.name}: cannot be read ({exception_line(error)})") from None
+            batches = (lazy.select(familiar) if complete and familiar else lazy).collect_batches(maintain_order=True)
+            piece = next(batches, None)
+        while piece is not None:
+            yield piece
+            with native_reader(source.name):
+                piece = next(batches, None)
 
     return Table(source.name, source.name, kind, pieces)
 

@@ -13,11 +13,16 @@ from pathlib import Path
 
 import polars as pl
 
-from steelyard.base.errors import InputError, OutputError
+from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.schema import canonical_order
-from steelyard.io.formats import BY_SUFFIX
+from steelyard.io.formats import BY_SUFFIX, format_of
+from steelyard.io.numbers import EXACT
 from steelyard.io.source import strip_compression
 
+_HEAD_BYTES = 1 << 16
+_HOLD_ALL = ("json", "jsonl")
+"""Formats that hold every id, and queries without any document."""
+_FORMAT_NAMES = {"trec": "a TREC file", "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow"}
 _PLAIN = str.maketrans({"─": "-", "–": "-", "…": "...", "−": "-", "∞": "inf"})
 
 
@@ -86,7 +91,7 @@ def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | No
     """
     ordered = canonical_order(frame)
     written = _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
-    return 0 if written in ("json", "jsonl") else frame["doc_id"].null_count()
+    return 0 if written in _HOLD_ALL else frame["doc_id"].null_count()
 
 
 def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> int:
@@ -95,7 +100,7 @@ def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None
     Returns   how many queries were lost: those without any label, where the format is not JSON or JSONL.
     """
     written = _write(frame.sort("query_id", "doc_id"), path, format, _trec_qrels, "rel_map")
-    return 0 if written in ("json", "jsonl") else frame["doc_id"].null_count()
+    return 0 if written in _HOLD_ALL else frame["doc_id"].null_count()
 
 
 def _write(
@@ -104,17 +109,26 @@ def _write(
     bare, compression = strip_compression(Path(path).name)
     target = format or BY_SUFFIX.get(Path(bare).suffix.lower(), "trec")
     writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
-        "trec": lambda f: as_trec(_plain_ids(f.drop_nulls(), path)).encode(),
+        "trec": lambda f: as_trec(f).encode(),
         "json": lambda f: json.dumps(_nested(f), ensure_ascii=False).encode() + b"\n",
         "jsonl": lambda f: _json_lines(f, key).encode(),
-        "csv": lambda f: f.drop_nulls().write_csv().encode(),
-        "tsv": lambda f: f.drop_nulls().write_csv(separator="\t").encode(),
-        "parquet": lambda f: _binary(f.drop_nulls().write_parquet),
-        "arrow": lambda f: _binary(f.drop_nulls().write_ipc),
+        "csv": lambda f: f.write_csv().encode(),
+        "tsv": lambda f: f.write_csv(separator="\t").encode(),
+        "parquet": lambda f: _binary(f.write_parquet),
+        "arrow": lambda f: _binary(f.write_ipc),
     }
     if target not in writers:
         raise OutputError(f"{path}: {target} cannot be written; choose one of {', '.join(writers)}")
-    write_bytes(path, _compressed(writers[target](frame), compression))
+    if target not in _HOLD_ALL:
+        frame = _readable_ids(frame.drop_nulls(), path, target)
+    data = writers[target](frame)
+    suffix = Path(bare).suffix.lower()
+    if target == "trec" and suffix not in BY_SUFFIX and (looks := format_of(data[:_HEAD_BYTES], suffix)) != "trec":
+        raise InputError(
+            f"{path}: with query_id {quoted(frame['query_id'][0])} first, it would be read as {looks}; "
+            "write JSON or JSONL"
+        )
+    write_bytes(path, _compressed(data, compression))
     return target
 
 
@@ -136,13 +150,26 @@ def _compressed(data: bytes, compression: str | None) -> bytes:
     return data
 
 
-def _plain_ids(frame: pl.DataFrame, path: str | Path) -> pl.DataFrame:
+def _readable_ids(frame: pl.DataFrame, path: str | Path, format: str) -> pl.DataFrame:
+    """The rows, if a file of this format can name them; only JSON and JSONL hold every id.
+
+    Raises   InputError with an id that would not be read again.
+    """
+    forbidden = {"is empty": pl.col("id") == ""}
+    if format == "trec":
+        forbidden |= {
+            "holds white space": pl.col("id").str.contains(r"[ \t\n\r\f\v]"),
+            "begins as a comment does": pl.col("id").str.starts_with("#") & pl.col("leads"),
+            "begins with a byte order mark": pl.col("id").str.starts_with("\ufeff") & pl.col("leads"),
+        }
     for column in ("query_id", "doc_id"):
-        spaced = frame.filter(pl.col(column).str.contains(r"\s") | (pl.col(column) == ""))
-        if len(spaced):
-            raise InputError(
-                f"{path}: {column} {spaced[column][0]!r} holds white space; TREC files cannot: write JSON or Parquet"
-            )
+        ids = frame.select(id=column, leads=column == "query_id")
+        for problem, condition in forbidden.items():
+            if len(odd := ids.filter(condition)):
+                raise InputError(
+                    f"{path}: {column} {quoted(odd['id'][0])} {problem}, which {_FORMAT_NAMES[format]} cannot hold; "
+                    "write JSON or JSONL"
+                )
     return frame
 
 
@@ -156,8 +183,8 @@ def _trec_run(frame: pl.DataFrame, name: str) -> str:
 def _trec_qrels(frame: pl.DataFrame) -> str:
     rows = frame.with_columns(
         pl.lit("0").alias("iteration"),
-        pl.when(pl.col("gain") == pl.col("gain").round())
-        .then(pl.col("gain").cast(pl.Int64).cast(pl.String))
+        pl.when((pl.col("gain") == pl.col("gain").round()) & (pl.col("gain").abs() < EXACT))
+        .then(pl.col("gain").cast(pl.Int64, strict=False).cast(pl.String))
         .otherwise(pl.col("gain").cast(pl.String)),
     )
     order = ["query_id", "iteration", "doc_id", "gain"]
