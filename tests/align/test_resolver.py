@@ -15,7 +15,8 @@ from steelyard.align import resolver
 from steelyard.align.resolver import Resolver
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
-from steelyard.data.run_folder import OUTPUTS, write_chunks, write_manifest
+from steelyard.data.run_folder import write_chunks
+from steelyard.data.run_manifest import OUTPUTS, write_manifest
 from steelyard.experiment.weighing import Weighing
 from tests.align.random_evidence import Case, cases
 from tests.hypothesis_profiles import examples

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.rag.config import Config
-from steelyard.rag.run_writer import n_answered
+from steelyard.rag.run_writer import RunInterrupted
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.words import read_words
@@ -30,8 +30,8 @@ def run(
     try:
         with progress_bars(words) as bars:
             weighed = run_and_weigh(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
-    except KeyboardInterrupt:
-        n = n_answered(settings.folder)
+    except RunInterrupted as interrupted:
+        n = interrupted.n_answered
         print(
             f"steelyard: interrupted; {n} question{'s are' if n != 1 else ' is'} done and kept. "
             "The same command goes on from there",

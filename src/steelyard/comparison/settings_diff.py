@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.data.run_folder import RunFolder
-
-_PLACES = ("name", "folder", "cache", "documents", "questions", "weigh")
-"""What names a run, or where things are, or how it was weighed at the end; none of it moves a ranking."""
+from steelyard.data.settings_table import differing_rows, settings_table
 
 
 @dataclass(frozen=True)
@@ -44,32 +41,15 @@ def settings_diff(folders: Mapping[str, RunFolder]) -> SettingsDiff:
     Raises    InputError for a config.json that cannot be read
     """
     names = tuple(folders)
-    configs = [dict(_flat(_config(folder))) for folder in folders.values()]
+    configs = [settings_table(folder.config) for folder in folders.values()]
     versions = [dict(_versions(folder.manifest)) for folder in folders.values()]
     digests = {
         "documents": [_corpus(folder.manifest) for folder in folders.values()],
         "questions": [folder.manifest.get("questions") for folder in folders.values()],
     }
     differing = tuple(name for name, values in digests.items() if len(set(map(repr, values))) > 1)
-    loaded = {name: row for name, row in _differing(versions).items() if len({*row} - {None}) > 1}
-    return SettingsDiff(names, _differing(configs), loaded, differing)
-
-
-def _config(folder: RunFolder) -> dict[str, Any]:
-    """What config.json holds but for names and places; nothing where there is none."""
-    return {key: value for key, value in folder.config.items() if key not in _PLACES}
-
-
-def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted path and text of every value below; a list of plain values is one value."""
-    if isinstance(value, dict):
-        for key, below in value.items():
-            yield from _flat(below, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and any(isinstance(below, dict | list) for below in value):
-        for place, below in enumerate(value, 1):
-            yield from _flat(below, f"{path}.{place}")
-    elif value is not None:
-        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    loaded = {name: row for name, row in differing_rows(versions).items() if len({*row} - {None}) > 1}
+    return SettingsDiff(names, differing_rows(configs), loaded, differing)
 
 
 def _versions(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -81,10 +61,3 @@ def _versions(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _corpus(manifest: Mapping[str, Any]) -> object:
     fingerprint = manifest.get("fingerprint")
     return fingerprint.get("corpus") if isinstance(fingerprint, dict) else None
-
-
-def _differing(tables: Sequence[Mapping[str, str]]) -> dict[str, tuple[str | None, ...]]:
-    """Rows whose values are not all the same, in the order of the first table that has them."""
-    keys = dict.fromkeys(key for table in tables for key in table)
-    rows = {key: tuple(table.get(key) for table in tables) for key in keys}
-    return {key: values for key, values in rows.items() if len(set(values)) > 1}

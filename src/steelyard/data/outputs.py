@@ -16,6 +16,7 @@ from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, num
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
+from steelyard.data.run_outputs import check_count, repairable
 from steelyard.io import formats
 from steelyard.io.evaluation_lines import output_lines
 from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
@@ -80,8 +81,10 @@ class Outputs:
         """Read a JSONL file of results, or a run folder; any other run has rankings alone."""
         folder = path if isinstance(path, RunFolder) else None if isinstance(path, Source) else find_run_folder(path)
         if folder is not None:
-            source = Source(folder.outputs)
-            contents = _parse(name or folder.name, numbered_lines(source), folder.chunks)
+            source, chunks = Source(folder.outputs), folder.chunks
+            with repairable():
+                contents = _parse(name or folder.name, numbered_lines(source), chunks)
+                check_count(contents.run.frame["query_id"].n_unique(), folder.outputs, folder.manifest)
             return cls(replace(contents, documents=folder.documents))
         path = cast("str | Path | Source", path)
         if not isinstance(path, Source) and Path(path).is_dir():

@@ -5,6 +5,8 @@ manifest.json           name, fingerprint, counts, notes, machine, versions, lat
 config.json             the configuration, resolved, without secrets
 outputs.jsonl           one line a question: qid, query, retrieved, answer, latency_ms, or error
 outputs.partial.jsonl   the same while the run goes on
+.new                    a run that will take the place of a finished one, while it goes on
+.lock                   who writes the folder, meanwhile
 chunks.parquet          chunk_id, doc_id, start, end; absent where the system is not one of our pipelines
 documents.parquet       doc_id, text, pages, source; texts of chunks are cut from these, and gold is placed by them;
                         absent where the documents of such a system are not named
@@ -19,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -28,19 +30,28 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response, decode_response, encode_response
+from steelyard.data.run_manifest import (
+    CHUNKS,
+    CONFIG,
+    DOCUMENTS,
+    MANIFEST,
+    MARK,
+    OUTPUTS,
+    read_manifest,
+    write_json,
+    write_manifest,
+)
+from steelyard.data.run_outputs import check_count, repairable
+from steelyard.data.run_replacement import complete_replacement
 from steelyard.io.json_files import json_lines, query_id_of
 from steelyard.io.panics import native_reader
 from steelyard.io.source import Source
-from steelyard.io.write import write_bytes, write_text
+from steelyard.io.write import write_bytes
 
-MANIFEST, CONFIG, OUTPUTS, PARTIAL = "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl"
-CHUNKS, DOCUMENTS = "chunks.parquet", "documents.parquet"
 _CHUNK_COLUMNS = pl.Schema({"chunk_id": pl.String, "doc_id": pl.String, "start": pl.Int64, "end": pl.Int64})
 _DOCUMENT_COLUMNS = pl.Schema(
     [("doc_id", pl.String()), ("text", pl.String()), ("pages", pl.List(pl.Int64)), ("source", pl.String())]
 )
-_MARK = "steelyard_run"
-_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -74,25 +85,33 @@ class RunFolder:
 
         Raises   InputError where it cannot be read.
         """
-        try:
-            config = json.loads((self.path / CONFIG).read_bytes())
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.path / CONFIG}: cannot be read ({error}); run it again with --overwrite") from None
-        return config if isinstance(config, dict) else {}
+        return read_config(self.path)
 
     def responses(self) -> Iterator[tuple[str, Response]]:
         """Each question's id and response, in the order of the questions.
 
-        Raises   InputError for a line that is none of a run.
+        Raises   InputError for a line that is none of a run, or is there twice, and where some are missing.
         """
-        with self.outputs.open("rb") as lines:
+        first: dict[str, int] = {}
+        with repairable(), self._open_outputs() as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield decode_response(line)
+                    query_id, response = decode_response(line)
                 except ValueError as error:
-                    raise InputError(f"{self.outputs}, line {number}: {error}; run it again with --overwrite") from None
+                    raise InputError(f"{self.outputs}, line {number}: {error}") from None
+                if query_id in first:
+                    raise InputError(
+                        f"{self.outputs}, line {number}: question {query_id!r} is in line {first[query_id]} already"
+                    )
+                first[query_id] = number
+                yield query_id, response
+            check_count(len(first), self.outputs, self.manifest)
+
+    def _open_outputs(self) -> BinaryIO:
+        try:
+            return self.outputs.open("rb")
+        except OSError as error:
+            raise InputError(f"{self.outputs}: cannot be read ({error.strerror or error})") from error
 
     @cached_property
     def chunks(self) -> Chunks | None:
@@ -109,7 +128,7 @@ class RunFolder:
         """The documents that were searched, or None where they are not known."""
         if self.chunks is not None:
             return self.chunks.documents
-        return _read_documents(self.path) if (self.path / DOCUMENTS).exists() else None
+        return read_documents(self.path) if (self.path / DOCUMENTS).exists() else None
 
     @cached_property
     def chunks_digest(self) -> str | None:
@@ -126,8 +145,10 @@ class RunFolder:
     @cached_property
     def latency_ms(self) -> Mapping[str, float]:
         """query_id -> milliseconds that the system took in all, of the questions that it reports them for."""
-        lines = json_lines(Source(self.outputs))
-        return {query_id_of(line, self.name): ms for _, line in lines if (ms := total_latency(line)) is not None}
+        source = Source(self.outputs)
+        with repairable():
+            lines = ((query_id_of(line, self.name), total_latency(line)) for _, line in json_lines(source))
+            return {query_id: ms for query_id, ms in lines if ms is not None}
 
 
 def total_latency(line: Mapping[str, Any]) -> float | None:
@@ -137,20 +158,14 @@ def total_latency(line: Mapping[str, Any]) -> float | None:
     return float(total) if isinstance(total, int | float) and math.isfinite(total) else None
 
 
-def _marked_manifest(path: Path) -> dict[str, Any] | None:
-    try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
-    except (OSError, ValueError):
-        return None
-    return manifest if isinstance(manifest, dict) and _MARK in manifest else None
-
-
 def find_run_folder(path: str | Path) -> RunFolder | None:
     """The finished run at a path; None where the path is no run folder.
 
-    Raises   InputError for a run that was interrupted, or is of a later version.
+    Raises   InputError for a run that was interrupted, or is of a later version; OutputError where it was about to be
+             replaced, and that cannot be completed.
     """
     path = Path(path)
+    complete_replacement(path)
     manifest = read_manifest(path)
     if manifest is None:
         return None
@@ -194,31 +209,22 @@ def write_run_folder(
     elif documents is not None:
         write_documents(path, documents)
     # Last: this makes it a run folder.
-    write_manifest(path, {key: value for key, value in manifest.items() if key != _MARK})
+    write_manifest(path, {key: value for key, value in manifest.items() if key != MARK})
     return read_run_folder(path)
 
 
-def read_manifest(path: Path) -> dict[str, Any] | None:
-    """What manifest.json holds, or None where the folder holds no run.
+def read_config(path: Path) -> dict[str, Any]:
+    """What config.json of a folder holds; nothing where there is none.
 
-    Raises   InputError for a run of a later version.
+    Raises   InputError where it cannot be read.
     """
-    manifest = _marked_manifest(path)
-    if manifest is None:
-        return None
-    if not isinstance(manifest[_MARK], int) or manifest[_MARK] > _VERSION:
-        raise InputError(f"{path / MANIFEST}: is of version {manifest[_MARK]!r}, newer than this Steelyard; upgrade it")
-    return manifest
-
-
-def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write manifest.json whole; what it holds makes the folder a run folder."""
-    write_json(path / MANIFEST, {_MARK: _VERSION, **manifest})
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON file that people may read."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    try:
+        config = json.loads((path / CONFIG).read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path / CONFIG}: cannot be read ({error}); run it again with --overwrite") from None
+    return config if isinstance(config, dict) else {}
 
 
 def write_chunks(path: Path, chunks: Chunks) -> None:
@@ -269,7 +275,11 @@ def _read_table(file: Path, columns: pl.Schema, may_be_null: Collection[str] = (
     return table
 
 
-def _read_documents(path: Path) -> list[Document]:
+def read_documents(path: Path) -> list[Document]:
+    """The documents of a run folder.
+
+    Raises   InputError where they cannot be read.
+    """
     rows = _read_table(path / DOCUMENTS, _DOCUMENT_COLUMNS, may_be_null=("pages",))
     return [
         Document(doc_id, text, None if pages is None else tuple(pages), source)
@@ -278,7 +288,7 @@ def _read_documents(path: Path) -> list[Document]:
 
 
 def _read_chunks(path: Path) -> Chunks:
-    table, documents = _read_table(path / CHUNKS, _CHUNK_COLUMNS), _read_documents(path)
+    table, documents = _read_table(path / CHUNKS, _CHUNK_COLUMNS), read_documents(path)
     place = {document.doc_id: i for i, document in enumerate(documents)}
     owner = np.array([place.get(doc_id, -1) for doc_id in table["doc_id"]], np.int64)
     start, end = table["start"].to_numpy(), table["end"].to_numpy()

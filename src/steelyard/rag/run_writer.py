@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,133 +14,248 @@ from typing import Any, Self
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.machine import timestamp
 from steelyard.base.notes import Note
-from steelyard.data.responses import Response, decode_response, encode_response
-from steelyard.data.run_folder import (
+from steelyard.data.responses import Response, encode_response
+from steelyard.data.run_folder import write_chunks, write_documents
+from steelyard.data.run_lock import Holder
+from steelyard.data.run_manifest import (
     CHUNKS,
     CONFIG,
     DOCUMENTS,
+    MANIFEST,
     OUTPUTS,
     PARTIAL,
     read_manifest,
-    write_chunks,
-    write_documents,
     write_json,
     write_manifest,
 )
-from steelyard.data.run_lock import Holder
+from steelyard.data.run_replacement import NEW, replace_run
 from steelyard.io.write import write_bytes
 from steelyard.rag.manifest import latency_summary, run_manifest
+from steelyard.rag.run_changes import describe_changes
+from steelyard.rag.run_lines import RunLines, lines_that_count, n_answered, read_bytes
 from steelyard.rag.system import System
 
 _REPLACE = "choose another folder, or replace it with --overwrite (overwrite=True)"
+_NO_ROOM, _NOT_ALLOWED = "Make room, and start", "Make the folder writable, and start"
+_ADVICE = {
+    errno.ENOSPC: _NO_ROOM, errno.EDQUOT: _NO_ROOM, errno.EFBIG: "Raise the limit on the size of files, and start",
+    errno.EROFS: _NOT_ALLOWED, errno.EACCES: _NOT_ALLOWED, errno.EPERM: _NOT_ALLOWED,
+}  # fmt: skip
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C while questions were asked.
+
+    n_answered  how many answers are kept, those of earlier starts among them
+    """
+
+    def __init__(self, n_answered: int) -> None:
+        super().__init__(n_answered)
+        self.n_answered = n_answered
 
 
 class RunWriter:
     """Writes the run of one system over some questions into a folder.
 
-    path        the folder, made where it is absent
+    A finished run stays as it is until what takes its place, or adds to it, is whole: this is written beside it.
+
+    path        the folder, made where it is absent; nobody else writes it
     system      prepared
     queries     query_id to what is asked
     taken_over  whose lock of the folder was taken over
-    Raises    InputError where the folder holds something else than a run; OutputError where it cannot be looked into
     """
 
     def __init__(
         self, path: Path, system: System, queries: Mapping[str, str], *, taken_over: Holder | None = None
     ) -> None:  # fmt: skip
-        self.path, self._system, self._queries = path, system, queries
-        self._partial = path / PARTIAL
+        self.path, self._system, self._queries, self._taken_over = path, system, queries, taken_over
+        self._at, self._overwrite = path, False
+        self._continues = self._goes_on = self._whole = False
+        self._partial = RunLines()
         self._appended: list[str] = []
-        self._taken_over = taken_over
+        self._n_answered = 0
         self._started = timestamp()
 
     def resume(self, *, overwrite: bool) -> dict[str, Response]:
-        """The responses of an earlier start that are valid for this one, by query_id; all others are removed.
+        """The responses of earlier starts that are valid for this one, by query_id; nothing is changed yet.
 
         They come without their passages, and are valid where configuration and corpus are the same and the question
         did not fail.
-        Raises   InputError where a finished run would be lost.
+        Raises   InputError, which says what has changed, where answers would be lost; OutputError where the folder
+                 cannot be read.
         """
+        replace_run(self.path)
         manifest = read_manifest(self.path)
         if manifest is None:
             return {}
-        earlier, fingerprint = manifest.get("fingerprint") or {}, dict(self._system.fingerprint)
-        finished = self.is_finished()
-        if earlier != fingerprint or (finished and overwrite):
-            if finished and not overwrite:
-                raise InputError(f"{self._finished(manifest)} of {_other_parts(earlier, fingerprint)}; {_REPLACE}")
-            self._clear()
-            return {}
-        self._cut_torn_lines()
-        partial = dict(_read_lines(self._partial))
-        self._appended = list(partial)
-        responses = dict(_read_lines(self.path / OUTPUTS)) | partial
-        unasked = [
-            query_id for query_id, response in responses.items() if self._queries.get(query_id) != response.query
-        ]
-        if unasked and finished and not overwrite:
-            raise InputError(
-                f"{self._finished(manifest)} of other questions ({len(unasked)} of its {len(responses)} are no longer "
-                f"asked so, first {unasked[0]!r}); {_REPLACE}"
-            )
-        valid = {
-            query_id: response
-            for query_id, response in responses.items()
-            if response.error is None and query_id not in unasked
-        }
-        if valid:
-            self._started = manifest.get("started") or self._started
-        return valid
+        self._overwrite = overwrite
+        finished = bool(manifest.get("finished")) and (self.path / OUTPUTS).exists()
+        same = self._is_same(manifest)
+        files = self._read(self.path)
+        answered = n_answered(files)
+        if not overwrite and (finished or answered):
+            self._refuse_losses(manifest, files, finished=finished, same=same)
+        self._continues = same and not (finished and overwrite)
+        if finished or (answered and not same):
+            self._at = self.path / NEW
+        self._whole = finished and self._continues and not any(lines.n_damaged or lines.n_repeated for lines in files)
+        return self._valid_responses()
 
     def is_finished(self) -> bool:
-        """Whether a run of the folder came to its end."""
-        return bool((read_manifest(self.path) or {}).get("finished")) and (self.path / OUTPUTS).exists()
+        """Whether the folder holds the finished run of this system already, with each line once and whole."""
+        return self._whole
 
     def begin(self) -> None:
-        """Write what is run here; from now on it is a run folder, not a finished one."""
-        with _writing(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-        write_manifest(self.path, self._manifest())
-        write_json(self.path / CONFIG, self._system.resolved())
-        if self._system.corpus is not None and not (self.path / CHUNKS).exists():
-            write_chunks(self.path, self._system.corpus)
-        elif self._system.documents is not None and not (self.path / DOCUMENTS).exists():
-            write_documents(self.path, self._system.documents)
+        """Write what is run here; from now on it is a run folder, not a finished one.
+
+        Raises   InputError where an interrupted replacement by another configuration would be lost.
+        """
+        with self._writing(self._at):
+            if not self._goes_on:
+                self._clear()
+            self._at.mkdir(parents=True, exist_ok=True)
+            write_manifest(self._at, self._manifest())
+            write_json(self._at / CONFIG, self._system.resolved())
+            folders = [self._at, *([self.path] if self._continues else [])]
+            if self._system.corpus is not None and not any((folder / CHUNKS).exists() for folder in folders):
+                write_chunks(self._at, self._system.corpus)
+            elif self._system.documents is not None and not any((folder / DOCUMENTS).exists() for folder in folders):
+                write_documents(self._at, self._system.documents)
 
     @contextmanager
     def appending(self) -> Iterator[Self]:
-        """While this is open, `append` writes."""
-        with _writing(self._partial):
+        """While this is open, `append` writes.
+
+        Raises   RunInterrupted for Ctrl-C.
+        """
+        partial = self._at / PARTIAL
+        with self._writing(partial):
             # Without a buffer: what was written is the operating system's, whatever happens to this process.
-            self._file = (self._partial).open("ab", buffering=0)
+            self._file = partial.open("ab", buffering=0)
         with self._file:
-            yield self
+            with self._writing(partial):
+                self._file.truncate(self._partial.size)
+            try:
+                yield self
+            except KeyboardInterrupt as error:
+                raise RunInterrupted(self._n_answered) from error
 
     def append(self, query_id: str, response: Response) -> None:
         """Write the line of a question, which is in the file when this returns."""
         self._appended.append(query_id)
         line = encode_response(query_id, response)
         try:
-            self._file.write(line)
+            n_written = self._file.write(line)
+            while n_written < len(line):
+                # What is left of a disk or a limit took a part of the line, without an error; the next part says why.
+                n_written += self._file.write(line[n_written:])
+            vanished = os.fstat(self._file.fileno()).st_nlink == 0
         except OSError as error:
-            raise _unwritable(self._partial, error) from error
+            raise self._unwritable(self._at / PARTIAL, error) from error
+        if vanished:
+            raise OutputError(
+                f"{self._at / PARTIAL}: was removed while the run went on, with all its answers; start the same "
+                "run again, which asks anew"
+            )
+        self._n_answered += response.error is None
 
     def finish(self, responses: Mapping[str, Response]) -> None:
         """Put all lines into outputs.jsonl in the order of the questions, and mark the run as finished."""
-        outputs, partial = self.path / OUTPUTS, self._partial
-        with _writing(outputs):
-            if self._appended == list(self._queries) and not outputs.exists():
-                os.replace(partial, outputs)
-            else:
-                lines = {query_id: line for path in (outputs, partial) for query_id, _, line in _whole_lines(path)}
-                write_bytes(outputs, b"".join(lines[query_id] for query_id in self._queries))
-                partial.unlink(missing_ok=True)
+        with self._writing(self._at / OUTPUTS):
+            self._write_outputs()
         manifest = self._manifest()
         manifest["counts"]["failed"] = sum(response.error is not None for response in responses.values())
         answered = [response.latency_ms for response in responses.values() if response.error is None]
         manifest["latency_ms"] = latency_summary(answered)
-        manifest["finished"] = timestamp()
-        write_manifest(self.path, manifest)
+        # A clock that was put back in between must not make a run end before it began.
+        manifest["finished"] = max(timestamp(), self._started)
+        with self._writing(self._at / MANIFEST):
+            write_manifest(self._at, manifest)
+        replace_run(self.path)
+
+    def _write_outputs(self) -> None:
+        """Each question once, and none that is not asked any more."""
+        outputs, partial = self._at / OUTPUTS, self._at / PARTIAL
+        others = [path for path in self._line_files() if path != partial and path.exists()]
+        if not others and not self._partial.n_damaged and self._appended == list(self._queries):
+            os.replace(partial, outputs)
+            return
+        lines = lines_that_count(map(RunLines.read, self._line_files()), self._queries)
+        missing = [query_id for query_id in self._queries if query_id not in lines]
+        if missing:
+            raise OutputError(
+                f"{partial}: {len(missing)} answers are no longer there (first {missing[0]!r}); start the same run "
+                "again, which asks these questions anew"
+            )
+        write_bytes(outputs, read_bytes(lines[query_id] for query_id in self._queries))
+        partial.unlink(missing_ok=True)
+
+    def _line_files(self) -> list[Path]:
+        """The files whose lines count, the latest one last."""
+        folders = [self.path] if self._continues and self._at != self.path else []
+        return [folder / name for folder in [*folders, self._at] for name in (OUTPUTS, PARTIAL)]
+
+    def _is_same(self, manifest: Mapping[str, Any]) -> bool:
+        return (manifest.get("fingerprint") or {}) == dict(self._system.fingerprint)
+
+    def _valid_responses(self) -> dict[str, Response]:
+        """Those of the lines that count, as far as the folder that is written is of this configuration."""
+        manifest = read_manifest(self._at)
+        self._goes_on = manifest is not None and self._is_same(manifest)
+        paths = [path for path in self._line_files() if self._goes_on or path.parent != self._at]
+        files = [self._read_lines(path) for path in paths]
+        if self._goes_on:
+            self._partial = files[-1]
+            self._appended = self._partial.query_ids
+        lines = lines_that_count(files, self._queries)
+        valid = {query_id: line.response for query_id, line in lines.items() if line.response.error is None}
+        if valid:
+            begun = manifest if self._goes_on else read_manifest(self.path)
+            self._started = (begun or {}).get("started") or self._started
+        self._n_answered = len(valid)
+        return valid
+
+    def _refuse_losses(
+        self, manifest: Mapping[str, Any], files: Sequence[RunLines], *, finished: bool, same: bool
+    ) -> None:  # fmt: skip
+        """Raise   InputError where answers are of another configuration, or of questions that are no longer asked."""
+        name, answered = manifest.get("name"), n_answered(files)
+        state = f"the finished run {name!r}" if finished else f"{answered} answers of the unfinished run {name!r}"
+        if not same:
+            changes = describe_changes(self.path, manifest.get("fingerprint") or {}, self._system)
+            raise InputError(f"{self.path}: holds {state} of another configuration: {changes}; {_REPLACE}")
+        asked = {
+            line.query_id: line.response.query for lines in files for line in lines.lines if not line.response.error
+        }
+        unasked = [query_id for query_id, query in asked.items() if self._queries.get(query_id) != query]
+        if unasked:
+            raise InputError(
+                f"{self.path}: holds {state} of other questions ({len(unasked)} of its {len(asked)} are no longer "
+                f"asked so, first {unasked[0]!r}); {_REPLACE}"
+            )
+
+    def _clear(self) -> None:
+        """Remove what another configuration has left where this one is written."""
+        if self._at == self.path:
+            for name in (OUTPUTS, PARTIAL, CHUNKS, DOCUMENTS):
+                (self.path / name).unlink(missing_ok=True)
+        elif self._at.exists():
+            answered = n_answered(self._read(self._at))
+            if answered and not self._overwrite:
+                raise InputError(
+                    f"{self._at}: holds {answered} answers of another configuration, which was to take the place of "
+                    "this run and was interrupted; go on with that one, or delete this folder"
+                )
+            shutil.rmtree(self._at)
+
+    def _read(self, folder: Path) -> list[RunLines]:
+        return [self._read_lines(folder / name) for name in (OUTPUTS, PARTIAL)]
+
+    def _read_lines(self, path: Path) -> RunLines:
+        try:
+            return RunLines.read(path)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be read ({error.strerror or error}); choose another folder") from error
 
     def _manifest(self) -> dict[str, Any]:
         manifest = run_manifest(self._system, self._queries, started=self._started)
@@ -146,20 +263,24 @@ class RunWriter:
             manifest["notes"].append(Note("lock_taken_over", asdict(self._taken_over)).as_json())
         return manifest
 
-    def _finished(self, manifest: Mapping[str, Any]) -> str:
-        return f"{self.path}: holds the finished run {manifest.get('name')!r}"
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """What the disk refuses, as an error of ours."""
+        try:
+            yield
+        except OSError as error:
+            cause = error.__cause__ if isinstance(error, OutputError) else error
+            if not isinstance(cause, OSError):
+                raise
+            raise self._unwritable(path, cause) from cause
 
-    def _clear(self) -> None:
-        with _writing(self.path):
-            for name in (OUTPUTS, PARTIAL, CHUNKS, DOCUMENTS):
-                (self.path / name).unlink(missing_ok=True)
-
-    def _cut_torn_lines(self) -> None:
-        """Cut the partial file before the first line that is torn or damaged, so that lines can be appended."""
-        path = self._partial
-        if path.exists():
-            with _writing(path):
-                os.truncate(path, sum(len(line) for _, _, line in _whole_lines(path)))
+    def _unwritable(self, path: Path, error: OSError) -> OutputError:
+        kept = "1 answer is" if self._n_answered == 1 else f"{self._n_answered} answers are"
+        return OutputError(
+            f"{path}: cannot be written ({error.strerror or error}); {kept} kept. "
+            f"{_ADVICE.get(error.errno or 0, 'Start')} the same run again, which goes on from there, or choose another "
+            "folder"
+        )
 
 
 def refuse_foreign_folder(path: Path) -> None:
@@ -175,58 +296,3 @@ def refuse_foreign_folder(path: Path) -> None:
         raise OutputError(f"{path}: cannot be a run folder ({error.strerror or error}); choose another path") from error
     if names and read_manifest(path) is None:
         raise InputError(f"{path}: holds other things ({names[0]}), but no run; choose a folder of its own")
-
-
-def n_answered(folder: str | Path) -> int:
-    """How many questions a run that was interrupted has answered, failed ones not counted."""
-    responses = dict(_read_lines(Path(folder) / OUTPUTS)) | dict(_read_lines(Path(folder) / PARTIAL))
-    return sum(response.error is None for response in responses.values())
-
-
-def _other_parts(earlier: Mapping[str, str], fingerprint: Mapping[str, str]) -> str:
-    parts = [part for part in fingerprint if part != "all" and earlier.get(part) != fingerprint[part]]
-    return (
-        f"another configuration ({earlier.get('all')}, this one is {fingerprint['all']}; "
-        f"other {', '.join(parts) or 'k or depth'})"
-    )
-
-
-def without_results(response: Response) -> Response:
-    """How a question went, small enough to be kept for all questions of a run: query, times and error."""
-    return Response(response.query, latency_ms=response.latency_ms, error=response.error)
-
-
-def _read_lines(path: Path) -> Iterator[tuple[str, Response]]:
-    return ((query_id, without_results(response)) for query_id, response, _ in _whole_lines(path))
-
-
-def _whole_lines(path: Path) -> Iterator[tuple[str, Response, bytes]]:
-    """Query id, response and bytes of each line, up to the first one that is torn or damaged."""
-    if not path.exists():
-        return
-    for line in path.read_bytes().splitlines(keepends=True):
-        try:
-            query_id, response = decode_response(line)
-        except ValueError:
-            return
-        if not line.endswith(b"\n"):
-            return
-        yield query_id, response, line
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """What the disk refuses, as an error of ours."""
-    try:
-        yield
-    except OutputError:
-        raise
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"{path}: cannot be written ({error.strerror or error}); what was done is kept, and the same run goes on "
-        "from there; or choose another folder"
-    )

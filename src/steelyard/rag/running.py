@@ -12,7 +12,8 @@ from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
 from steelyard.data.run_lock import Holder, run_lock
-from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder, without_results
+from steelyard.rag.run_lines import without_results
+from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder
 from steelyard.rag.system import System
 
 GIVE_UP_AFTER = 5
