@@ -76,7 +76,7 @@ def test_a_run_without_a_configuration(folder: Path) -> None:
 def test_notes_and_failures_are_told(folder: Path) -> None:
     (folder / "documents" / "empty.txt").write_text("")
     (folder / "mine.py").write_text(
-        "from tests.rag.small import Shortest\n\ndef tired():\n    return Shortest(_fail_on='whale')\n"
+        "from tests.rag.small import Shortest\n\ndef tired() -> Shortest:\n    return Shortest(_fail_on='whale')\n"
     )
     (folder / "words.toml").write_text('rerank = "mine:tired"\n' + CONFIG)
     text = printed("run", "words.toml", cwd=folder)
