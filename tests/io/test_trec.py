@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.io import source
+from steelyard.align.rankings import align
+from steelyard.data.run import StreamedRun
+from steelyard.io import formats, source
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -91,6 +93,15 @@ SHAPES: dict[str, Callable[[Words], str]] = {
     "long comment": lambda words: "#" + "x" * 300 + "\n" + lines(words),
 }
 
+MORE_COLUMNS: dict[str, Callable[[Words], str]] = {
+    "a tag with blanks": lambda words: lines(words, end=" of May 2024\n"),
+    "more columns on some lines": lambda words: lines(words[:20]) + lines(words[20:], end=" more\n"),
+    "tabs, and more columns": lambda words: lines(words, "\t", "\tmore\tand more\n"),
+    "aligned, and a ranking of fractions": lambda words: aligned([[*w[:3], "1.0", *w[4:], "x", "y"] for w in words]),
+    "comments, CRLF and more columns": lambda words: "# 7\r\n" + lines(words, end=" #more\r\n"),
+    "other bytes than UTF-8 behind the tag": lambda words: lines(words, end=" \udce9\n"),
+}
+
 
 @pytest.fixture(params=[None, 64], ids=lambda n: f"blocks of {n or 'the usual'} bytes")
 def _block_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -127,6 +138,28 @@ def test_a_run_is_read_in_any_shape(shape: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_block_bytes")
+@pytest.mark.parametrize("shape", MORE_COLUMNS)
+def test_what_is_behind_the_tag_of_a_run_is_left_out(shape: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.run", MORE_COLUMNS[shape](RUN_WORDS).encode(errors="surrogateescape"))
+    assert run_rows(path) == ROWS
+    streamed = StreamedRun(path)
+    assert streamed.tag == "tag"
+    want = sy.evaluate({"q1": {"文档一": 1}}, {"q1": {d: s for q, d, s in ROWS if q == "q1"}}, "map")
+    assert sy.evaluate({"q1": {"文档一": 1}}, path, "map").values.tobytes() == want.values.tobytes()
+    assert formats.looks_like_run(path)
+
+
+@pytest.mark.usefixtures("_block_bytes")
+def test_the_tag_is_that_of_the_last_line(tmp_path: Path) -> None:
+    """As trec_eval prints it."""
+    path = write(tmp_path / "a.run", lines(RUN_WORDS) + "q9 Q0 d 1 2 other\n\n# the end of this file, it seems\n")
+    run = StreamedRun(path)
+    assert run.tag == "other"
+    assert align(sy.Truth({"q1": ["d1"]}), run).alignment.n_retrieved.tolist() == [10]
+    assert run.tag == "other"
+
+
+@pytest.mark.usefixtures("_block_bytes")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_qrels_are_read_in_any_shape(shape: str, tmp_path: Path) -> None:
     assert truth_rows(write(tmp_path / "a.qrels", SHAPES[shape](QRELS_WORDS))) == by_gain(ROWS)
@@ -160,7 +193,9 @@ BAD_RUN_LINES: list[tuple[str, bytes, list[str]]] = [
     ("five columns, trailing blank", b"q1 Q0 x 1 3 ", ["5 columns", "expected the 6"]),
     ("five columns, trailing tab", b"q1\tQ0\tx\t1\t3\t", ["5 columns", "expected the 6"]),
     ("five columns, two blanks", b"q1 Q0 x  1 3", ["5 columns", "expected the 6"]),
-    ("seven columns", b"q1 Q0 x 1 3 my tag", ["7 columns", "expected the 6"]),
+    ("a blank in a document id", b"q1 Q0 my x 1 3 t", ["7 columns", "the rank being 'x'", "does an id have a blank"]),
+    ("a blank in a query id", b"q 1 Q0 x y 3 t", ["7 columns", "the rank being 'x'", "does an id have a blank"]),
+    ("a bad score before a tag with a blank", b"q1 Q0 x 1 3,5 my tag", ["score '3,5'", NOT_A_NUMBER]),
     ("a qrels line", b"q1 0 x 1", ["4 columns", "is it a qrels file?", "The truth comes first, then the runs"]),
     ("latin-1 document", b"q1 Q0 d\xe9 1 3 t", ["byte 0xe9", NOT_UTF8, "iconv"]),
     ("latin-1 query", b"\xe9 Q0 d 1 3 t", ["byte 0xe9", NOT_UTF8]),

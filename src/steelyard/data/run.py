@@ -18,7 +18,7 @@ from steelyard.io import formats, objects
 from steelyard.io.objects import RunDict
 from steelyard.io.source import Source
 from steelyard.io.tables import checked, in_memory
-from steelyard.io.trec import TrecFile, first_tag
+from steelyard.io.trec import TrecFile
 
 
 class Run:
@@ -104,8 +104,8 @@ class StreamedRun:
 
     @property
     def tag(self) -> str:
-        """What the run calls itself on its first line, or else its name."""
-        return first_tag(self.content.source) if isinstance(self.content, TrecFile) else self.name
+        """What the run calls itself on its last line, or else its name."""
+        return self.content.last_tag() if isinstance(self.content, TrecFile) else self.name
 
     def top(self, k: int) -> pl.DataFrame:
         """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""

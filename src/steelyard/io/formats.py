@@ -189,7 +189,7 @@ def looks_like_run(path: str | Path) -> bool:
     """
     source = Source(path)
     if sniff(source) == "trec":
-        return len(_first_line(source).split()) == len(trec.RUN.names)
+        return trec.is_row_of_run(_first_line(source))
     return source.suffix in BY_SUFFIX and file_kind(path) == "run"
 
 

@@ -17,18 +17,25 @@ from steelyard.base.errors import InputError
 from steelyard.io.source import NOT_UTF8, Source, ahead
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# A line of a run with more than its columns: behind the tag, or a tag with blanks.  A rank that is no number would show
+# a blank in an id, which moves all that is behind it.
+_SURPLUS = re.compile(rb"^((?:[^ \n]+ ){3}[+-]?[0-9]+(?:\.[0-9]*)? [^ \n]+ [^ \n]+) [^\n]*", re.MULTILINE)
 _WHITE_TO_BLANK = bytes.maketrans(b"\t\r\f\v", b"    ")
 _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a TREC file: all their names, those that are read, and the one that holds a number."""
+    """The columns of a TREC file: all their names, those that are read, and the one that holds a number.
+
+    open_ended   whether a line may go on behind the last column
+    """
 
     what: str
     names: tuple[str, ...]
     wanted: tuple[str, ...]
     number: str
+    open_ended: bool = False
 
     @property
     def schema(self) -> pl.Schema:
@@ -36,7 +43,10 @@ class Layout:
         return pl.Schema({name: pl.Float64 if name == self.number else pl.String for name in self.names})
 
 
-RUN = Layout("run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score")
+RUN = Layout(
+    "run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score",
+    open_ended=True,
+)  # fmt: skip
 QRELS = Layout("qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain")
 
 
@@ -45,6 +55,7 @@ class TrecFile:
 
     def __init__(self, source: Source, layout: Layout) -> None:
         self.source, self.layout, self.name = source, layout, source.name
+        self._last = b""
 
     def batches(self) -> Generator[pl.DataFrame]:
         """Frames in the order of the file.
@@ -52,19 +63,36 @@ class TrecFile:
         Raises   InputError naming file, line, what was found and what to try.
         """
         empty = True
-        with closing(self.source.blocks()) as blocks, closing(ahead(self._parse, enumerate(blocks))) as frames:
+        with closing(self._blocks()) as blocks, closing(ahead(self._parse, enumerate(blocks))) as frames:
             for frame in frames:
                 empty = empty and frame.is_empty()
                 yield frame
         if empty:
             raise InputError(f"{self.source.name}: is empty; expected lines of `{' '.join(self.layout.names)}`")
 
+    def _blocks(self) -> Generator[bytes]:
+        with closing(self.source.blocks()) as blocks:
+            for block in blocks:
+                self._last = block
+                yield block
+
+    def last_tag(self) -> str:
+        """The tag of a run's last line, which trec_eval prints as runid; the file's name where there is no line."""
+        tag = _last_tag(self._last)
+        if tag is None:
+            for block in self._blocks():
+                tag = _last_tag(block) or tag
+        return tag or self.source.stem
+
     def _parse(self, block: tuple[int, bytes]) -> pl.DataFrame:
         number, content = block
         frame = _parse_regular(content, self.layout)
         if frame is None:
             # Aligned columns, comments, CRLF and blank lines: the same content with single blanks parses fast.
-            frame = _parse_regular(_tidy(content), self.layout)
+            content_of_lines = _tidy(content)
+            frame = _parse_regular(content_of_lines, self.layout)
+            if frame is None and self.layout.open_ended:
+                frame = _parse_regular(_SURPLUS.sub(rb"\1", content_of_lines), self.layout)
         return self._parse_by_line(number, content) if frame is None else frame
 
     def _parse_by_line(self, number: int, content: bytes) -> pl.DataFrame:
@@ -81,8 +109,9 @@ class TrecFile:
 
     def _parse_line(self, words: list[bytes], raw: bytes, number: int) -> tuple[str, str, float]:
         where, layout = f"{self.source.name}, line {number}", self.layout
+        n_surplus = len(words) - len(layout.names) if layout.open_ended else 0
         try:
-            texts = [word.decode() for word in words]
+            texts = [word.decode() for word in (words[: len(layout.names)] if n_surplus > 0 else words)]
         except UnicodeDecodeError as error:
             at = raw.find(error.object) + error.start
             raise InputError(
@@ -94,6 +123,11 @@ class TrecFile:
                 f"{layout.what}: {' '.join(layout.names)}" + self._other_layout(len(texts))
             )
         row = dict(zip(layout.names, texts, strict=True))
+        if n_surplus > 0 and not _NUMBER.fullmatch(row["rank"]):
+            raise InputError(
+                f"{where}: {len(words)} columns ({' '.join(texts)[:60]}), the rank being {row['rank']!r}; expected "
+                f"{' '.join(layout.names)}; does an id have a blank in it?"
+            )
         value = row[layout.number]
         if not _NUMBER.fullmatch(value) or not math.isfinite(float(value)):
             raise InputError(f"{where}: {layout.number} {value!r} is not a finite number, e.g. 12.5 or 1e-3")
@@ -123,13 +157,20 @@ def read_together(files: Sequence[TrecFile]) -> tuple[pl.DataFrame, npt.NDArray[
     return None if frame is None else (frame, heights)
 
 
-def first_tag(source: Source) -> str:
-    """The tag of a run's first line, which trec_eval prints as runid."""
-    for line in source.head.split(b"\n"):
+def _last_tag(content: bytes) -> str | None:
+    """The tag of the last line of a run; None where there are comments and blank lines alone."""
+    for line in reversed(content.split(b"\n")):
         words = line.split()
-        if words and not words[0].startswith(b"#"):
-            return words[-1].decode(errors="replace")
-    return source.stem
+        if len(words) >= len(RUN.names) and not words[0].startswith(b"#"):
+            return words[len(RUN.names) - 1].decode(errors="replace")
+    return None
+
+
+def is_row_of_run(line: bytes) -> bool:
+    """Whether a line has the columns of a run; with more than these, whether its rank is a number."""
+    words = line.split()
+    n_columns = len(RUN.names)
+    return len(words) == n_columns or (len(words) > n_columns and _SURPLUS.match(b" ".join(words)) is not None)
 
 
 def _tidy(content: bytes) -> bytes:
