@@ -26,7 +26,8 @@ SPECS = (
     "precision@100", "recall@5", "recall@1000", "mrr@10", "rbp(p=0.95)", "success@1", "f1@10", "hit_rate@5",
     "map@10", "recall(k=100, min_gain=2)", "ndcg(k=10, ties=average)", "mrr(ties=average)", "ap(ties=average)",
     "precision(k=10, ties=average)", "recall(k=100, ties=average)", "ap(min_gain=2)", "mrr(min_gain=2)",
-    "precision(k=10, min_gain=3)", "iprec@0", "iprec@0.3", "iprec@1",
+    "precision(k=10, min_gain=3)", "iprec@0", "iprec@0.3", "iprec@1", "rbp(gain=linear)", "rbp(p=0.9, gain=exp)",
+    "f(beta_squared=0.5)",
 )  # fmt: skip
 
 

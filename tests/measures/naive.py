@@ -12,7 +12,7 @@ Ranked = Sequence[str]
 Gains = Mapping[str, float]
 Gain = str | Mapping[float, float]
 
-_ZERO_WHEN_MISSING = {"utility", "rbp_residual"}
+_ZERO_WHEN_MISSING = {"utility", "rbp_residual", "n_queries"}
 
 
 def canonical(scores: Mapping[str, float]) -> list[str]:
@@ -63,12 +63,15 @@ def recall(ranked: Ranked, gains: Gains, *, k: int | None = None, min_gain: floa
     return n_found(ranked, gains, k=k, min_gain=min_gain) / len(good) if good else 0.0
 
 
-def f(ranked: Ranked, gains: Gains, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0) -> float:
+def f(
+    ranked: Ranked, gains: Gains, *, k: int | None = None, beta: float = 1.0, beta_squared: float = 1.0,
+    min_gain: float = 1.0,
+) -> float:  # fmt: skip
     """van Rijsbergen's 1 - E: 1 / (a / P + (1 - a) / R), a = 1 / (1 + beta^2)."""
     p, r = precision(ranked, gains, k=k, min_gain=min_gain), recall(ranked, gains, k=k, min_gain=min_gain)
     if p == 0 or r == 0:
         return 0.0
-    a = 1 / (1 + beta * beta)
+    a = 1 / (1 + beta * beta * beta_squared)  # one of the two is 1
     return 1 / (a / p + (1 - a) / r)
 
 
@@ -175,15 +178,32 @@ def infap(ranked: Ranked, gains: Gains, *, min_gain: float = 1.0) -> float:
     return total / len(good) if good else 0.0
 
 
-def rbp(ranked: Ranked, gains: Gains, *, k: int | None = None, p: float = 0.8, min_gain: float = 1.0) -> float:
-    good = relevant(gains, min_gain)
-    return (1 - p) * sum(p**place for place, doc in enumerate(top(ranked, k)) if doc in good)
+def rbp(
+    ranked: Ranked, gains: Gains, *, k: int | None = None, p: float = 0.8, gain: Gain = "binary", min_gain: float = 1.0
+) -> float:
+    """Of graded labels the share of the highest there is; one up to 1 is a share already."""
+    if gain == "binary":
+        share = dict.fromkeys(relevant(gains, min_gain), 1.0)
+    else:
+        named = [] if isinstance(gain, str) else list(gain.values())
+        values = dict(zip(gains, gain_list(list(gains), gains, gain), strict=True))
+        highest = max([1.0, *named, *values.values()])
+        share = {doc: value / highest for doc, value in values.items()}
+    return (1 - p) * sum(p**place * share.get(doc, 0.0) for place, doc in enumerate(top(ranked, k)))
 
 
-def rbp_residual(ranked: Ranked, gains: Gains, *, p: float = 0.8) -> float:
+def rbp_residual(ranked: Ranked, gains: Gains, *, p: float = 0.8, tail: str = "always") -> float:
     """What unlabelled documents and the endless tail after the list may still bring: sum_tail = p^n / (1 - p)."""
-    unknown = sum(p**place for place, doc in enumerate(ranked) if gains.get(doc, -1) < 0)
-    return (1 - p) * (unknown + p ** len(ranked) / (1 - p))
+    places = [place for place, doc in enumerate(ranked) if gains.get(doc, -1) < 0]
+    unknown = sum(p**place for place in places)
+    return (1 - p) * (unknown + p ** len(ranked) / (1 - p)) if places or tail == "always" else 0.0
+
+
+def yaap(ranked: Ranked, gains: Gains, *, min_gain: float = 1.0) -> float:
+    """Log of (1 + s) / (1 + R - s), s being what average precision divides by R."""
+    n_relevant = len(relevant(gains, min_gain))
+    total = average_precision(ranked, gains, min_gain=min_gain) * n_relevant
+    return math.log((1 + total) / (1 + n_relevant - total))
 
 
 def iprec(ranked: Ranked, gains: Gains, *, recall: float, min_gain: float = 1.0) -> float:
@@ -290,6 +310,10 @@ def g(ranked: Ranked, gains: Gains, *, gain: Gain = "linear") -> float:
     return total / sum(best)
 
 
+def ideal_dcg(ranked: Ranked, gains: Gains, *, k: int | None = None, gain: Gain = "linear") -> float:
+    return cumulated(ideal_list(gains, gain), k)
+
+
 MEASURES: dict[str, Callable[..., float]] = {
     "precision": precision,
     "recall": recall,
@@ -302,11 +326,13 @@ MEASURES: dict[str, Callable[..., float]] = {
     "judged": judged,
     "unjudged": unjudged,
     "utility": utility,
+    "n_queries": lambda ranked, gains: 1.0,
     "n_retrieved": n_retrieved,
     "n_relevant": n_relevant,
     "n_relevant_retrieved": n_found,
     "n_nonrelevant_retrieved": n_nonrelevant_retrieved,
     "dcg": dcg,
+    "ideal_dcg": ideal_dcg,
     "ndcg": ndcg,
     "err": err,
     "ndcg_rel": ndcg_rel,
@@ -319,6 +345,7 @@ MEASURES: dict[str, Callable[..., float]] = {
     "bpref": bpref,
     "gm_bpref": bpref,
     "infap": infap,
+    "yaap": yaap,
     "rbp": rbp,
     "rbp_residual": rbp_residual,
     "iprec": iprec,

@@ -76,11 +76,13 @@ def without_evidence() -> list[Definition]:
 _CHOICES: dict[str, st.SearchStrategy[object]] = {
     "min_gain": st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 5.0]),
     "beta": st.sampled_from([0.5, 1.0, 2.0]),
+    "beta_squared": st.sampled_from([0.5, 1.0, 3.0]),
     "p": st.sampled_from([0.5, 0.8, 0.95]),
     "multiple": st.sampled_from([0.05, 0.2, 0.5, 1.0, 1.4, 2.0]),
     "max_gain": st.sampled_from([4.0, 5.0]),
     "gain": st.sampled_from(["linear", "exp", ((1.0, 3.5), (2.0, 9.0)), ((0.0, 0.5), (3.0, 0.0), (4.0, 1.0))]),
     "ties": st.just("canonical"),
+    "tail": st.sampled_from(["always", "unjudged"]),
     "ideal": st.sampled_from(["judged", "retrieved"]),
     "pool": st.sampled_from(["all", "judged"]),
     "scope": st.sampled_from(["truth", "retrieved"]),
@@ -98,6 +100,7 @@ def specs(draw: st.DrawFn, definition: Definition) -> Measure:
     """The measure with some of its parameters and cut-offs."""
     params = {key: draw(_CHOICES.get(key, st.sampled_from([-2.0, 0.0, 1.0, 1.5])))
               for key in definition.parameters if draw(st.booleans())}  # fmt: skip
+    params = {key: value for key, value in params.items() if definition.parameters[key].unless not in params}
     return make(definition.name, draw(_CUTOFFS[definition.cutoff]), params)  # type: ignore[arg-type]
 
 

@@ -1,5 +1,6 @@
 """What must hold for every registered measure, whatever the data."""
 
+import math
 import random
 from collections.abc import Sequence
 
@@ -26,7 +27,10 @@ GRADES = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 CUT = ("recall", "hit_rate", "mrr", "map", "ndcg", "dcg", "err", "rbp", "ndcg(gain=exp)", "n_relevant_retrieved",
        "evidence_recall")  # fmt: skip
 PLAIN = [definition.name + "@0.5" * definition.cutoff_required for definition in without_evidence()]
-EMPTY_IS_NOT_ZERO = {"n_relevant": 2.0, "rbp_residual": 1.0}
+EMPTY_IS_NOT_ZERO = {
+    "n_relevant": 2.0, "rbp_residual": 1.0, "ideal_dcg": 2 + 1 / math.log2(3), "yaap": math.log(1 / 3),
+    "n_queries": 1.0,
+}  # fmt: skip
 
 quick = examples(100)
 ranked_lists = st.permutations(DOCS).flatmap(lambda docs: st.integers(1, len(docs)).map(lambda n: list(docs[:n])))

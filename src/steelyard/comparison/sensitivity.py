@@ -245,7 +245,7 @@ def _plain_mean(values: Floats) -> float:
 
 def _all_relevant(spec: Measure, a: Alignment, k: int | None, relabelled: Callable[..., Alignment]) -> Alignment:
     """As if all unjudged documents among the first k were as good as any label of the truth is for the measure."""
-    if "gain" not in spec.definition.parameters or not len(a.ideal_gain):
+    if not len(a.ideal_gain):
         return relabelled(k=k)
     # A gain map may make another label than the highest one the best.
     worth = _gains(spec, a.ideal_gain)
@@ -259,7 +259,7 @@ def _orders(spec: Measure, a: Alignment) -> list[Alignment | None]:
         return [a, a]
     if a.evidence is not None and not _counts_tied_chunks(spec, a):
         return [None, None]
-    worth = _gains(spec, a.hit_gain) if "gain" in spec.definition.parameters else a.hit_gain
+    worth = _gains(spec, a.hit_gain)
     return [ties_worst(a, worth=worth), ties_best(a, worth=worth)]
 
 
@@ -271,9 +271,9 @@ def _counts_tied_chunks(spec: Measure, a: Alignment) -> bool:
 
 
 def _gains(spec: Measure, labels: Floats) -> Floats:
-    """What each label gains in the measure; the label itself where one is too high for a gain."""
-    gain = spec.param("gain")
-    return gains_of(labels, gain) if has_gains(labels, gain) else labels
+    """What each label gains in the measure; the label itself where it has none, or a label is too high for one."""
+    gain = spec.options.get("gain", "binary")
+    return gains_of(labels, gain) if gain != "binary" and has_gains(labels, gain) else labels
 
 
 def _tie_mass(a: Alignment, k: int | None) -> Floats:

@@ -176,14 +176,15 @@ def bpref(retrieved: Ids, relevant: Mapping[Any, float], *, min_gain: float = 1.
 
 
 def rbp(
-    retrieved: Ids, relevant: Relevant, *, k: int | None = None, p: float = 0.8, min_gain: float = 1.0
+    retrieved: Ids, relevant: Relevant, *, k: int | None = None, p: float = 0.8,
+    gain: str | Mapping[float, float] = "binary", min_gain: float = 1.0,
 ) -> float:  # fmt: skip
-    """Rank-biased precision with persistence p.
+    """Rank-biased precision with persistence p; graded with gain="linear", as shares of the highest label.
 
-    >>> rbp(["d1", "d2"], {"d2"}, p=0.5)
-    0.25
+    >>> rbp(["d1", "d2"], {"d2"}, p=0.5), rbp(["d1", "d2"], {"d1": 1, "d2": 2}, p=0.5, gain="linear")
+    (0.25, 0.5)
     """
-    return _value("rbp", retrieved, relevant, k, p=p, min_gain=min_gain)
+    return _value("rbp", retrieved, relevant, k, p=p, gain=gain, min_gain=min_gain)
 
 
 def dcg(

@@ -142,6 +142,15 @@ class Alignment:
         starts = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))[self.starts]
         return replace(self, starts=starts, hit_rank=self.hit_rank[mask], hit_gain=self.hit_gain[mask])
 
+    def free_places(self, k: int | None) -> tuple[Ints, Ints]:
+        """Query and rank of every place among the first k that no hit has, by query, then rank."""
+        length = self.n_retrieved if k is None else np.minimum(self.n_retrieved, k)
+        starts = np.concatenate(([0], np.cumsum(length)))
+        free = np.ones(starts[-1], bool)
+        inside = self.hit_rank <= length[self.hit_query]
+        free[starts[self.hit_query[inside]] + self.hit_rank[inside] - 1] = False
+        return owners(starts)[free], ordinals(starts)[free]
+
     def top(self, k: int) -> Alignment:
         """As if the system had returned k documents at most; of a block of ties, what is above the cut is left."""
         top = self.keep_hits(self.hit_rank <= k)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.base.arrays import Floats, Ints
-from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, owners, rank_order
+from steelyard.base.arrays import Floats
+from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, rank_order
 
 
 def ties_best(a: Alignment, *, worth: Floats | None = None) -> Alignment:
@@ -60,7 +60,7 @@ def unjudged_relevant(a: Alignment, *, gain: float | None = None, k: int | None 
         highest = float(a.ideal_gain.max(initial=0.0))
         gain = highest if highest > 0 else 1.0
     labelled = a.keep_hits(a.hit_gain >= 0)
-    query, rank = _other_places(labelled, k)
+    query, rank = labelled.free_places(k)
     # Below the cut a document without a label keeps what it had.
     rest = np.flatnonzero((a.hit_gain < 0) & (a.hit_rank > (np.inf if k is None else k)))
     query = np.concatenate((labelled.hit_query, a.hit_query[rest], query))
@@ -78,13 +78,3 @@ def unjudged_relevant(a: Alignment, *, gain: float | None = None, k: int | None 
         ideal_starts=offsets(ideal_query, a.n_queries),
         ideal_gain=ideal_gain[best_first(ideal_gain, ideal_query)],
     )
-
-
-def _other_places(a: Alignment, k: int | None) -> tuple[Ints, Ints]:
-    """Query and rank of every place among the first k that no hit has."""
-    length = a.n_retrieved if k is None else np.minimum(a.n_retrieved, k)
-    starts = np.concatenate(([0], np.cumsum(length)))
-    free = np.ones(starts[-1], bool)
-    inside = a.hit_rank <= length[a.hit_query]
-    free[starts[a.hit_query[inside]] + a.hit_rank[inside] - 1] = False
-    return owners(starts)[free], ordinals(starts)[free]

@@ -8,7 +8,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.measures import ties as tied
 from steelyard.measures.alignment import Alignment, best_first, offsets, ordinals, owners, ratio, segment_sums
-from steelyard.measures.parameters import GAIN, TIES, GainMap, Number, ParameterValue, Word
+from steelyard.measures.parameters import GAIN, TIES, GainMap, Number, ParameterValue, Word, show
 from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top
 
@@ -36,6 +36,23 @@ def gains_of(labels: Floats, gain: ParameterValue) -> Floats:
 def has_gains(labels: Floats, gain: ParameterValue) -> bool:
     """Whether every label has a gain: 2^label of a large label is more than a float holds."""
     return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT
+
+
+def shares_of_highest(a: Alignment, gain: str | GainMap) -> Floats:
+    """(h,) gain of each hit as a share of the highest: of the labels of its query, and of the map where there is one.
+
+    Gains that do not exceed 1 are shares as they are.
+    Raises   MeasureError for a map with a gain below 0.
+    """
+    mapped = [value for _, value in gain] if isinstance(gain, tuple) else []
+    if min(mapped, default=0.0) < 0:
+        raise MeasureError(f"gain={show(gain)}: a gain below 0 is no share of the highest; gains are 0 or more")
+    starts, gains = ideal_gains(a, gain)
+    highest = np.full(a.n_queries, max([1.0, *mapped]))
+    first = starts[:-1][np.diff(starts) > 0]
+    owner = np.flatnonzero(np.diff(starts))
+    highest[owner] = np.maximum(highest[owner], gains[first])
+    return np.asarray(gains_of(a.hit_gain, gain) / highest[a.hit_query])
 
 
 def discounted(gains: Floats, rank: Ints) -> Floats:
@@ -67,6 +84,12 @@ def dcg(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -
     """Gains of the first k documents, each divided by log2(rank + 1), added up."""
     gains = np.where(in_top(a, k), gains_of(a.hit_gain, gain), 0.0)
     return a.per_query(discounted(gains, a.hit_rank))
+
+
+@measure("ideal_dcg", range=(0, np.inf), source=f"{_JARVELIN}; trec_eval ideal_dcg", relevant=False, parameters=GAIN)
+def dcg_of_ideal(a: Alignment, *, k: int | None = None, gain: str | GainMap = "linear") -> Floats:
+    """dcg@k of the ideal ranking, which ndcg divides by: all judged documents, best first; the run plays no part."""
+    return ideal_dcg(a, k, gain)
 
 
 @measure(

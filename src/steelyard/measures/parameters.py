@@ -23,10 +23,12 @@ class Parameter(ABC):
 
     about     what it is, in a few words
     default   what holds where a spec does not name it; taken from the function's signature; None where there is none
+    unless    another parameter, which takes the place of this one where it is set
     """
 
     about: str = ""
     default: ParameterValue | None = None
+    unless: str = ""
 
     @property
     @abstractmethod

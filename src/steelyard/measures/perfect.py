@@ -11,7 +11,22 @@ from steelyard.measures.alignment import Alignment, best_first, by_query, offset
 from steelyard.measures.graded import gains_of
 from steelyard.measures.spec import Measure
 
-OF_IDEALS = frozenset(("ndcg", "ndcg_rel", "rndcg", "map", "gm_map", "r_precision", "g", "iprec", "11pt_avg", "bin_g"))
+OF_IDEALS = frozenset(
+    (
+        "ndcg",
+        "ndcg_rel",
+        "rndcg",
+        "map",
+        "gm_map",
+        "r_precision",
+        "g",
+        "iprec",
+        "11pt_avg",
+        "bin_g",
+        "yaap",
+        "ideal_dcg",
+    )
+)
 """Measures that hold a list against the ideal one of all that is judged."""
 
 _NOT_OF_DOCUMENTS = {"numbers", "pieces", "characters"}
@@ -50,9 +65,10 @@ def perfect_values(spec: Measure, a: Alignment, *, by_pieces: Bools | None = Non
 
 def _perfect_list(spec: Measure, a: Alignment, by_pieces: Bools | None) -> Alignment:
     options = spec.options
-    worth = gains_of(a.ideal_gain, options.get("gain", "linear"))
+    graded = options.get("gain", "binary") != "binary"
+    worth = gains_of(a.ideal_gain, options["gain"]) if graded else np.maximum(a.ideal_gain, 0.0)
     least = options.get("min_gain")
-    relevant = a.ideal_gain >= least if isinstance(least, float) and "gain" not in options else worth > 0
+    relevant = a.ideal_gain >= least if isinstance(least, float) and not graded else worth > 0
     order = best_first(worth[relevant], a.ideal_query[relevant])
     query, gain = a.ideal_query[relevant][order], a.ideal_gain[relevant][order]
     starts = offsets(query, a.n_queries)

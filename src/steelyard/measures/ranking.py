@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats
 from steelyard.measures import ties as tied
-from steelyard.measures.alignment import Alignment, ratio
-from steelyard.measures.parameters import TIES, Number
+from steelyard.measures.alignment import Alignment, ratio, segment_sums
+from steelyard.measures.graded import shares_of_highest
+from steelyard.measures.parameters import SHARED, TIES, Gain, GainMap, Number, Word
 from steelyard.measures.registry import Input, measure
 from steelyard.measures.sets import in_top, n_relevant_judged
 
 # Keeps the estimate defined where nothing was judged above a document; Yilmaz & Aslam, CIKM 2006, as in trec_eval.
 _INFAP_EPSILON = 0.00001
+# Below its exponential, a float is 0.
+_LOG_SMALLEST = -745.2
 _ELEVEN_LEVELS = [i / 10 for i in range(11)]
 _LABELLED: tuple[Input, ...] = ("rankings", "labels")
 PERSISTENCE = Number(above=0, below=1, about="how likely the reader goes on to the next document")
@@ -48,6 +54,14 @@ def average_precision(
         relevant = relevant_hits(a, k, min_gain)
         precisions = np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0)
     return ratio(a.per_query(precisions), n_relevant_judged(a, min_gain))
+
+
+@measure(range=(-np.inf, np.inf), source="Robertson, On Smoothing Average Precision, ECIR 2012; trec_eval yaap")
+def yaap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+    """Smoothed average precision: log of (1 + s) / (1 + R - s), where average precision is s / R."""
+    relevant = a.hit_gain >= min_gain
+    total = a.per_query(np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0))
+    return np.asarray(np.log((1.0 + total) / (1.0 + n_relevant_judged(a, min_gain) - total)))
 
 
 @measure(source="Robertson, On GMAP, CIKM 2006; trec_eval gm_map", aggregate="geometric")
@@ -99,20 +113,65 @@ def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     return ratio(a.per_query(np.where(relevant, expected, 0.0)), n_relevant_judged(a, min_gain))
 
 
-@measure(source="Moffat & Zobel, TOIS 2008", parameters={"p": PERSISTENCE})
-def rbp(a: Alignment, *, k: int | None = None, p: float = 0.8, min_gain: float = 1.0) -> Floats:
+@measure(
+    source="Moffat & Zobel, TOIS 2008; gain=linear: trec_eval 10 rbp",
+    parameters={
+        "p": PERSISTENCE,
+        "gain": Gain(
+            words=("binary", "linear", "exp"),
+            about="binary is 1 from min_gain on; linear is the label, exp is 2^label - 1, a map names the gain of "
+            "labels: as shares of the highest gain of the query, or of the map",
+        ),
+        "min_gain": replace(SHARED["min_gain"], unless="gain"),
+    },
+)
+def rbp(
+    a: Alignment, *, k: int | None = None, p: float = 0.8, gain: str | GainMap = "binary", min_gain: float = 1.0
+) -> Floats:  # fmt: skip
     """Rank-biased precision: what a reader finds who goes on to the next document with probability p."""
-    return (1 - p) * a.per_query(relevant_hits(a, k, min_gain) * p ** (a.hit_rank - 1.0))
+    if gain == "binary":
+        return (1 - p) * a.per_query(relevant_hits(a, k, min_gain) * p ** (a.hit_rank - 1.0))
+    share = np.where(in_top(a, k), shares_of_highest(a, gain), 0.0)
+    reached = _reached(p, int(a.hit_rank.max(initial=1)))
+    return (1 - p) * a.per_query(share * reached[np.minimum(a.hit_rank, len(reached)) - 1])
+
+
+def _reached(p: float, depth: int) -> Floats:
+    """(d,) how likely a reader gets to rank 1, 2, ..., to the depth or as deep as a float tells from 0.
+
+    Multiplied rank by rank, as trec_eval multiplies.
+    """
+    steps = np.full(min(depth, int(_LOG_SMALLEST / math.log(p)) + 1), p)
+    steps[0] = 1.0
+    return np.multiply.accumulate(steps)
 
 
 @measure(
-    source="Moffat & Zobel, TOIS 2008", aliases=("rbp_resid",), relevant=False, direction="lower", inputs=_LABELLED,
-    parameters={"p": PERSISTENCE},
+    source="Moffat & Zobel, TOIS 2008; tail=unjudged: trec_eval 10 rbp_resid", aliases=("rbp_resid",), relevant=False,
+    direction="lower", inputs=_LABELLED,
+    parameters={
+        "p": PERSISTENCE,
+        "tail": Word(
+            words=("always", "unjudged"),
+            about="whether what is beyond the list counts always, or only beside an unjudged document in the list",
+        ),
+    },
 )  # fmt: skip
-def rbp_residual(a: Alignment, *, p: float = 0.8) -> Floats:
+def rbp_residual(a: Alignment, *, p: float = 0.8, tail: str = "always") -> Floats:
     """How much rbp could still grow if every document without a label (or beyond the list) were relevant."""
+    if tail == "unjudged":
+        return _residual_of_unjudged(a, p)
     labelled = (1 - p) * a.per_query((a.hit_gain >= 0) * p ** (a.hit_rank - 1.0))
     return np.where(a.missing, 0.0, 1.0 - labelled)
+
+
+def _residual_of_unjudged(a: Alignment, p: float) -> Floats:
+    """Unjudged places one by one, and the tail where there is any, in the order in which trec_eval adds them."""
+    reached = _reached(p, int(a.n_retrieved.max(initial=0)) + 1)
+    query, rank = a.keep_hits(a.hit_gain >= 0).free_places(len(reached))
+    unjudged = segment_sums(query, reached[rank - 1], a.n_queries)
+    beyond = reached[np.minimum(a.n_retrieved, len(reached) - 1)]
+    return np.where(unjudged > 0, beyond + (1 - p) * unjudged, 0.0)
 
 
 @measure(aliases=("iprec_at_recall",), source="Salton & McGill 1983; trec_eval 10 iprec_at_recall")

@@ -76,4 +76,5 @@ def _setting(key: str, value: ParameterValue | None) -> str:
 
 
 def _explained(parameter: Parameter) -> str:
-    return f"{parameter.wanted}; {parameter.about}" if parameter.about else parameter.wanted
+    unless = f"`{parameter.unless}` takes its place where that is set" if parameter.unless else ""
+    return "; ".join(part for part in (parameter.wanted, parameter.about, unless) if part)

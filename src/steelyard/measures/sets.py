@@ -49,15 +49,22 @@ def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: s
 
 @measure(
     aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979",
-    parameters=TIES | {"beta": Number(above=0, at_most=1e6, about="how much recall weighs, precision being 1")},
+    parameters=TIES | {
+        "beta": Number(
+            above=0, at_most=1e6, about="how much recall weighs, precision being 1", unless="beta_squared"
+        ),
+        "beta_squared": Number(above=0, at_most=1e12, about="the square of beta, which trec_eval and ir_measures name"),
+    },
 )  # fmt: skip
 def f(
-    a: Alignment, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0, ties: str = "canonical"
+    a: Alignment, *, k: int | None = None, beta: float = 1.0, beta_squared: float = 1.0, min_gain: float = 1.0,
+    ties: str = "canonical",
 ) -> Floats:  # fmt: skip
     """Weighted harmonic mean of precision@k and recall@k; recall weighs beta times as much."""
     # Both have what was found as numerator, and so has their mean, over a fixed sum: expected values may be put in.
     p, r = precision(a, k=k, min_gain=min_gain, ties=ties), recall(a, k=k, min_gain=min_gain, ties=ties)
-    return ratio((1 + beta**2) * p * r, beta**2 * p + r)
+    x = beta_squared if beta_squared != 1 else beta**2
+    return ratio((1 + x) * p * r, x * p + r)
 
 
 @measure(source="van Rijsbergen, Information Retrieval, 1979", parameters=TIES)
@@ -74,7 +81,7 @@ def hit_rate(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties:
     return (n_relevant_in_top(a, k, min_gain) > 0).astype(float)
 
 
-@measure(aliases=("relative_P", "set_relative_P"), source="trec_eval relative_P; BEIR recall_cap")
+@measure(aliases=("relative_P", "set_relative_P", "SetRelP"), source="trec_eval relative_P; BEIR recall_cap")
 def recall_cap(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Relevant documents among the first k, divided by the most that k places could hold."""
     most = np.minimum(depth(a, k), n_relevant_judged(a.counted, min_gain))
@@ -126,6 +133,12 @@ def utility(
     hits, r, n = n_relevant_in_top(a, None, min_gain), n_relevant_judged(a, min_gain), a.n_retrieved
     value = tp * hits + fp * (n - hits) + fn * (r - hits) + tn * (n_docs + hits - n - r)
     return np.where(a.missing, 0.0, value)
+
+
+@measure(aliases=("num_q", "NumQ"), source="trec_eval num_q", aggregate="total", relevant=False)
+def n_queries(a: Alignment) -> Floats:
+    """1 where the run has the query, else 0: on average the share of the queries that it has, in total their number."""
+    return (~a.missing).astype(float)
 
 
 @measure(aliases=("num_ret", "NumRet"), range=(0, np.inf), source="trec_eval num_ret", aggregate="total",

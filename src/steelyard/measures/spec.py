@@ -17,7 +17,7 @@ from steelyard.measures.graded import gains_of
 from steelyard.measures.parameters import SHARED, Parameter, ParameterValue, number, show
 from steelyard.measures.registry import Definition
 
-_CANONICAL = re.compile(r"([A-Za-z0-9_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
+_CANONICAL = re.compile(r"([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
 _TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
 _RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 _RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
@@ -68,8 +68,8 @@ class Measure:
 
     def with_default(self, **defaults: ParameterValue) -> Measure:
         """The same measure with other defaults for the parameters it takes and does not name itself."""
-        taken = {key: value for key, value in defaults.items() if key in self.definition.parameters}
-        return make(self.name, self.k, {**taken, **dict(self.params)})
+        own = dict(self.params)
+        return make(self.name, self.k, {**_taken(self.definition, defaults, own), **own})
 
     def __call__(self, alignment: Alignment) -> Floats:
         """(q,) value of each query of the alignment."""
@@ -111,7 +111,10 @@ class Measure:
             alignment = alignment.pieces
         gain, options = alignment.ideal_gain, self.options
         least = options.get("min_gain")
-        relevant = gain >= least if isinstance(least, float) else gains_of(gain, options.get("gain", "linear")) > 0
+        if isinstance(least, float) and not _is_replaced(definition, "min_gain", options):
+            relevant = gain >= least
+        else:
+            relevant = gains_of(gain, options.get("gain", "linear")) > 0
         n_relevant = np.concatenate(([0], np.cumsum(relevant)))
         return np.asarray(n_relevant[alignment.ideal_starts[1:]] == n_relevant[alignment.ideal_starts[:-1]])
 
@@ -130,8 +133,29 @@ def make(
             raise MeasureError(f"{name} takes no parameter {key!r}; it takes {', '.join(definition.parameters)}")
     ordered = {key: _checked(name, key, parameter, values[key])
                for key, parameter in definition.parameters.items() if key in values}  # fmt: skip
-    own = tuple((key, value) for key, value in ordered.items() if value != definition.parameters[key].default)
-    return Measure(name, _checked_cutoff(definition, k), own)
+    own = {key: value for key, value in ordered.items() if value != definition.parameters[key].default}
+    for key in own:
+        if _is_replaced(definition, key, own):
+            other = definition.parameters[key].unless
+            raise MeasureError(f"{name}: {key} has no meaning beside {other}={show(own[other])}; leave one out")
+    return Measure(name, _checked_cutoff(definition, k), tuple(own.items()))
+
+
+def _is_replaced(definition: Definition, key: str, values: Mapping[str, ParameterValue]) -> bool:
+    """Whether another parameter is set to something else than its default, and takes the place of this one."""
+    other = definition.parameters[key].unless
+    return other in values and values[other] != definition.parameters[other].default
+
+
+def _taken(
+    definition: Definition, defaults: Mapping[str, ParameterValue], own: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:  # fmt: skip
+    """Of other defaults those that a measure takes, beside the values that it has itself."""
+    return {
+        key: value
+        for key, value in defaults.items()
+        if key in definition.parameters and not _is_replaced(definition, key, own)
+    }
 
 
 def parse(text: str | Measure, **defaults: ParameterValue) -> Measure:
@@ -160,8 +184,7 @@ def _parsed(text: str, defaults: Mapping[str, ParameterValue]) -> Measure | None
     if parts is None:
         return None
     name, k, params = parts
-    own = {key: value for key, value in defaults.items() if key in registry.definition(name).parameters}
-    return make(name, k, {**own, **params})
+    return make(name, k, {**_taken(registry.definition(name), defaults, params), **params})
 
 
 def needs_cutoff(text: str) -> bool:
@@ -185,9 +208,9 @@ def _parts(text: str) -> tuple[str, float | None, dict[str, ParameterValue]] | N
         return None if parts is None else (*parts[:2], {**parts[2], "min_gain": float(level[2])})
     if persistence := _RANX_PERSISTENCE.fullmatch(text):
         return "rbp", None, {"p": float(f"0.{persistence[1]}")}
-    if (match := _CANONICAL.fullmatch(text)) and (resolved := registry.resolve(match[1])):
+    if (match := _CANONICAL.fullmatch(text)) and (resolved := registry.resolve(match[1].replace("-", "_"))):
         name, implied = resolved
-        arguments = _arguments(name, match[2] or "")
+        name, arguments = _as_ir_measures(match[1].lower(), name, _arguments(name, match[2] or ""))
         inner = arguments.pop("k", None)
         if inner is not None and (match[3] is not None or not isinstance(inner, float)):
             raise ValueError("write the cut-off once, as a number behind the @")
@@ -203,11 +226,37 @@ def _trec_eval_parts(
 ) -> tuple[str, float | None, dict[str, ParameterValue]]:
     """What the number behind a name of trec_eval is: a parameter of some measures, the cut-off of others."""
     if spelling == "set_f":
-        # trec_eval's coefficient is the square of van Rijsbergen's beta.
-        return name, None, {**implied, "beta": math.sqrt(value)}
+        return name, None, {**implied, **weight_of_recall(value)}
     if "multiple" in registry.definition(name).parameters:
         return name, None, {**implied, "multiple": value}
     return name, value, dict(implied)
+
+
+def weight_of_recall(x: float) -> dict[str, ParameterValue]:
+    """The parameter of f for trec_eval's coefficient, the square of van Rijsbergen's beta; beta where it is exact.
+
+    >>> weight_of_recall(4.0), weight_of_recall(0.5)
+    ({'beta': 2.0}, {'beta_squared': 0.5})
+    """
+    beta = math.sqrt(x) if x > 0 else math.nan
+    return {"beta": beta} if beta * beta == x else {"beta_squared": x}
+
+
+def _as_ir_measures(
+    spelling: str, name: str, arguments: dict[str, ParameterValue]
+) -> tuple[str, dict[str, ParameterValue]]:  # fmt: skip
+    """Name and parameters by ir_measures, where a parameter makes another measure, or is another one than ours."""
+    if spelling == "numret" and "min_gain" in arguments:
+        return "n_relevant_retrieved", arguments
+    if spelling == "setp" and "relative" in arguments:
+        relative = str(arguments.pop("relative")).lower()
+        if relative not in ("true", "false"):
+            raise ValueError(f"relative must be true or false, not {relative}")
+        return "recall_cap" if relative == "true" else name, arguments
+    if spelling == "setf" and isinstance(x := arguments.get("beta"), float):
+        del arguments["beta"]
+        return name, {**arguments, **weight_of_recall(x)}
+    return name, arguments
 
 
 def measure_or_column(text: str | Measure) -> Measure:
@@ -250,7 +299,7 @@ def split(text: str) -> list[str]:
 
 def _arguments(name: str, text: str) -> dict[str, ParameterValue]:
     """The parameters of a measure between its brackets."""
-    declarations = {**registry.definition(name).parameters, "k": SHARED["k"]}
+    declarations = {**SHARED, **registry.definition(name).parameters}
     arguments: dict[str, ParameterValue] = {}
     for argument in split(text):
         key, equals, value = (part.strip() for part in argument.partition("="))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.parameters import ParameterValue
 from steelyard.measures.registry import GEOMETRIC_FLOOR
+from steelyard.measures.spec import weight_of_recall
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _LEVELS = tuple(i / 10 for i in range(11))
@@ -37,21 +38,39 @@ class TrecMeasure:
     cutoffs   default cut-offs; empty for a single value
     label     how a cut-off is printed behind the name
     read      reads the text behind the dot into parameters, where these are no cut-offs
+    mean      whether one value is printed, the mean over all cut-offs
     """
 
     spec: Callable[..., Measure]
     cutoffs: tuple[float, ...] = ()
     label: str = "{:d}"
     read: Callable[[str], Params] | None = None
+    mean: bool = False
 
 
 @dataclass(frozen=True)
 class Column:
-    """One printed measure."""
+    """One printed line of a query.
+
+    specs    the measures whose mean it is, one as a rule; none for what is no measure
+    length   of a relstring
+    """
 
     label: str
-    spec: Measure | None
+    specs: tuple[Measure, ...]
     length: int = 0
+
+    @property
+    def aggregate(self) -> str | None:
+        """How the values of the queries become one; None for what is no measure."""
+        return self.specs[0].definition.aggregate if self.specs else None
+
+    def values(self, alignment: Alignment) -> Floats | None:
+        """(q,) value of each query; a mean is added from the last measure to the first, as trec_eval adds."""
+        if not self.specs:
+            return None
+        values = [spec(alignment) for spec in self.specs]
+        return values[0] if len(values) == 1 else np.asarray(sum(reversed(values)) / len(values))
 
 
 def _single(name: str) -> TrecMeasure:
@@ -72,10 +91,11 @@ def _gain_map(text: str) -> Params:
 
 
 def _persistence(text: str) -> Params:
-    key, _, value = text.partition("=")
-    if key != "p":
-        raise MeasureError(f"rbp takes p=0.9, not {text!r}")
-    return {"p": _number(value)}
+    """`p=0.8`, gains of labels as in `1=3,2=9`, or both."""
+    pairs = [piece.partition("=")[::2] for piece in text.split(",")]
+    gains = {_number(level): _number(gain) for level, gain in pairs if level != "p"}
+    parameters: dict[str, ParameterValue] = {key: _number(value) for key, value in pairs if key == "p"}
+    return {**parameters, "gain": tuple(sorted(gains.items()))} if gains else parameters
 
 
 def _utility(text: str) -> Params:
@@ -116,10 +136,11 @@ TREC_MEASURES: dict[str, TrecMeasure | None] = {
         "{:.2f}",
     ),
     "utility": TrecMeasure(lambda **params: make("utility", None, params), read=_utility),
-    "11pt_avg": _single("11pt_avg"),
+    "11pt_avg": TrecMeasure(lambda level: make("iprec", level), _LEVELS, mean=True),
     "binG": _single("bin_g"),
     "G": _graded("g"),
     "dcg": _graded("dcg"),
+    "ideal_dcg": _graded("ideal_dcg"),
     "ndcg": _graded("ndcg"),
     "ndcg_rel": _graded("ndcg_rel"),
     "Rndcg": _graded("rndcg"),
@@ -131,19 +152,33 @@ TREC_MEASURES: dict[str, TrecMeasure | None] = {
     "set_relative_P": _single("recall_cap"),
     "set_recall": _single("recall"),
     "set_map": _single("set_map"),
-    # trec_eval's coefficient is the square of van Rijsbergen's beta.
-    "set_F": TrecMeasure(lambda x=1.0: make("f", None, {"beta": math.sqrt(x)}), read=lambda text: {"x": _number(text)}),
+    "set_F": TrecMeasure(
+        lambda x=1.0: make("f", None, weight_of_recall(x)), read=lambda text: {"x": _number(text.partition(",")[0])}
+    ),
     "num_nonrel_judged_ret": _single("n_nonrelevant_retrieved"),
-    "rbp": TrecMeasure(lambda p=0.9: make("rbp", None, {"p": p}), read=_persistence),
-    "rbp_resid": TrecMeasure(lambda: make("rbp_residual", None, {"p": 0.9})),
+    "yaap": _single("yaap"),
+    "rbp": TrecMeasure(lambda p=0.9, gain="linear": make("rbp", None, {"p": p, "gain": gain}), read=_persistence),
+    "rbp_resid": TrecMeasure(
+        lambda p=0.9, gain="linear": make("rbp_residual", None, {"p": p, "tail": "unjudged"}), read=_persistence
+    ),
     "unj": _ranked("unjudged", (5, 10, 20)),
 }
 _OFFICIAL = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
              "iprec_at_recall", "P")  # fmt: skip
 _SET = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall", "set_relative_P",
         "set_map", "set_F")  # fmt: skip
-NICKNAMES = {"official": _OFFICIAL, "set": _SET, "all_trec": tuple(name for name in TREC_MEASURES if name != "dcg")}
-_REFUSED = ("all_prefs", "prefs", "qrels_jg")
+_ON_REQUEST = {"dcg", "ideal_dcg", "yaap"}
+NICKNAMES = {"official": _OFFICIAL, "set": _SET, "all_trec": tuple(n for n in TREC_MEASURES if n not in _ON_REQUEST)}
+_OF_PREFERENCES = "preferences between documents (-R prefs, -R qrels_prefs)"
+_OF_GROUPS = "judgments of several groups (-R qrels_jg)"
+NOT_TAKEN = {
+    **dict.fromkeys(
+        ("prefs", "all_prefs", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "prefs_simp",
+         "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel", "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret",
+         "prefs_avgjg_Rnonrel_ret", "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp"), _OF_PREFERENCES),
+    **dict.fromkeys(("qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"), _OF_GROUPS),
+}  # fmt: skip
+"""Measures and nicknames of trec_eval that are not taken here, with what they measure."""
 
 
 def columns(wanted: Sequence[str], *, min_gain: float, n_docs: float) -> list[Column]:
@@ -156,15 +191,15 @@ def columns(wanted: Sequence[str], *, min_gain: float, n_docs: float) -> list[Co
         name, dot, text = argument.partition(".")
         if dot and not text:
             raise MeasureError(f"-m {argument}: parameters are missing behind the dot")
-        if name in _REFUSED:
-            raise MeasureError(f"-m {name}: preference and multi-judge measures are not supported")
+        if name in NOT_TAKEN:
+            raise MeasureError(f"-m {name}: is not taken here; it is about {NOT_TAKEN[name]}, and the truth is qrels")
         for member in NICKNAMES.get(name, (name,)):
             if member not in TREC_MEASURES:
                 raise MeasureError(f"-m {argument}: trec_eval has no measure {member!r}; e.g. map, P.5,10, all_trec")
             parameters[member] = parameters.get(member) or text or None
     defaults = {"min_gain": min_gain, "n_docs": n_docs}
     return [
-        Column(c.label, c.spec.with_default(**defaults) if c.spec else None, c.length)
+        replace(c, specs=tuple(spec.with_default(**defaults) for spec in c.specs))
         for name in TREC_MEASURES
         if name in parameters
         for c in _columns_of(name, parameters[name])
@@ -176,20 +211,29 @@ def _columns_of(name: str, text: str | None) -> Iterator[Column]:
     label = name if text is None else f"{name}_{text}"
     if measure is None:
         length = int(_number(text)) if text and name == "relstring" else _RELSTRING
-        yield Column(label if name == "relstring" else name, None, length)
+        yield Column(label if name == "relstring" else name, (), length)
+    elif measure.mean:
+        yield Column(label, tuple(measure.spec(level) for level in _cutoffs(measure, name, text)))
     elif measure.cutoffs:
-        cutoffs = measure.cutoffs if text is None else tuple(sorted(_number(piece) for piece in text.split(",")))
-        if len(set(cutoffs)) < len(cutoffs):
-            raise MeasureError(f"-m {name}.{text}: a cut-off is named twice")
-        for cutoff in cutoffs:
-            whole = int(cutoff) if measure.label == "{:d}" else cutoff
-            yield Column(f"{name}_{measure.label.format(whole)}", measure.spec(cutoff))
+        for cutoff in _cutoffs(measure, name, text):
+            yield Column(f"{name}_{measure.label.format(cutoff)}", (measure.spec(cutoff),))
     elif text is None:
-        yield Column(name, measure.spec())
+        yield Column(name, (measure.spec(),))
     elif measure.read is None:
         raise MeasureError(f"-m {name}.{text}: {name} takes no parameters")
     else:
-        yield Column(label, measure.spec(**measure.read(text)))
+        yield Column(label, (measure.spec(**measure.read(text)),))
+
+
+def _cutoffs(measure: TrecMeasure, name: str, text: str | None) -> tuple[float, ...]:
+    """The cut-offs that a text names, ascending; ranks lose their fraction."""
+    if text is None:
+        return measure.cutoffs
+    numbers = [_number(piece) for piece in text.split(",")]
+    cutoffs = sorted(map(int, numbers) if isinstance(measure.cutoffs[0], int) else numbers)
+    if len(set(cutoffs)) < len(cutoffs):
+        raise MeasureError(f"-m {name}.{text}: a cut-off is named twice")
+    return tuple(cutoffs)
 
 
 def trec_eval_texts(
@@ -229,7 +273,7 @@ def texts(
     per_query   -q;   summary   not -n;   complete   -c: queries that are missing from the run count
     """
     counted: Bools = np.ones(alignment.n_queries, bool) if complete else ~alignment.missing
-    values = [None if column.spec is None else column.spec(alignment) for column in wanted]
+    values = [column.values(alignment) for column in wanted]
     if per_query:
         yield from _query_texts(alignment, np.flatnonzero(counted), wanted, values)
     if summary:
@@ -244,7 +288,7 @@ def _query_texts(
     for column, value in zip(wanted, values, strict=True):
         if column.label.startswith("relstring"):
             fields.append(np.array(_relstrings(alignment, column.length), object))
-        elif value is not None and column.spec is not None and column.spec.definition.aggregate != "geometric":
+        elif value is not None and column.aggregate != "geometric":
             fields.append(value)
         else:
             continue
@@ -264,13 +308,12 @@ def _summary_lines(
             yield _line(column.label, "all", runid)
         elif column.label == "num_q":
             yield _line(column.label, "all", str(int(counted.sum())))
-        elif value is not None and column.spec is not None:
-            yield _line(column.label, "all", _form(column) % _summary(column.spec, value[counted]))
+        elif value is not None:
+            yield _line(column.label, "all", _form(column) % _summary(column.aggregate, value[counted]))
 
 
-def _summary(spec: Measure, values: Floats) -> float:
+def _summary(aggregate: str | None, values: Floats) -> float:
     """Total or mean, added one by one from the first query to the last, as trec_eval adds."""
-    aggregate = spec.definition.aggregate
     if aggregate == "geometric":
         values = np.array([math.log(max(value, GEOMETRIC_FLOOR)) for value in values.tolist()])
     total = float(np.add.accumulate(np.append(0.0, values))[-1])
@@ -282,9 +325,9 @@ def _summary(spec: Measure, values: Floats) -> float:
 
 def _form(column: Column) -> str:
     """How a value of a column is written."""
-    if column.spec is None:
+    if column.aggregate is None:
         return "'%s'"
-    return "%.0f" if column.spec.definition.aggregate == "total" else "%6.4f"
+    return "%.0f" if column.aggregate == "total" else "%6.4f"
 
 
 def _line(label: str, query: str, text: str) -> str:

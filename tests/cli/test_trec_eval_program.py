@@ -1,0 +1,169 @@
+"""The drop-in against NIST's own program, compiled from its sources where these are beside the repository."""
+
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from steelyard.report.formats.trec_eval import NICKNAMES, NOT_TAKEN, TREC_MEASURES
+from tests.cli.command import complaint, printed
+from tests.shared_data import SHARED
+
+SOURCES = SHARED.parent / "trec_eval"
+Program = Callable[..., str]
+
+EVERYTHING = ("-m", "all_trec", "-m", "dcg", "-m", "ideal_dcg")
+PARAMETERS = (
+    "-miprec_at_recall..10,.20,.25,.75,.50", "-m", "P.5,7,3", "-m", "recall.20,2000", "-m", "Rprec_mult.5.0,0.2,0.35",
+    "-mutility.2,-1,0,0", "-m", "11pt_avg..25,.5,.75", "-mndcg.1=3,2=9,4=4", "-mndcg_cut.10,20,23.4",
+    "-msuccess.2,5,20", "-m", "set_F.0.5", "-m", "rbp.p=0.5,2=6", "-m", "rbp_resid.p=0.95", "-m", "unj.1,2",
+    "-m", "relstring.3",
+)  # fmt: skip
+# What yaap leaves in memory would be the first number of its rbp, so the two are not asked for together.
+SMOOTHED = ("-m", "yaap", "-m", "set_F.3", "-m", "ideal_dcg.3=7")
+
+# The commands of its `make quicktest` whose truth is qrels, on files of the shapes that it takes.
+QUICKTEST = [
+    ("", "qrels", "run"),
+    ("", "commented qrels", "run"),
+    ("", "commented qrels", "commented run"),
+    ("-m all_trec", "qrels", "run"),
+    ("-m all_trec -q", "qrels", "run"),
+    ("-m all_trec -q -c", "qrels", "run without some queries"),
+    ("-m all_trec -q -c -M100", "qrels", "run without some queries"),
+    ("-m all_trec -mrelstring.20 -q -l2", "qrels", "run"),
+    ("-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 "
+     "-mutility.2,-1,0,0 -m 11pt_avg..25,.5,.75 -mndcg.1=3,2=9,4=4.5 -mndcg_cut.10,20,23.4 -msuccess.2,5,20",
+     "qrels", "run"),
+]  # fmt: skip
+RECORDED = [
+    ("", "qrels.test", "results.test", "out.test"),
+    ("", "qrels.test.with-comments", "results.test", "out.test"),
+    ("", "qrels.comment.test", "results.comment.test", "out.comment.test"),
+    ("-m all_trec", "qrels.test", "results.test", "out.test.a"),
+    ("-m all_trec -q", "qrels.test", "results.test", "out.test.aq"),
+    ("-m all_trec -q -c", "qrels.test", "results.trunc", "out.test.aqc"),
+    ("-m all_trec -q -c -M100", "qrels.test", "results.trunc", "out.test.aqcM"),
+    ("-m all_trec -mrelstring.20 -q -l2", "qrels.rel_level", "results.test", "out.test.aql"),
+    (QUICKTEST[-1][0], "qrels.test", "results.test", "out.test.meas_params"),
+]
+
+
+@pytest.fixture(scope="session")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """What trec_eval prints, built without optimisation: only then has its rbp one value, whatever is in memory."""
+    if not (SOURCES / "Makefile").is_file():
+        pytest.skip("needs the sources of trec_eval beside the repository")
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc, to compile trec_eval")
+    program = tmp_path_factory.mktemp("trec_eval") / "trec_eval"
+    lines = (SOURCES / "Makefile").read_text().replace("\\\n", " ").splitlines()
+    lists = [line.split("=")[1].split() for line in lines if re.match(r"(TOP|FORMAT|MEAS)_SRCS\s*=", line)]
+    options = ["-O0", "-w", '-DVERSIONID="10.0"', "-I.", "-o", program]
+    subprocess.run(["gcc", *options, *chain.from_iterable(lists), "-lm"], cwd=SOURCES, check=True, capture_output=True)
+    return lambda *arguments: subprocess.run(
+        [program, *arguments], check=True, capture_output=True, text=True
+    ).stdout  # fmt: skip
+
+
+def collection(seed: int, folder: Path, *, n_queries: int = 8, complete: bool = False) -> tuple[Path, Path]:
+    """Qrels with grades, unjudged documents and queries without relevant ones; a run with ties and missing queries."""
+    draw = random.Random(seed)
+    labels = draw.choice([(0, 1), (0, 1, 2, 3), (-1, 0, 1, 2, 4), (0, 0, 0, 1), (0, 3, 12)])
+    docs = [f"d{i}" for i in range(draw.choice([3, 12, 60]))]
+    scores = draw.choice([(0.0, 1.0), (0.25, 0.5, 1.0, 2.0, 7.0), tuple(i / 7 for i in range(90))])
+    behind = draw.choice(["tag", "tag", "my tag of seven words in all"])
+    judged, retrieved = [], []
+    for query in range(n_queries):
+        pool = draw.sample(docs, draw.randint(1, len(docs)))
+        judged += [f"q{query} 0 {doc} {draw.choice(labels) if i else 0}\n" for i, doc in enumerate(pool)]
+        if complete or query == 0 or draw.random() < 0.9:
+            listed = draw.sample(docs, draw.randint(1, len(docs)))
+            retrieved += [f"q{query} Q0 {doc} {draw.randint(1, 9)} {draw.choice(scores)} {behind}\n" for doc in listed]
+    qrels, run = folder / f"{seed}.qrels", folder / f"{seed}.run"
+    qrels.write_text("".join(judged))
+    run.write_text("".join(retrieved))
+    return qrels, run
+
+
+def undocumented(ours: str, theirs: str, options: list[str]) -> list[tuple[str, str]]:
+    """Lines that differ though docs/semantics.md does not say so; both outputs have as many lines."""
+    pairs = zip(ours.splitlines(), theirs.splitlines(), strict=True)
+    return [(a, b) for a, b in pairs if a != b and not _is_documented(a, b, options)]
+
+
+def _is_documented(ours: str, theirs: str, options: list[str]) -> bool:
+    name, query, _ = (part.strip() for part in theirs.split("\t"))
+    if "-J" in options and theirs.endswith("-nan"):
+        return name.startswith(("iprec_at_recall", "11pt_avg"))
+    if "-c" not in options:
+        return False
+    invented = name.startswith(("utility_", "rbp_resid_p=", "relstring_"))
+    return invented or (name == "num_rel" and query == "all" and "-l2" in options)
+
+
+@pytest.mark.parametrize(("arguments", "qrels", "run"), QUICKTEST)
+def test_the_commands_of_its_quick_test(
+    arguments: str, qrels: str, run: str, theirs: Program, tmp_path: Path
+) -> None:  # fmt: skip
+    files = collection(7 if "without" in run else 2, tmp_path, n_queries=40, complete="without" not in run)
+    for kind, file in zip((qrels, run), files, strict=True):
+        if kind.startswith("commented"):
+            file.write_text("# by hand\n" + file.read_text().replace("\nq3", "\n# the fourth\nq3", 1))
+    options = arguments.split()
+    text = printed("trec-eval", *options, *files)
+    assert text.count("\n") > 20
+    assert undocumented(text, theirs(*options, *files), options) == []
+
+
+@pytest.mark.parametrize(("arguments", "qrels", "run", "output"), RECORDED)
+def test_its_expected_files(arguments: str, qrels: str, run: str, output: str) -> None:
+    folder = SOURCES / "test"
+    if not folder.is_dir():
+        pytest.skip("needs the files of trec_eval's own tests beside its sources")
+    assert printed("trec-eval", *arguments.split(), folder / qrels, folder / run) == (folder / output).read_text()
+
+
+def weigh_both_ways(seed: int, theirs: Program, folder: Path) -> None:
+    draw = random.Random(seed)
+    options = [option for option in ("-c", "-l2", "-J", "-M7", "-N100") if draw.random() < 0.35]
+    files = collection(seed, folder, complete="-c" not in options)
+    for measures in (EVERYTHING, PARAMETERS, SMOOTHED):
+        text = printed("trec-eval", "-q", *options, *measures, *files)
+        assert undocumented(text, theirs("-q", *options, *measures, *files), options) == [], f"seed {seed}: {options}"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_runs(seed: int, theirs: Program, tmp_path: Path) -> None:
+    weigh_both_ways(seed, theirs, tmp_path)
+
+
+@pytest.mark.slow
+def test_four_thousand_random_runs(theirs: Program, tmp_path: Path) -> None:
+    for seed in range(4000):
+        weigh_both_ways(seed, theirs, tmp_path)
+        (tmp_path / f"{seed}.qrels").unlink()
+        (tmp_path / f"{seed}.run").unlink()
+
+
+def test_every_name_is_taken_or_said_not_to_be(tmp_path: Path) -> None:
+    """Its own list of measures and of nicknames."""
+    if not (SOURCES / "measures.c").is_file():
+        pytest.skip("needs the sources of trec_eval beside the repository")
+    text = (SOURCES / "measures.c").read_text()
+    names = re.findall(r"&te_meas_(\w+)", text)
+    nicknames = re.findall(r'\{ "(\w+)", \w+ \}', text)
+    assert len(names) > 50
+    assert len(nicknames) == 6
+    assert {*names, *nicknames} == TREC_MEASURES.keys() | NICKNAMES.keys() | NOT_TAKEN.keys()
+    files = collection(1, tmp_path)
+    for name in names:
+        if name in NOT_TAKEN:
+            assert f"-m {name}: is not taken here" in complaint("trec-eval", "-m", name, *files)
+        elif name != "relstring":
+            assert printed("trec-eval", "-m", name, *files).startswith(name)
