@@ -186,6 +186,7 @@ def test_a_beir_folder(tmp_path: Path) -> None:
     gold = {q.query_id: sorted((p.doc, p.gain) for p in q.evidence) for q in questions}
     assert gold == {"q1": [("d1", 2.0), ("d2", 0.0)], "q2": [("d3", 1.0)]}
     assert {piece.kind for q in questions for piece in q.evidence} == {"document"}
+    assert list(questions.unjudged) == ["q9"]
 
 
 def test_a_judged_query_without_a_text_is_not_dropped_silently(tmp_path: Path) -> None:

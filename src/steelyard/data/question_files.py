@@ -30,8 +30,11 @@ def dataset_file(path: str | Path) -> Path | None:
     raise InputError(f"{path}: is no dataset; it has neither questions.jsonl nor qrels/*.tsv")
 
 
-def beir_questions(folder: Path) -> Iterator[Question]:
-    """Questions of a BEIR folder: every judged document is gold, or judged not to be, as a whole and by its id."""
+def beir_questions(folder: Path) -> tuple[list[Question], list[str]]:
+    """Questions of a BEIR folder: every judged document is gold, or judged not to be, as a whole and by its id.
+
+    Returns  the questions, and ids of the queries that no document is judged for: of another split as a rule
+    """
     truth = Truth.read(folder, format="beir")
     pieces: dict[str, list[Piece]] = {query_id: [] for query_id in truth.query_ids}
     labels = dict(zip(truth.query_ids, truth.labels, strict=True))
@@ -40,13 +43,18 @@ def beir_questions(folder: Path) -> Iterator[Question]:
     file = beir_queries_file(folder)
     if file is None:
         raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
-    asked = set[str]()
+
+    def question(query_id: str, text: str | None, where: str) -> Question:
+        return Question(query_id, text, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=where)
+
+    questions, unjudged = list[Question](), list[str]()
     for where, query_id, text in beir_queries(Source(file)):
         if query_id in pieces:
-            asked.add(query_id)
-            yield Question(query_id, text, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=where)
-    for query_id in sorted(pieces.keys() - asked):
-        yield Question(query_id, None, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=str(folder))
+            questions.append(question(query_id, text, where))
+        else:
+            unjudged.append(query_id)
+    without_text = sorted(pieces.keys() - {question.query_id for question in questions})
+    return [*questions, *(question(query_id, None, str(folder)) for query_id in without_text)], unjudged
 
 
 def beir_queries_file(folder: Path) -> Path | None:

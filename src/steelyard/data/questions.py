@@ -26,6 +26,7 @@ class Questions(Sequence[Question]):
 
     lines    dicts of the shape of a line, or questions that were parsed already
     source   the file that the digest is of; None for one of the questions themselves
+    unjudged ids of further queries of a BEIR folder, which have no gold: they are neither asked nor weighed
     Raises   InputError, DuplicateError naming file and line.
     """
 
@@ -51,6 +52,7 @@ class Questions(Sequence[Question]):
                 )
             first[question.query_id] = question
         self.name = name
+        self.unjudged: Sequence[str] = ()
         self._questions = questions
         self._source = source
 
@@ -60,7 +62,10 @@ class Questions(Sequence[Question]):
         file = path if isinstance(path, Source) else dataset_file(path)
         if file is None:
             folder = Path(cast("str | Path", path))
-            return cls(beir_questions(folder), name=folder.name)
+            judged, unjudged = beir_questions(folder)
+            questions = cls(judged, name=folder.name)
+            questions.unjudged = unjudged
+            return questions
         source = source_of(file)
         lines = (parse_question(line, where) for where, line in _placed_lines(source))
         return cls(lines, name=source.stem, source=source)

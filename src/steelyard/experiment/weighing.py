@@ -41,6 +41,9 @@ from steelyard.measures.alignment import stacked, stacks
 from steelyard.measures.perfect import perfect_values
 from steelyard.stats.repeats import means_of_runs
 
+_NAMED = 5
+"""Ids that a note names."""
+
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
@@ -360,12 +363,17 @@ class Weighing:
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
             clustering=self.clustering,
             repeats=repeats,
-            notes={
-                system.name: notes
-                for system in self.weighed
-                if (notes := next((run.notes for run in system.runs if run.notes), ()))
-            },
+            notes={system.name: notes for system in self.weighed if (notes := self._notes(system))},
         )
+
+    def _notes(self, system: Weighed) -> list[Note]:
+        """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes."""
+        own = next((run.notes for run in system.runs if run.notes), ())
+        unjudged = self.gold.unjudged if isinstance(self.gold, Questions) else ()
+        if not unjudged:
+            return list(own)
+        counts = {"n": len(unjudged), "total": len(unjudged) + len(self.query_ids), "names": list(unjudged[:_NAMED])}
+        return [Note("queries_unjudged", counts), *own]
 
     def perfect_values(self, spec: Measure) -> Floats:
         """(s, q) values of a perfect ranking, which systems of one truth share; NaN where the truth bounds nothing."""
