@@ -22,9 +22,11 @@ from hypothesis.extra import numpy as hnp
 
 from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
-from steelyard.data.corpus import Document
+from steelyard.data.corpus import Document, Passage
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
+from steelyard.data.responses import Response
+from steelyard.data.run_folder import write_run_folder
 from steelyard.experiment.evaluation import weigh
 from steelyard.report.details.details import Details
 from steelyard.report.details.highlighting import Highlights, merged
@@ -438,3 +440,22 @@ def test_two_texts_of_one_id_stay_apart() -> None:
     data = payload(report)
     assert (data["chunk_ids"], data["chunk_texts"]) == (["c", "c"], ["gold", "tin"])
     assert data["marks"] == {0: {0: [0, 4]}}
+
+
+def test_gold_documents_and_spans_are_shown_by_whichever_name(tmp_path: Path) -> None:
+    """`travel` is documents/travel.md, be it of a corpus, or of the documents that a run folder keeps."""
+    text = "Hotels up to 120 euros."
+    asked = [{"qid": "q", "query": "?", "evidence": [{"doc": "travel.md"}, {"doc": "travel", "start": 0, "end": 6}]}]
+    item = {"id": "c", "doc": "documents/travel.md", "start": 0, "end": 6, "text": "Hotels"}
+    corpus = [Document("travel", text, source="documents/travel.md")]
+    lists = {"a": [{"qid": "q", "retrieved": [item]}]}
+    data = payload(Report.of(weigh(asked, lists, corpus=corpus), "mrr"))
+    assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
+    passage = Passage("c", "documents/travel.md", 0, 6, "Hotels")
+    folder = write_run_folder(
+        tmp_path / "run", config={}, manifest={"name": "a", "finished": "now"}, documents=corpus,
+        responses=[("q", Response("?", (passage,)))],
+    )  # fmt: skip
+    data = payload(Report.of(weigh(asked, str(folder.path)), "mrr"))
+    assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
+    assert [piece[5] for piece in payload(Report.of(weigh(asked, lists), "mrr"))["gold"][0]] == [None, None]

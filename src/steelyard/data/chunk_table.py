@@ -14,6 +14,7 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.document_names import texts_of
 from steelyard.io.json_files import json_lines
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source, source_of
@@ -133,11 +134,12 @@ class Corpus:
     documents: Sequence[Document] | None = None
 
     def texts(self, ids: Collection[str]) -> dict[str, str]:
-        """Texts of some chunks or documents by their ids; those that the corpus lacks are left out."""
-        texts = {document.doc_id: document.text for document in self.documents or ()}
+        """Texts of some chunks by their ids, or documents by their names; those that the corpus lacks are left out."""
+        texts = texts_of(self.documents or (), ids)
         if self.chunks is not None:
-            texts |= {id: text for id, text in zip(self.chunks.ids, self.chunks.texts, strict=True) if text is not None}
-        return {id: texts[id] for id in ids if id in texts}
+            row_of, of_chunks = self.chunks.row_of, self.chunks.texts
+            texts |= {id: text for id in ids if id in row_of and (text := of_chunks[row_of[id]]) is not None}
+        return texts
 
     def digest(self) -> str:
         """SHA-256 of what the corpus holds: equal for equal chunks and documents, whatever files they come from."""

@@ -89,6 +89,16 @@ class DocumentNames:
         return by_stem
 
 
+def texts_of(documents: Sequence[Document], names: Iterable[str]) -> dict[str, str]:
+    """Texts of documents by some names; those that mean none, or may mean several, are left out."""
+    known, texts = DocumentNames.of(documents), dict[str, str]()
+    for name in names:
+        numbers = known.candidates(name)
+        if len(numbers) == 1:
+            texts[name] = documents[numbers[0]].text
+    return texts
+
+
 class _Tables(NamedTuple):
     """Documents by their ids, by the paths of their files, and by the ends of both; each with and without extension."""
 

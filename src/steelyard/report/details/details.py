@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.experiment.weighing import Weighed, Weighing
-from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, unread_gold
+from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened
 from steelyard.report.details.lists import ListDetails, list_details, list_frames, unread_chunks
 from steelyard.report.visible import visible
@@ -66,7 +66,8 @@ class Details:
         answers = [None if q is None or q.answer is None else budget(q.answer) for q in questions]
         gold, more = gold_pieces(weighing, limits)
         depth, frames = list_frames(weighing, limits)
-        texts = weighing.texts(unread_gold(gold) | unread_chunks(weighing, frames))
+        unread = unread_gold(gold)
+        texts = {**searched_texts(weighing, unread), **weighing.texts(unread | unread_chunks(weighing, frames))}
         return cls(
             truth=visible(weighing.gold.name),
             query_ids=[visible(query_id) for query_id in weighing.query_ids],

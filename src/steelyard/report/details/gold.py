@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from steelyard.data.document_names import texts_of
 from steelyard.data.pieces import Piece
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -52,7 +53,8 @@ def gold_pieces(weighing: Weighing, limits: Limits) -> tuple[list[list[GoldPiece
     if isinstance(weighing.gold, Truth):
         of_query = dict(_of_truth(weighing.gold))
     else:
-        documents = _documents(weighing)
+        spans = {piece.doc for question in weighing.gold for piece in question.evidence if piece.kind == "span"}
+        documents = searched_texts(weighing, spans)
         of_query = {q.query_id: [_of_piece(piece, documents) for piece in pieces_of(q)] for q in weighing.gold}
     pieces, more = list[list[GoldPiece]](), dict[int, int]()
     for i, query_id in enumerate(weighing.query_ids):
@@ -95,13 +97,13 @@ def _of_truth(truth: Truth) -> Iterator[tuple[str, list[GoldPiece]]]:
         yield str(query_id), [GoldPiece("chunk", gain, None, doc_id, "", None) for doc_id, gain in columns]
 
 
-def _documents(weighing: Weighing) -> Mapping[str, str]:
-    """Texts of the documents that the systems bring along; of one name the first one's."""
+def searched_texts(weighing: Weighing, names: set[str]) -> Mapping[str, str]:
+    """Texts of documents that the systems bring along, or the corpus has, by their names; the first one's."""
+    searched = [weighed.outputs.documents for weighed in weighing.weighed if weighed.outputs is not None]
     texts: dict[str, str] = {}
-    for weighed in weighing.weighed:
-        if weighed.outputs is not None and weighed.outputs.chunks is not None:
-            for document in weighed.outputs.chunks.documents:
-                texts.setdefault(document.doc_id, document.text)
+    for documents in (*searched, None if weighing.corpus is None else weighing.corpus.documents):
+        if documents is not None and (unread := names - texts.keys()):
+            texts |= texts_of(documents, unread)
     return texts
 
 
