@@ -13,7 +13,7 @@ from tests.align.naive import Weighed, World, ranking
 from tests.align.random_evidence import Case, cases
 from tests.hypothesis_profiles import examples
 
-CUT = ("precision", "recall", "f1", "hit_rate", "mrr", "map", "ndcg", "recall_cap", "evidence_recall",
+CUT = ("precision", "recall", "f1", "hit_rate", "mrr", "map", "map_cap", "ndcg", "recall_cap", "evidence_recall",
        "span_recall", "span_precision", "span_iou")  # fmt: skip
 CHARACTERS = ("span_recall", "span_precision", "span_iou")
 DEPTHS = (None, 1, 2, 3, 10)

@@ -143,6 +143,17 @@ def average_precision(ranked: Ranked, gains: Gains, *, k: int | None = None, min
     return sum(at) / len(good) if good else 0.0
 
 
+def map_cap(ranked: Ranked, gains: Gains, *, k: int | None = None, min_gain: float = 1.0) -> float:
+    """Word for word as sentence-transformers computes MAP@k."""
+    good, n_correct, total = relevant(gains, min_gain), 0, 0.0
+    for rank, doc in enumerate(top(ranked, k)):
+        if doc in good:
+            n_correct += 1
+            total += n_correct / (rank + 1)
+    most = min(len(good) if k is None else k, len(good))
+    return total / most if most else 0.0
+
+
 def r_precision(ranked: Ranked, gains: Gains, *, multiple: float = 1.0, min_gain: float = 1.0) -> float:
     # trec_eval's way of rounding up: add 0.9, drop the fraction.
     cutoff = int(multiple * len(relevant(gains, min_gain)) + 0.9)
@@ -340,6 +351,7 @@ MEASURES: dict[str, Callable[..., float]] = {
     "g": g,
     "mrr": mrr,
     "map": average_precision,
+    "map_cap": map_cap,
     "gm_map": average_precision,
     "r_precision": r_precision,
     "bpref": bpref,

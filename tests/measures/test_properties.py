@@ -145,9 +145,19 @@ def test_a_deeper_cut_never_costs(measure: str, ranked: list[str], gains: dict[s
 @quick
 @given(ranked_lists, labels(GRADES), st.integers(1, 13), st.sampled_from([0.0, 0.5, 1.0, 3.0]))
 def test_set_measures_hold_together(ranked: list[str], gains: dict[str, float], k: int, min_gain: float) -> None:
-    p, r, f, hit, cap, found, rr, ap = (
+    p, r, f, hit, cap, found, rr, ap, ap_cap = (
         score(f"{name}(min_gain={min_gain})@{k}", ranked, gains)
-        for name in ("precision", "recall", "f1", "hit_rate", "recall_cap", "n_relevant_retrieved", "mrr", "map")
+        for name in (
+            "precision",
+            "recall",
+            "f1",
+            "hit_rate",
+            "recall_cap",
+            "n_relevant_retrieved",
+            "mrr",
+            "map",
+            "map_cap",
+        )
     )
     n_relevant = score(f"n_relevant(min_gain={min_gain})", ranked, gains)
     assert p * k == pytest.approx(found)
@@ -157,6 +167,8 @@ def test_set_measures_hold_together(ranked: list[str], gains: dict[str, float], 
     assert hit == (found > 0) == (p > 0) == (r > 0) == (f > 0) == (rr > 0) == (ap > 0)
     assert hit / k <= rr <= hit
     assert ap <= r + 1e-12
+    assert ap <= ap_cap <= cap + 1e-12
+    assert ap_cap * min(k, n_relevant) == pytest.approx(ap * n_relevant)
     assert score(f"f(beta=1,min_gain={min_gain})@{k}", ranked, gains) == f
 
 

@@ -23,7 +23,7 @@ from tests.hypothesis_profiles import examples
 from tests.measures import naive
 from tests.measures.random_collections import GAINS
 
-AVERAGED = ("precision", "recall", "f", "f1", "hit_rate", "mrr", "map", "ndcg")
+AVERAGED = ("precision", "recall", "f", "f1", "hit_rate", "mrr", "map", "map_cap", "ndcg")
 DOCS = ("a", "b", "c", "d", "é", "中文")
 GAIN_MAPS = ("linear", "exp", ((1.0, 3.5), (2.0, 9.0)), ((-1.0, 0.5), (3.0, -1.0), (4.0, 1.0)))
 

@@ -48,12 +48,23 @@ def average_precision(
     a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical"
 ) -> Floats:  # fmt: skip
     """Precision at the rank of each relevant document among the first k, added up and divided by all relevant ones."""
+    return ratio(_precisions(a, k, min_gain, ties), n_relevant_judged(a, min_gain))
+
+
+@measure(source="sentence-transformers InformationRetrievalEvaluator, MAP@k", parameters=TIES)
+def map_cap(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
+    """As map, divided by the most relevant documents that k places could hold; without k it is map."""
+    return ratio(
+        _precisions(a, k, min_gain, ties), np.minimum(np.inf if k is None else k, n_relevant_judged(a, min_gain))
+    )
+
+
+def _precisions(a: Alignment, k: int | None, min_gain: float, ties: str) -> Floats:
+    """(q,) precision at the rank of each relevant document among the first k, added up."""
     if ties == "average":
-        precisions = tied.precisions(a, a.hit_gain >= min_gain, k)
-    else:
-        relevant = relevant_hits(a, k, min_gain)
-        precisions = np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0)
-    return ratio(a.per_query(precisions), n_relevant_judged(a, min_gain))
+        return a.per_query(tied.precisions(a, a.hit_gain >= min_gain, k))
+    relevant = relevant_hits(a, k, min_gain)
+    return a.per_query(np.where(relevant, a.so_far(relevant) / a.hit_rank, 0.0))
 
 
 @measure(range=(-np.inf, np.inf), source="Robertson, On Smoothing Average Precision, ECIR 2012; trec_eval yaap")
