@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
+    from steelyard.rag.own_runs import run
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
     from steelyard.report.report import Report
@@ -79,6 +80,7 @@ _HOMES = {
     "experiment.plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall "
     "recall_cap score",
     "data.loading": "load",
+    "rag.own_runs": "run",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.report": "Report",
@@ -147,6 +149,7 @@ __all__ = [
     "rbp",
     "recall",
     "recall_cap",
+    "run",
     "score",
     "stage",
     "weigh",

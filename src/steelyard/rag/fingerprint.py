@@ -83,9 +83,21 @@ def _is_plain(value: Any) -> bool:
 
 def module_source(obj: Any) -> str | None:
     """Digest of the source of the module that defines a class or function, so that an edited one is a new one."""
+    return _source_digest(getattr(obj, "__module__", ""))
+
+
+def own_source(path: str, obj: Any) -> str:
+    """Digest of the source behind `module:object`: of the module, and of that of its class if it is another."""
+    module = path.partition(":")[0]
+    defined = getattr(obj, "__module__", module)
+    own = _source_digest(module) or ""
+    return own if defined == module else digest(own, _source_digest(defined))
+
+
+def _source_digest(module: str) -> str | None:
     try:
-        return digest(inspect.getsource(sys.modules[obj.__module__]))
-    except (OSError, TypeError, KeyError, AttributeError):
+        return digest(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, KeyError):
         return None
 
 

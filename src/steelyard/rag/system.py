@@ -17,7 +17,7 @@ from steelyard.base.settings import Origin, SettingError, check_settings
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response
 from steelyard.rag.config import Config
-from steelyard.rag.fingerprint import corpus_digest, digest, module_source
+from steelyard.rag.fingerprint import corpus_digest, digest, own_source
 from steelyard.rag.own_code import import_object
 from steelyard.rag.preparing import searched_documents
 from steelyard.rag.targets import Target, callable_target, http_target
@@ -102,7 +102,7 @@ class TargetSystem:
                 target = maker(value, **settings.options)
             except SettingError as error:
                 raise error.inside(owner=f"target {kind}") from error
-        source = "" if function is None else module_source(function) or ""
+        source = "" if settings.callable is None else own_source(settings.callable, function)
         return cls(
             target, k=config.k, name=config.name, described=config.resolved(), source=source,
             documents=settings.documents,

@@ -11,6 +11,7 @@ from steelyard.base.errors import InputError, StageError, describe_exception
 from steelyard.data.responses import Response
 from steelyard.io.retrieved_items import TEXT_KEYS
 from steelyard.rag.own_code import import_object
+from steelyard.rag.own_search import search_of
 from steelyard.rag.target_results import Fields, Odd, kind_of, listed, parse_items, parse_results, value_at
 from steelyard.services.addresses import checked_url
 from steelyard.services.client import Patience, Service
@@ -33,15 +34,18 @@ class Target(Protocol):
 
 
 def callable_target(target: str | Callable[..., Any], *, texts: bool = False) -> Target:
-    """A Python function from a question to results.
+    """A Python function from a question to results, or a retriever of LangChain, LlamaIndex or Haystack.
 
-    It is called with the question, and with `k=` where it has a parameter of that name; an async one is run.  It gives
-    a list, best first, or a mapping or object with that list under one of `RESULT_KEYS` (the first that is there) and
-    maybe an answer under one of `ANSWER_KEYS`.  An item is an id, a mapping with id, score, text, doc, start, end (of
-    which id or text must be there), a document of LangChain, LlamaIndex, Haystack or dspy, or a pair of one of these
-    and a score, of which the higher is better: turn distances around.  See `steelyard.io.retrieved_items`.
+    It is called with the question, and with `k=` or `top_k=` where it has such a parameter; an async one is run.  An
+    object is asked by its method `invoke`, `query` or `retrieve`, by a call, by `ainvoke`, `aquery` or `aretrieve`, or
+    by `run` or `run_async` with a parameter `query`: the first of them that it has.
 
-    target   the function, or "module:function"
+    It gives a list, best first, or a mapping or object with that list under one of `RESULT_KEYS` (the first that is
+    there) and maybe an answer under one of `ANSWER_KEYS`.  An item is an id, a mapping with id, score, text, doc,
+    start, end (of which id or text must be there), a document of LangChain, LlamaIndex, Haystack or dspy, or a pair of
+    one of these and a score, of which the higher is better: turn distances around.
+
+    target   the function or the object, or "module:object"
     texts    whether bare strings are texts rather than ids; under a key such as `contexts` they are
     Raises   InputError where there is no such function; the target raises StageError for an exception of the function,
              naming its type, message and innermost line, and for results that cannot be understood.
@@ -55,15 +59,13 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
         raise InputError(f"target {target!r} names no function; expected module:function")
     function = import_object(target, "target") if isinstance(target, str) else target
     name = target if isinstance(target, str) else getattr(target, "__qualname__", type(target).__name__)
-    if not callable(function):
-        raise InputError(f"target {name!r} is {type(function).__name__}, not a function; expected query -> results")
-    _check_takes_query(function, str(name))
-    takes_k = _takes_k(function)
+    search = search_of(function, str(name))
     loop = BackgroundLoop("steelyard-target")  # Its own, so that clients of the function's own are kept.
 
     def ask(query: str, k: int) -> Response:
         try:
-            results = function(query, k=k) if takes_k else function(query)
+            positional, named = search.arguments(query, k)
+            results = search.function(*positional, **named)
             if inspect.isawaitable(results):
                 results = loop.run(_awaited(results))
             results = listed(results)  # A generator of the user's may fail here.
@@ -153,29 +155,6 @@ def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Se
     variables = ", ".join(headers_env.values())
     hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
     return Service("target", url, patience, headers=headers, secrets=secrets, key_hint=hint)
-
-
-def _check_takes_query(function: Callable[..., Any], name: str) -> None:
-    """Refuse what cannot be asked a question, before it is called."""
-    if isinstance(function, type):
-        raise InputError(f"target {name!r} is a class; name a function or an object of it: query -> results")
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # Some functions written in C have no signature.
-        return
-    try:
-        signature.bind("", **({"k": 1} if "k" in signature.parameters else {}))
-    except TypeError:
-        raise InputError(
-            f"target {name!r} takes {signature}; expected a query, and k= where it likes to know it"
-        ) from None
-
-
-def _takes_k(function: Callable[..., Any]) -> bool:
-    try:
-        return "k" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # Some functions written in C have no signature.
-        return False
 
 
 async def _awaited(awaitable: Any) -> Any:
