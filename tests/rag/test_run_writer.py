@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,56 @@ def test_an_answer_counts_before_a_later_error_and_a_later_answer_before_an_earl
     assert result["q1"].answer == "later"
 
 
+# Kills
+
+
+KILLED = """
+import sys, time
+from tests.rag.small import Shortest
+from tests.rag.test_run_writer import pipeline, questions
+
+class Slow(Shortest):
+    def scores(self, query, texts):
+        time.sleep(0.01)
+        return super().scores(query, texts)
+
+pipeline(rerank=Slow()).run(questions(90), sys.argv[1], overwrite=sys.argv[2] == "overwrite")
+"""
+
+
+def n_lines(folder: Path) -> int:
+    path = folder / "outputs.partial.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@pytest.mark.parametrize("overwrite", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_five_kills_lose_nothing_and_repeat_nothing(overwrite: bool, folder: Path) -> None:
+    script = folder.with_name("slow_pipeline.py")
+    script.write_text(KILLED)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, str(script), str(folder), "overwrite" if overwrite else "go on"]
+    before: dict[str, bytes] = {}
+    if overwrite:
+        subprocess.run([*command[:-1], "go on"], env=environment, check=True)
+        before = contents(folder)
+    at = folder / ".new" if overwrite else folder
+    for kill in range(5):
+        with subprocess.Popen(command, env=environment) as process:
+            while process.poll() is None and n_lines(at) < 15 * (kill + 1):
+                time.sleep(0.002)
+            process.kill()
+        assert 15 * (kill + 1) <= n_lines(at) < 90
+        assert not overwrite or contents(folder).items() >= before.items()
+    written = (at / "outputs.partial.jsonl").read_bytes().splitlines()
+    subprocess.run(command, env=environment, check=True)
+    result = read_run_folder(folder)
+    assert ids(result) == [f"q{i}" for i in range(90)]
+    assert {*written} <= {*result.outputs.read_bytes().splitlines()}
+    assert [note.code for note in result.notes] == ["lock_taken_over"]
+    assert sorted(os.listdir(folder)) == ["chunks.parquet", "config.json", "documents.parquet", "manifest.json",
+                                          "outputs.jsonl"]  # fmt: skip
+
+
 # Disks that refuse
 
 
@@ -369,9 +420,9 @@ def test_a_disk_that_is_full_amid_a_line(room: int, folder: Path, monkeypatch: p
     partial = (folder / "outputs.partial.jsonl").read_bytes()
     assert len(partial) == room
     n = partial.count(b"\n")
-    answers = "1 answer is" if n == 1 else f"{n} answers are"
+    kept = {0: "nothing was answered yet", 1: "1 answer is kept"}.get(n, f"{n} answers are kept")
     assert str(caught.value) == (
-        f"{folder / 'outputs.partial.jsonl'}: cannot be written (No space left on device); {answers} kept. Make room, "
+        f"{folder / 'outputs.partial.jsonl'}: cannot be written (No space left on device); {kept}. Make room, "
         "and start the same run again, which goes on from there, or choose another folder"
     )
     pipeline().run(questions(6), folder)

@@ -96,5 +96,5 @@ PROFILE = argument("--profile", "-p", help=_PROFILE)
 REPORT_PROFILE = argument(
     "--profile", "-p", help=f"{_PROFILE} The report shows its gate too. Without one, ratings and no gate."
 )  # fmt: skip
-OVERWRITE = flag("--overwrite", help="Replace a finished run.")
+OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")

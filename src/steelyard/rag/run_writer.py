@@ -275,9 +275,10 @@ class RunWriter:
             raise self._unwritable(path, cause) from cause
 
     def _unwritable(self, path: Path, error: OSError) -> OutputError:
-        kept = "1 answer is" if self._n_answered == 1 else f"{self._n_answered} answers are"
+        n = self._n_answered
+        kept = f"{n} answer{' is' if n == 1 else 's are'} kept" if n else "nothing was answered yet"
         return OutputError(
-            f"{path}: cannot be written ({error.strerror or error}); {kept} kept. "
+            f"{path}: cannot be written ({error.strerror or error}); {kept}. "
             f"{_ADVICE.get(error.errno or 0, 'Start')} the same run again, which goes on from there, or choose another "
             "folder"
         )

@@ -47,7 +47,8 @@ def run(
 
     questions   a dataset's path, `Questions`, or dicts with `qid` and `query`
     folder      made where it is absent
-    overwrite   replace a finished run, of whichever configuration; one that was interrupted still goes on
+    overwrite   replace a run of another configuration, or a finished one, once the new one is whole; one that was
+                interrupted still goes on
     progress    called as progress(stage, done, total)
     check       called once the system is prepared, before the first question; what it raises ends the run
 
@@ -56,7 +57,7 @@ def run(
     A question on which a stage fails (StageError) is recorded with its error and nothing retrieved, and the run goes
     on; but where the first five all fail with the same error, it is raised.  One process at a time writes a folder.
 
-    Raises   InputError for a question without text, and for a folder that holds something else, or a finished run of
+    Raises   InputError for a question without text, and for a folder that holds something else, or answers of
              another configuration or of questions that are no longer asked; OutputError where it cannot be written,
              or another process writes it.
     """

@@ -43,7 +43,7 @@ def run_and_weigh(
 
     measures    those of the configuration by default, else those of `evaluate`
     cluster     which questions count as one, as of `evaluate`; as the configuration has it by default
-    overwrite   replace a finished run; see `steelyard.rag.running.run`
+    overwrite   replace a run; see `steelyard.rag.running.run`
 
     Before anything is asked, measures are parsed, clusters are formed and quotes are looked up in their documents.
     Raises      InputError, MeasureError; StageError where the system fails from the start; OutputError
