@@ -121,8 +121,10 @@ def test_other_documents_are_another_run(folder: Path) -> None:
     (folder / "documents" / "more.md").write_text("More.", encoding="utf-8")
     with pytest.raises(InputError, match=r"another configuration .*documents"):
         weighed(Config.of_options("halves.toml"))
+    before = sy.Outputs.read("runs/halves").digest()
     run = weighed(Config.of_options("halves.toml"), overwrite=True)
     assert len(run.folder.documents or ()) == 3
+    assert sy.Outputs.read("runs/halves").digest() != before
 
 
 def test_a_named_corpus_comes_before_the_documents_of_the_run(folder: Path) -> None:

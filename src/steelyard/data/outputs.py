@@ -12,7 +12,7 @@ import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.base.schema import RUN
-from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, numbered_lines
+from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
@@ -113,7 +113,7 @@ class Outputs:
     def digest(self) -> str:
         """A fingerprint of rankings, the chunks in them and answers; not of times, so a second run has the same.
 
-        Candidates enter where they are, as they decide what a reranker did.
+        Candidates enter where they are, as they decide what a reranker did; so do documents that place the gold.
         """
         runs = [self.run] if self.candidates is None else [self.run, self.candidates]
         retrieved = pl.concat([run.frame["doc_id"] for run in runs]).drop_nulls().unique()
@@ -122,6 +122,8 @@ class Outputs:
             self.table.digest(retrieved.to_list()),
             repr(sorted(self.answers.items())),
         ]
+        if self.chunks is None and self.documents is not None:
+            parts.append(Corpus(documents=self.documents).digest())
         return "sha256:" + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
