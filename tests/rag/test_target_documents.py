@@ -119,7 +119,7 @@ def test_gold_that_the_documents_lack_is_refused_before_anything_is_asked(folder
 def test_other_documents_are_another_run(folder: Path) -> None:
     weighed(Config.of_options("halves.toml"))
     (folder / "documents" / "more.md").write_text("More.", encoding="utf-8")
-    with pytest.raises(InputError, match=r"another configuration .*documents"):
+    with pytest.raises(InputError, match=r"another configuration: .* new \(more\)"):
         weighed(Config.of_options("halves.toml"))
     before = sy.Outputs.read("runs/halves").digest()
     run = weighed(Config.of_options("halves.toml"), overwrite=True)
