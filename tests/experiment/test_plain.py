@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,8 +89,18 @@ def test_any_collection_of_ids_will_do(name: str) -> None:
     for relevant in ({"a", "z"}, ["a", "z"], ("a", "z"), frozenset("az"), {"a": 1.0, "z": 1.0}.keys()):
         assert plain(name)(("b", "a", "c"), relevant) == want
     assert plain(name)([2, 1, 3], {1, 26}) == want
+    assert plain(name)(iter(["b", "a", "c"]), (id for id in "az")) == want
     assert plain(name)([], set()) == 0
     assert type(want) is float
+
+
+@pytest.mark.parametrize("name", WITH_K + WITHOUT_K)
+def test_whole_numbers_and_their_texts_are_the_same_ids(name: str) -> None:
+    """As in evaluate."""
+    want = plain(name)(["1", "2", "3"], {"3": 2, "1": 1, "9": 0})
+    for ranked, gains in (([1, 2, 3], {"3": 2, "1": 1, "9": 0}), (np.array([1, 2, 3]), {3: 2, 1: 1.0, 9: 0})):
+        assert plain(name)(ranked, gains) == want
+    assert sy.precision([1, 2], {"1"}, k=1) == 1
 
 
 @pytest.mark.parametrize("name", WITH_K + WITHOUT_K)
@@ -103,8 +114,27 @@ class TestRefuses:
             with pytest.raises(sy.InputError, match="a text was passed where a list of ids is expected"):
                 plain(name)(*arguments)
 
+    def test_what_is_no_list_of_ids(self, name: str) -> None:
+        for arguments in ((None, {"a"}), (["a"], None), (["a"], 3), (object(), {"a"})):
+            with pytest.raises(sy.InputError, match="is no list of ids"):
+                plain(name)(*arguments)
+
+    def test_ids_that_evaluate_refuses(self, name: str) -> None:
+        for id in (1.0, True, None, ["a"]):
+            for arguments in (([id], {"a"}), (["a"], [id])):
+                with pytest.raises(sy.InputError, match=r"an id is .* ids are text or whole numbers"):
+                    plain(name)(*arguments)
+                with pytest.raises(sy.InputError, match="ids are text or whole numbers"):
+                    sy.evaluate({"q": arguments[1]}, {"q": arguments[0]}, "map")
+
+    def test_an_id_as_text_and_as_a_number(self, name: str) -> None:
+        with pytest.raises(sy.DuplicateError, match="'1' is retrieved twice"):
+            plain(name)([1, "1"], {"1"})
+        with pytest.raises(sy.DuplicateError, match="an id is there as text and as a number"):
+            plain(name)(["1"], {1: 1, "1": 2})
+
     def test_gains_that_are_no_numbers(self, name: str) -> None:
-        for gain in (float("nan"), float("inf"), -float("inf")):
+        for gain in (float("nan"), float("inf"), -float("inf"), "1", None):
             with pytest.raises(sy.InputError, match="not a finite number"):
                 plain(name)(["a"], {"a": gain, "b": 1})
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.data.question import Question, parse_question
 from steelyard.data.question_files import beir_queries, beir_questions, dataset_file, tabbed_questions
 from steelyard.data.truth import Truth
@@ -38,7 +38,7 @@ class Questions(Sequence[Question]):
             placed = ((f"{name}, question {number}", row) for number, row in enumerate(rows, 1))
             lines = (parse_question(line, where) for where, line in question_lines(placed))
         questions = [
-            line if isinstance(line, Question) else parse_question(dict(line), f"{name}, question {number}")
+            line if isinstance(line, Question) else parse_question(*_fields(line, f"{name}, question {number}"))
             for number, line in enumerate(lines, 1)
         ]
         if not questions:
@@ -110,6 +110,16 @@ class Questions(Sequence[Question]):
                     "has ids alone; give texts or offsets in the run, or the chunks of the corpus (--corpus)"
                 )
         return Truth(labels, name=self.name)
+
+
+def _fields(line: object, where: str) -> tuple[dict[str, Any], str]:
+    """The keys of a question, and where it is."""
+    if not isinstance(line, Mapping):
+        raise InputError(
+            f"{where}: {quoted(line)} is no dict with `qid` and `query`; where these are labels, give them names "
+            "(query_id, doc_id, gain) in a frame or in named tuples"
+        )
+    return dict(line), where
 
 
 def _placed_lines(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:

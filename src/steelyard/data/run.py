@@ -25,8 +25,8 @@ class Run:
     """What a system retrieved, held in memory and ready to be weighed again and again.
 
     Make one with `Run.read(path)` or `Run(data)`, where data is a dict of dicts {query_id: {doc_id: score}}, a dict of
-    lists {query_id: [doc_ids, best first]}, a Polars, pandas or PyArrow frame, or a ranx Run.  Do not change the data
-    afterwards: what was computed from it is kept.
+    lists {query_id: [doc_ids, best first]}, a Polars, pandas or PyArrow frame, named tuples with its columns, or a ranx
+    Run.  Do not change the data afterwards: what was computed from it is kept.
 
     name      what the system is called in results;   content   the rows, as a reader of frames or a checked dict
     Raises    InputError for data that is no run.
@@ -156,7 +156,7 @@ def _first(frame: pl.DataFrame, k: int) -> pl.DataFrame:
 
 
 def _content(data: object, name: str) -> FrameReader | RunDict:
-    data = objects.ranx_dict(data) or data
+    data = objects.ranx_dict(data) or objects.in_hand(data)
     if objects.is_frame(data):
         return in_memory(objects.to_polars(data), name, "run")
     if isinstance(data, Mapping):

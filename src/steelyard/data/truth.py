@@ -26,7 +26,8 @@ class Truth:
     """Judged documents of every query, sorted by query id (UTF-8 bytes), then gain, best first.
 
     Make one with `Truth.read(path)` or `Truth(data)`, where data is a dict of dicts {query_id: {doc_id: gain}}, a dict
-    of collections {query_id: [relevant doc_ids]}, a Polars, pandas or PyArrow frame, or a ranx Qrels.
+    of collections {query_id: [relevant doc_ids]}, a Polars, pandas or PyArrow frame, named tuples with its columns, or
+    a ranx Qrels.
 
     query_ids   q ids;   starts   (q + 1,) offsets;   doc_ids, gain   (j,) the labels
     Raises      InputError, DuplicateError for data that is no truth.

@@ -24,7 +24,7 @@ from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
 from steelyard.io.named import named_paths
-from steelyard.io.objects import RunDict, is_frame, is_whole_number, ranx_dict
+from steelyard.io.objects import RunDict, in_hand, is_frame, is_whole_number, ranx_dict
 from steelyard.io.retrieved_items import result_key
 from steelyard.io.source import Source
 
@@ -89,7 +89,7 @@ def open_inputs(
     """
     if on_duplicate not in _ON_DUPLICATE:
         raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
-    named_runs = _named_runs(runs)
+    truth, named_runs = in_hand(truth), _named_runs(_in_hand(runs))
     opened = (truth, corpus, queries, *(run for _, repeats in named_runs for run in repeats))
     if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
         raise InputError("standard input (-) can be read once only")
@@ -223,6 +223,16 @@ def _texts(corpus: Corpus | None, located_truth: object) -> Texts:
 
     file = beir_corpus(located_truth)
     return no_texts if file is None else partial(read_texts, file)
+
+
+def _in_hand(runs: object) -> object:
+    """Runs that come from iterators, or as named tuples, as lists and frames, wherever a run may be."""
+    runs = in_hand(runs)
+    if isinstance(runs, list | tuple):
+        return [in_hand(run) for run in runs]
+    if isinstance(runs, Mapping) and not isinstance(next(iter(runs.values()), None), Mapping):
+        return {name: in_hand(run) for name, run in runs.items()}
+    return runs
 
 
 def _named_runs(runs: object) -> list[tuple[str | None, Sequence[object]]]:

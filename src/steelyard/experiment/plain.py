@@ -1,43 +1,41 @@
 """Measures as plain functions on one list, for a notebook or a unit test.
 
-All take `retrieved`, the ids in the order of the system, and `relevant`, a collection of relevant ids or a dict
-{id: gain}; all return a float.  For many queries `evaluate` is faster and says more.
+All take `retrieved`, the ids in the order of the system, and `relevant`, relevant ids or a dict {id: gain}; all return
+a float.  Ids are text or whole numbers, and 1 is "1".  For many queries `evaluate` is faster and says more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from steelyard.base.errors import DuplicateError, InputError
+from steelyard.io.objects import are_texts, finite, text_id
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.parameters import ParameterValue
 
-Ids: TypeAlias = Sequence[Any]
-Relevant: TypeAlias = Collection[Any] | Mapping[Any, float]
+Ids: TypeAlias = Iterable[Any]
+Relevant: TypeAlias = Iterable[Any] | Mapping[Any, float]
 
 _PRESENT = np.zeros(1, bool)
 
 
 def _align(retrieved: Ids, relevant: Relevant) -> Alignment:
-    if isinstance(retrieved, str | Set | Mapping) or isinstance(relevant, str):
-        kind = "text" if isinstance(retrieved, str) or isinstance(relevant, str) else type(retrieved).__name__
-        raise InputError(f"a {kind} was passed where a list of ids is expected")
-    labels = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
-    if len(set(retrieved)) < len(retrieved):
-        twice = next(id for id in retrieved if list(retrieved).count(id) > 1)
+    if isinstance(retrieved, Set | Mapping):
+        raise InputError(f"a {type(retrieved).__name__} was passed where a list of ids is expected")
+    ids, labels = _ids(retrieved, "retrieved"), _labels(relevant)
+    if len(set(ids)) < len(ids):
+        twice = next(id for id in ids if ids.count(id) > 1)
         raise DuplicateError(f"{twice!r} is retrieved twice; remove one")
-    hits = [(rank, labels[id]) for rank, id in enumerate(retrieved, 1) if id in labels]
+    hits = [(rank, labels[id]) for rank, id in enumerate(ids, 1) if id in labels]
     table = np.array(hits, float).reshape(-1, 2)
     ideal = np.array(sorted(labels.values(), reverse=True), float)
-    if not np.isfinite(ideal).all():
-        raise InputError("a gain is not a finite number")
     return Alignment(
         query_id=("",),
-        n_retrieved=np.array([len(retrieved)]),
+        n_retrieved=np.array([len(ids)]),
         missing=_PRESENT,
         starts=np.array([0, len(hits)]),
         hit_rank=table[:, 0].astype(np.int64),
@@ -45,6 +43,29 @@ def _align(retrieved: Ids, relevant: Relevant) -> Alignment:
         ideal_starts=np.array([0, len(ideal)]),
         ideal_gain=ideal,
     )
+
+
+def _ids(ids: Iterable[Any], what: str) -> list[str]:
+    """Ids as text, as `evaluate` compares them."""
+    if isinstance(ids, str | bytes):
+        raise InputError("a text was passed where a list of ids is expected")
+    try:
+        listed = list(ids)
+    except TypeError:
+        raise InputError(f"{what}: {ids!r} is no list of ids") from None
+    return listed if are_texts(listed) else [text_id(id, what, "an id") for id in listed]
+
+
+def _labels(relevant: Relevant) -> dict[str, float]:
+    """The gain of each id; 1 where there are ids alone."""
+    ids = _ids(relevant, "relevant")
+    if not isinstance(relevant, Mapping):
+        return dict.fromkeys(ids, 1.0)
+    gains = [finite(gain, f"relevant: the gain of {id!r}") for id, gain in zip(ids, relevant.values(), strict=True)]
+    labels = dict(zip(ids, gains, strict=True))
+    if len(labels) < len(ids):
+        raise DuplicateError("relevant: an id is there as text and as a number; remove one")
+    return labels
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Set
+import operator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeGuard
 
@@ -56,6 +57,40 @@ def _pandas_values(column: Any) -> list[Any]:
     return [None if absent else value for value, absent in zip(column.tolist(), column.isna().tolist(), strict=True)]
 
 
+def in_hand(data: object) -> object:
+    """What an iterator yields as a list, and named tuples, one a document, as a frame; anything else as it is.
+
+    Such tuples are Qrel and ScoredDoc of ir_measures, and what ir_datasets yields; their fields are the columns.
+    Raises   InputError where the values of a field are of several kinds.
+
+    >>> from typing import NamedTuple
+    >>> ScoredDoc = NamedTuple("ScoredDoc", [("query_id", str), ("doc_id", str), ("score", float)])
+    >>> in_hand(ScoredDoc("q1", f"d{i}", i / 2) for i in range(3)).columns
+    ['query_id', 'doc_id', 'score']
+    """
+    if isinstance(data, Iterator):
+        data = list(data)
+    if not isinstance(data, list | tuple) or not data:
+        return data
+    fields = getattr(data[0], "_fields", ())
+    if not {"query_id", "doc_id"} <= set(fields):
+        return data
+    other = next((row for row in data if getattr(row, "_fields", ()) != fields), None)
+    if other is not None:
+        raise InputError(f"{quoted(other)} is among rows of {', '.join(fields)}; expected rows of one kind")
+    try:
+        return pl.DataFrame(
+            [_column(name, values) for name, values in zip(fields, zip(*data, strict=True), strict=True)]
+        )
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"the rows of {', '.join(fields)} have values of several kinds: {error}") from None
+
+
+def _column(name: str, values: tuple[Any, ...]) -> pl.Series:
+    ids = name in ("query_id", "doc_id") and not are_texts(values)
+    return pl.Series(name, [text_id(id, "the rows", f"a {name}") for id in values] if ids else values)
+
+
 def ranx_dict(data: object) -> ByQuery | None:
     """The dict behind a ranx Qrels or Run, or None."""
     if type(data).__module__.partition(".")[0] == "ranx" and hasattr(data, "to_dict"):
@@ -73,7 +108,7 @@ def frame_digest(frame: pl.DataFrame) -> str:
 
 def truth_frame(data: object, name: str) -> pl.DataFrame:
     """Labels of any accepted kind as a frame of schema TRUTH; a query without labels has one row without doc_id."""
-    data = ranx_dict(data) or data
+    data = ranx_dict(data) or in_hand(data)
     if is_frame(data):
         return pl.concat(in_memory(to_polars(data), name, "truth").batches())
     if not isinstance(data, Mapping):
@@ -154,7 +189,11 @@ def text_id(value: object, name: str, what: str) -> str:
 
 def is_whole_number(value: object) -> TypeGuard[SupportsIndex]:
     """Whether a value is a whole number of any library; a truth value is none."""
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    try:
+        operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
 
 
 def _refuse_half_characters(text: str, where: str) -> None:
@@ -188,7 +227,7 @@ def finite_or_none(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _are_texts(values: Iterable[Any]) -> bool:
+def are_texts(values: Iterable[Any]) -> bool:
     """Whether all are texts; to join them is the quickest way to see it."""
     try:
         "".join(values)
@@ -216,7 +255,7 @@ class RunDict:
             if query_id in rankings:
                 raise DuplicateError(f"{name}: query {query_id!r} is there twice, as text and as a number")
             if isinstance(ranking, Mapping):
-                if not _are_texts(ranking):
+                if not are_texts(ranking):
                     named = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
                     if len(named) < len(ranking):
                         raise DuplicateError(f"{name}, query {query_id!r}: an id is there as text and as a number")
