@@ -17,7 +17,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.words import read_words
-from tests.cli.command import complaint, printed
+from tests.cli.command import complaint, printed, steelyard
 from tests.rag import small
 
 pytest.importorskip("bm25s", reason="the default index needs the extra rag")
@@ -155,6 +155,17 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     assert err.decode() == (
         "steelyard: interrupted; 3 questions are done and kept. The same command goes on from there\n"
     )
+
+
+def test_ctrl_c_before_the_first_question(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("steelyard.rag.pipeline.cut_documents", interrupt)
+    done = steelyard("run", folder / "words.toml")
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr == b"steelyard: interrupted; what was answered is kept. The same command goes on from there\n"
+    assert not (folder / "runs" / "words").exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="makes a terminal")

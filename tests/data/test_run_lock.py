@@ -1,5 +1,6 @@
 """One process at a time writes a run folder, and says who it is."""
 
+import errno
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -170,6 +172,26 @@ def test_what_a_dead_process_started_is_blamed(tmp_path: Path) -> None:
     with another_process(tmp_path):
         leave(tmp_path, replace(Holder.current(), pid=ended()))
         assert "it has ended, but what it started still holds the folder" in refusal(tmp_path)
+
+
+def test_the_lock_of_another_user_counts_although_it_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_another_user(path: Path, mode: str) -> FileIO:
+        if mode == "a+" and path.exists():
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return FileIO(path, mode)
+
+    monkeypatch.setattr(locking, "FileIO", of_another_user)
+    with another_process(tmp_path) as process:
+        assert f"is being written by process {process.pid} on" in refusal(tmp_path)
+        process.kill()
+        process.wait()
+        with run_lock(tmp_path) as earlier:
+            assert earlier is not None
+            assert earlier.pid == process.pid
+            assert json.loads((tmp_path / LOCK).read_bytes())["pid"] == os.getpid()
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_folder_in_which_nothing_can_be_made_is_not_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 
 from steelyard.align import resolver
-from steelyard.base.errors import InputError, MeasureError, StageError
+from steelyard.base.errors import InputError, MeasureError, OutputError, StageError
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
+from steelyard.data.run_lock import run_lock
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.grid import grid, setting_text
@@ -222,6 +224,27 @@ def test_an_interrupted_sweep_goes_on(folder: Path) -> None:
     swept = sweep(config)
     assert len(RERANKED) == 3
     assert len(swept.settings) == 3
+
+
+def test_a_sweep_leaves_a_run_to_the_process_that_writes_it(folder: Path) -> None:
+    config = configured(folder, {"rerank": ["none", f"{HERE}:counting"]})
+    second = grid(config)[1].config.folder
+    with run_lock(second), pytest.raises(OutputError, match=f"{re.escape(str(second))}: is being written by process"):
+        sweep(config, measures=["recall"])
+    assert RERANKED == []
+    assert len(sweep(config, measures=["recall"]).folders) == 2
+
+
+def test_a_sweep_over_edited_documents_deletes_nothing(folder: Path) -> None:
+    config = configured(folder, {"rerank": ["none", f"{HERE}:counting"]})
+    outputs = [path / "outputs.jsonl" for path in sweep(config, measures=["recall"]).folders]
+    before = [path.read_bytes() for path in outputs]
+    (folder / "documents" / "sea.txt").write_text("A whale swims in the sea. Sailors fear the whale. It is deep.")
+    with pytest.raises(InputError, match=r"of another configuration: 1 of 3 documents is edited \(sea\); choose"):
+        sweep(config, measures=["recall"])
+    assert [path.read_bytes() for path in outputs] == before
+    sweep(config, measures=["recall"], overwrite=True)
+    assert [path.read_bytes() for path in outputs] != before
 
 
 def test_notes_are_said_once_and_failures_are_told(folder: Path) -> None:

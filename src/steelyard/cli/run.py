@@ -38,4 +38,7 @@ def run(
             file=sys.stderr,
         )
         sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        print("steelyard: interrupted; what was answered is kept. The same command goes on from there", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     print(weighed_run_text(weighed, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")

@@ -95,15 +95,18 @@ def run_lock(folder: Path) -> Iterator[Holder | None]:
     existed, lock = folder.exists(), folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file, earlier = _acquire(lock)
+        acquired = _acquire(lock)
     except OutputError:
         raise
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             reason = error.strerror or error
             raise OutputError(f"{folder}: cannot be written ({reason}); make room, or choose another folder") from error
+        acquired = None
+    if acquired is None:
         yield None
         return
+    file, earlier = acquired
     try:
         yield earlier
     finally:
@@ -114,18 +117,25 @@ def run_lock(folder: Path) -> Iterator[Holder | None]:
 
 
 def _acquire(path: Path) -> tuple[FileIO, Holder | None]:
-    """The lock file, locked and with our name in it, and who held it before without giving it back."""
-    here = Holder.current()
+    """The lock file, locked and with our name in it, and who held it before without giving it back.
+
+    Raises   OutputError where it is held; OSError where no file can be made.
+    """
+    here, earlier = Holder.current(), None
     while True:
-        file = FileIO(path, "a+")
+        file = _open(path)
         try:
             is_ours = try_lock(file)
             if is_ours and not is_at(file, path):
                 file.close()
                 continue
-            earlier = _read(file)
+            earlier = _read(file) or earlier
             if is_ours is False or (earlier is not None and not _is_stale(earlier, here, locked=bool(is_ours))):
                 raise OutputError(_refusal(path, earlier, here))
+            if not file.writable():
+                path.unlink()
+                file.close()
+                continue
             # A full disk may refuse the name, but not the lock.
             with suppress(OSError):
                 file.truncate(0)
@@ -134,6 +144,16 @@ def _acquire(path: Path) -> tuple[FileIO, Holder | None]:
             file.close()
             raise
         return file, earlier
+
+
+def _open(path: Path) -> FileIO:
+    """The lock file; that of another user, which cannot be written, can be locked all the same."""
+    try:
+        return FileIO(path, "a+")
+    except PermissionError:
+        if not path.exists():
+            raise
+        return FileIO(path, "r")
 
 
 def _read(file: FileIO) -> Holder | None:
