@@ -101,7 +101,7 @@ def test_the_funnel_is_a_row_a_stage_and_a_column_a_system() -> None:
 
 def test_the_funnel_says_what_cannot_be_told() -> None:
     sheet = funnel_sheet(diagnose(weigh({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["x"]})), EN)
-    assert any("ids alone do not show it" in note for note in sheet.notes)
+    assert any("ids alone do not show it; name the corpus" in note for note in sheet.notes)
     assert [row[0] for row in sheet.rows] == ["not retrieved", "found", "all"]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.corpus import Chunks, Document
-from steelyard.data.document_names import texts_of
+from steelyard.data.document_names import DocumentNames, texts_of
 from steelyard.io.json_files import json_lines
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source, source_of
@@ -140,6 +140,12 @@ class Corpus:
             row_of, of_chunks = self.chunks.row_of, self.chunks.texts
             texts |= {id: text for id in ids if id in row_of and (text := of_chunks[row_of[id]]) is not None}
         return texts
+
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are neither ids of chunks nor names of documents."""
+        names = DocumentNames.of(self.documents or ())
+        rows = {} if self.chunks is None else self.chunks.row_of
+        return {id for id in ids if id not in rows and not names.candidates(id)}
 
     def digest(self) -> str:
         """SHA-256 of what the corpus holds: equal for equal chunks and documents, whatever files they come from."""

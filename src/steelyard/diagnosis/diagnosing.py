@@ -113,7 +113,7 @@ def diagnose(
         raise InputError(f"no system is called {baseline!r}; {nearest(baseline, systems)}")
     lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
     funnels = [
-        funnel(system, of_system, k=k, min_gain=min_gain)
+        funnel(system, of_system, k=k, min_gain=min_gain, absent=weighing.absent)
         for system, of_system in zip(weighing.weighed, lists, strict=True)
     ]
     tags = tag_segments(weighing.questions, weighing.query_ids)

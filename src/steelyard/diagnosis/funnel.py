@@ -124,7 +124,8 @@ class Funnel:
     def stages(self) -> tuple[str, ...]:
         """The stages that can be seen in the outputs of this system."""
         unseen = {
-            *(() if self.corpus_known else ("not_in_corpus", "cut")),
+            *(() if self.corpus_known else ("not_in_corpus",)),
+            *(() if self.corpus_known and self.by_evidence else ("cut",)),
             *(() if self.depth > self.k else ("below_k",)),
             *(() if self.reranked else ("reranked_out",)),
             *(() if self.cited is not None else ("unused",)),
@@ -143,14 +144,17 @@ class Funnel:
         )  # fmt: skip
 
 
-def funnel(weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0) -> Funnel:
+def funnel(
+    weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0, absent: pl.DataFrame | None = None
+) -> Funnel:  # fmt: skip
     """Where a system lost the gold; see STAGES.
 
     k          results that count as found, from 1;   min_gain   smallest gain that counts as relevant
+    absent     labels that the corpus lacks, where ids name documents, as of `Weighing`; None where that is not known
     """
     final, evidence = lists.final.pieces, weighed.evidence
     query_ids, n = list(final.query_id), final.n_queries
-    counts = _count_pieces(weighed, lists, k, min_gain)
+    counts = _count_pieces(weighed, lists, k, min_gain, absent)
     cited, unused = unused_gold(weighed, query_ids, min_gain)
     failed = np.isin(query_ids, list(weighed.failures)) if weighed.failures else np.zeros(n, bool)
     # The first that holds; what is left has all of its gold outside the corpus.
@@ -175,28 +179,41 @@ def funnel(weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0) -> 
         n_gold=counts["gold"],
         by_evidence=evidence is not None,
         pieces=_pieces_by_stage(stage, counts),
-        corpus_known=evidence is not None and evidence.table.complete,
+        corpus_known=absent is not None if evidence is None else evidence.table.complete,
         reranked=lists.reranked,
         cited=cited,
         split=None if evidence is None else count_split(evidence, n, min_gain),
     )
 
 
-def _count_pieces(weighed: Weighed, lists: Lists, k: int, min_gain: float) -> dict[str, Ints]:
+def _count_pieces(
+    weighed: Weighed, lists: Lists, k: int, min_gain: float, absent: pl.DataFrame | None
+) -> dict[str, Ints]:  # fmt: skip
     """(q,) pieces of gold: all, outside the corpus, cut, in the lists, in the first k before reranking, and found."""
     final, before = lists.final.pieces, lists.before.pieces
     n = final.n_queries
     losses = count_losses(weighed.evidence, n, min_gain) if weighed.evidence else {}
     # What is returned should be among the candidates; where it is not, these are not listed in full.
     in_lists = np.maximum(n_within(before, None, min_gain), n_within(final, None, min_gain))
+    n_gold = np.bincount(final.ideal_query[final.ideal_gain >= min_gain], minlength=n)
+    if absent is not None:
+        # What was retrieved from a corpus of other ids than the named one is not lost there.
+        losses = {"not_in_corpus": np.minimum(_count_labels(absent, final, min_gain), n_gold - in_lists)}
     return {
-        "gold": np.bincount(final.ideal_query[final.ideal_gain >= min_gain], minlength=n),
+        "gold": n_gold,
         "not_in_corpus": losses.get("not_in_corpus", np.zeros(n, np.int64)),
         "cut": losses.get("cut", np.zeros(n, np.int64)),
         "in_lists": in_lists,
         "in_first_k_before": n_within(before, k, min_gain) * lists.reranked,
         "found": n_within(final, k, min_gain),
     }
+
+
+def _count_labels(labels: pl.DataFrame, a: Alignment, min_gain: float) -> Ints:
+    """(q,) labels of at least this gain."""
+    place = {query_id: q for q, query_id in enumerate(a.query_id)}
+    queries = labels.filter(pl.col("gain") >= min_gain)["query_id"].to_list()
+    return np.bincount(np.array([place[query_id] for query_id in queries], np.int64), minlength=a.n_queries)
 
 
 def _pieces_by_stage(stage: Ints, counts: dict[str, Ints]) -> Ints:

@@ -150,6 +150,7 @@ class Weighing:
     questions  query_id -> query, tags and answer, as far as they are given
     recipe     rule, steps and policy by which the gold is looked up
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
+    named_corpus  the one that was named, be gold looked up in it or not
     texts      those of documents that are named by id, for whoever wants to read them
     cluster    which questions count as one, as `weigh` takes it; None: each by itself
     """
@@ -161,6 +162,7 @@ class Weighing:
     corpus: Corpus | None = field(repr=False, default=None)
     texts: Texts = field(repr=False, default=no_texts)
     cluster: str | Mapping[str, object] | None = field(repr=False, default=None)
+    named_corpus: Corpus | None = field(repr=False, default=None)
 
     @classmethod
     def of(
@@ -190,6 +192,7 @@ class Weighing:
             {"on_duplicate": on_duplicate},
             texts=inputs.texts,
             cluster=cluster,
+            named_corpus=inputs.corpus,
         )._checked()
 
     @classmethod
@@ -216,7 +219,9 @@ class Weighing:
             progress("runs", len(weighed), len(systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
         weighed = _together(inputs.systems, weighed)
-        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster)._checked()
+        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster,
+            named_corpus=inputs.corpus,
+        )._checked()  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"
@@ -369,11 +374,38 @@ class Weighing:
     def _notes(self, system: Weighed) -> list[Note]:
         """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes."""
         own = next((run.notes for run in system.runs if run.notes), ())
-        unjudged = self.gold.unjudged if isinstance(self.gold, Questions) else ()
-        if not unjudged:
-            return list(own)
-        counts = {"n": len(unjudged), "total": len(unjudged) + len(self.query_ids), "names": list(unjudged[:_NAMED])}
-        return [Note("queries_unjudged", counts), *own]
+        return [*self._gold_notes, *own]
+
+    @cached_property
+    def _gold_notes(self) -> list[Note]:
+        notes, unjudged = list[Note](), self.gold.unjudged if isinstance(self.gold, Questions) else ()
+        if unjudged:
+            counts = {"n": len(unjudged), "total": len(unjudged) + len(self.query_ids)}
+            notes.append(Note("queries_unjudged", {**counts, "names": list(unjudged[:_NAMED])}))
+        if (absent := self._absent) is not None and not absent.is_empty():
+            first = dict(zip(("query_id", "name"), absent.select("query_id", "doc_id").row(0), strict=True))
+            total = int(np.count_nonzero(self._truth.gain > 0))
+            code = "gold_ids_foreign" if absent.height == total else "gold_ids_absent"
+            notes.append(Note(code, {"n": absent.height, "total": total, **first}))
+        return notes
+
+    @cached_property
+    def _absent(self) -> pl.DataFrame | None:
+        """Labels of relevant documents that the named corpus lacks, where ids name them; None where it says nothing."""
+        if self.named_corpus is None or self.by_evidence:
+            return None
+        labels = self._truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
+        lacking = self.named_corpus.lacking(labels["doc_id"].unique().to_list())
+        return labels.filter(pl.col("doc_id").is_in(list(lacking)))
+
+    @property
+    def absent(self) -> pl.DataFrame | None:
+        """Labels of relevant documents that the corpus lacks: query_id, doc_id, gain, by query; of ids alone.
+
+        None where no corpus is named, and where it has none of them at all: then it names other things.
+        """
+        absent = self._absent
+        return None if absent is None or absent.height == np.count_nonzero(self._truth.gain > 0) else absent
 
     def perfect_values(self, spec: Measure) -> Floats:
         """(s, q) values of a perfect ranking, which systems of one truth share; NaN where the truth bounds nothing."""
