@@ -99,6 +99,9 @@ def test_commands_say_it_of_a_beir_folder_with_its_corpus(beir: Path, lang: str,
     for command in ("evaluate", "report"):
         done = steelyard(command, "beir", "run.jsonl", "--corpus", "beir", "--lang", lang, columns=999, cwd=beir)
         assert note in done.stdout.decode(), done.stderr.decode()
+    done = steelyard("report", "beir", "run.jsonl", "--lang", lang, columns=999, cwd=beir)
+    own = {"en": "2 gold documents are not in the corpus: gone1, gone2", "zh": "2 篇标准文档不在语料库中：gone1、gone2"}
+    assert own[lang] in done.stdout.decode()
     done = steelyard("diagnose", "beir", "run.jsonl", "--corpus", "beir", "--lang", lang, columns=999, cwd=beir)
     assert stage in done.stdout.decode()
     done = steelyard("report", "beir", "run.jsonl", "--corpus", "beir", "-o", "r.html", "--lang", lang, cwd=beir)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.experiment.weighing import Weighed, Weighing
@@ -41,6 +41,7 @@ class Details:
     gold        (q,) pieces, the first ones of many;   more   question -> further ones
     left_out    texts of gold and expected answers without room
     lists       what was retrieved;   systems   (s,) answers, failures and lost gold
+    absent      ids of gold documents among these that the corpus of the truth's folder lacks
     """
 
     truth: str
@@ -54,6 +55,7 @@ class Details:
     left_out: int
     lists: ListDetails
     systems: Sequence[SystemDetails]
+    absent: Sequence[str] = ()
 
     @classmethod
     def of(cls, weighing: Weighing, limits: Limits | None = None) -> Details:
@@ -67,7 +69,8 @@ class Details:
         gold, more = gold_pieces(weighing, limits)
         depth, frames = list_frames(weighing, limits)
         unread = unread_gold(gold)
-        texts = {**searched_texts(weighing, unread), **weighing.texts(unread | unread_chunks(weighing, frames))}
+        of_corpus = weighing.texts(unread | unread_chunks(weighing, frames))
+        texts = {**searched_texts(weighing, unread), **of_corpus}
         return cls(
             truth=visible(weighing.gold.name),
             query_ids=[visible(query_id) for query_id in weighing.query_ids],
@@ -80,7 +83,14 @@ class Details:
             left_out=budget.left_out,
             lists=list_details(weighing, limits, depth, frames, texts),
             systems=[_system(weighed, i, weighing, limits) for i, weighed in enumerate(weighing.weighed)],
+            # Of a corpus that was named, the notes of the scores say it.
+            absent=_absent(gold, texts) if of_corpus and weighing.named_corpus is None else (),
         )
+
+
+def _absent(gold: Sequence[Sequence[GoldPiece]], texts: Mapping[str, str]) -> list[str]:
+    relevant = [[piece for piece in pieces if piece.gain > 0] for pieces in gold]
+    return sorted(unread_gold(relevant) - texts.keys())
 
 
 def _system(weighed: Weighed, place: int, weighing: Weighing, limits: Limits) -> SystemDetails:

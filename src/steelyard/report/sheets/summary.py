@@ -120,6 +120,8 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
     for mapping, system in zip(scores.gold, scores.systems, strict=True):
         if mapping is not None and mapping.lost and not mapping.unwinnable:
             yield words("page.care.lost", n=len(mapping.lost), total=mapping.n_pieces, system=visible(system))
+    if absent := list(contents.details.absent):
+        yield words("page.care.absent", n=len(absent), listed=words.listed([*map(visible, absent)], _NAMED))
     without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
     if without:
         yield words("page.care.no_relevant", n=without)
