@@ -25,12 +25,13 @@ quick = examples(40)
 
 
 def values(questions: Any, lines: Any, measures: Any, **options: Any) -> list[Any]:
+    options = {"unit": "chunk", **options}
     return sy.evaluate(questions, {"s": Outputs(lines)}, measures, **options).values[0].tolist()  # type: ignore
 
 
 def weigh(case: Case, measures: Any, lines: Any = None, **options: Any) -> Any:
     lines = case.outputs(whole=False) if lines is None else lines
-    options = {"corpus": case.chunks, "rule": case.rule, **options}
+    options = {"corpus": case.chunks, "rule": case.rule, "unit": "chunk", **options}
     return sy.evaluate(case.questions, {"s": Outputs(lines)}, measures, **options).values[0]
 
 
@@ -212,7 +213,9 @@ def test_all_measures_keep_their_range(case: Case, known: bool) -> None:
     lines = case.outputs(whole=not known)
     assume(known or any(case.rankings.values()))
     questions = case.questions if known else findable(case.questions)
-    scores = sy.evaluate(questions, {"s": Outputs(lines)}, specs, rule=case.rule, corpus=case.chunks if known else None)
+    scores = sy.evaluate(
+        questions, {"s": Outputs(lines)}, specs, rule=case.rule, unit="chunk", corpus=case.chunks if known else None
+    )
     for spec, row in zip(scores.measures, scores.values[0], strict=True):
         low, high = spec.definition.range
         unplaced = "characters" in spec.definition.inputs
@@ -257,7 +260,7 @@ def test_the_order_of_the_input_moves_no_bit(case: Case, whole: bool, shuffler: 
     ]
     assume(not whole or any(case.rankings.values()))
     questions = findable(case.questions) if whole else case.questions
-    options: dict[str, Any] = {"rule": case.rule, "corpus": None if whole else case.chunks}
+    options: dict[str, Any] = {"rule": case.rule, "unit": "chunk", "corpus": None if whole else case.chunks}
     lines = case.outputs(whole=whole)
     before = sy.evaluate(questions, {"s": Outputs(lines)}, measures, **options)
     mixed = [{**line, "retrieved": shuffled(line["retrieved"], shuffler) if scored(line) else line["retrieved"]}

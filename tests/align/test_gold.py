@@ -211,13 +211,15 @@ def test_a_document_by_its_other_names(name: str) -> None:
     assert listed(scores) == [1, 1]
 
 
-def test_whole_documents_are_flagged_as_coarse() -> None:
-    scores = weigh([{"doc": "novel"}], [NOVEL, MANUAL], (0, 10), (10, 20), measures=["precision@4", "recall@1"])
+def test_each_chunk_of_a_whole_document_counts_where_chunks_are_weighed() -> None:
+    scores = weigh(
+        [{"doc": "novel"}], [NOVEL, MANUAL], (0, 10), (10, 20), measures=["precision@4", "recall@1"], unit="chunk"
+    )
     assert listed(scores) == [0.5, 0.5]
     assert report(scores).n_coarse == 1
-    assert any("coarse" in note and "overstate" in note for note in scores_sheet(scores, read_words("en")).notes)
+    assert any("--unit document weighs documents" in note for note in scores_sheet(scores, read_words("en")).notes)
     assert not any(
-        "coarse" in note
+        "--unit" in note
         for note in scores_sheet(weigh([{"doc": "novel", "start": 0, "end": 1}], [NOVEL]), read_words("en")).notes
     )
 

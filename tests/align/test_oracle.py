@@ -43,7 +43,7 @@ def check(case: Case, scores: sy.Scores, world: World, min_gain: float, *, skipp
 def test_with_a_corpus(min_gain: float, case: Case) -> None:
     outputs = case.outputs(whole=False)
     scores = sy.evaluate(case.questions, {"s": Outputs(outputs)}, MEASURES, corpus=case.chunks, rule=case.rule,
-                         min_gain=min_gain)  # fmt: skip
+                         unit="chunk", min_gain=min_gain)  # fmt: skip
     check(case, scores, case.world(complete=True), min_gain)
 
 
@@ -62,5 +62,5 @@ def test_from_the_outputs_alone(case: Case) -> None:
     retrieved = [case.facts[id] for ranked in case.rankings.values() for id, _ in ranked or []]
     assume(any(chunk.pages for chunk in retrieved) or (retrieved and not has_pages(case)))
     outputs = {"s": Outputs(case.outputs(whole=True))}
-    scores = sy.evaluate(case.questions, outputs, MEASURES, rule=case.rule)
+    scores = sy.evaluate(case.questions, outputs, MEASURES, rule=case.rule, unit="chunk")
     check(case, scores, case.world(complete=False), 1.0, skipped=unplaced)

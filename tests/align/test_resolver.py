@@ -128,6 +128,7 @@ def test_documents_that_differ_where_no_chunk_is_cut_are_another_corpus(n_resolv
 @examples(40)
 @given(case=cases(corpus=True), whole=st.booleans(), data=st.data())
 def test_systems_weighed_together_are_as_weighed_alone(case: Case, whole: bool, data: st.DataObject) -> None:
+    """Whatever the unit is: now and then all gold is whole documents."""
     lines = case.outputs(whole=whole)
     shuffled = [{**line, "retrieved": data.draw(st.permutations(line["retrieved"]))} for line in lines]
     for line in shuffled:

@@ -372,7 +372,7 @@ def test_run_folders_tell_their_settings(tmp_path: Path) -> None:
         )
         done = steelyard("run", f"{name}.toml", "-o", name, "-m", "mrr", cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
-    text = printed("compare", "asked.jsonl", "small", "large", "-m", "mrr", cwd=tmp_path)
+    text = printed("compare", "asked.jsonl", "small", "large", "-m", "mrr", "--unit", "chunk", cwd=tmp_path)
     assert re.search(r"^setting +small +large\n─+\nchunk\.size +100 +200$", text, re.M)
     assert "Chunks are cut differently" in text
     same = printed("compare", "asked.jsonl", "large", "also-large", "-m", "mrr", cwd=tmp_path)

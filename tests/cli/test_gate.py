@@ -20,7 +20,7 @@ pytest.importorskip("scipy.stats", reason="gates against a baseline need the ext
 DEFAULTS: dict[str, Any] = {
     "profile": None, "level": None, "baseline": None, "margin": None, "system": None, "min_questions": 10,
     "max_failed": None, "max_unjudged": None, "max_missing": None, "max_unmapped": None, "values": [], "junit": None,
-    "summary": None, "truth": None, "cluster": None, "lang": "en", "alpha": 0.05,
+    "summary": None, "truth": None, "cluster": None, "unit": None, "lang": "en", "alpha": 0.05,
 }  # fmt: skip
 MEASURES = ["recall@5", "precision@5", "mrr"]
 

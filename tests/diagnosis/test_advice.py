@@ -105,7 +105,7 @@ def listed_twice(n: int) -> Weighing:
         ids = [(f"{i}-{t}{end}", f"text {t} of {i}") for t in range(6) for end in ("", "c")[: 1 + (i < n)]]
         results = [{"id": id, "doc": id, "text": text} for id, text in ids]
         lines.append({"qid": question["qid"], "retrieved": results})
-    return weigh(asked, [Outputs(lines, name="a")])
+    return weigh(asked, [Outputs(lines, name="a")], unit="chunk")
 
 
 def matching(n: int) -> Weighing:

@@ -97,7 +97,7 @@ def test_what_a_reranker_pushed_out_counts_less_what_it_pulled_up() -> None:
 def test_against_a_naive_walk(case: Case, k: int) -> None:
     """Each group of pieces is walked down the list by itself."""
     lines = case.outputs(whole=False)
-    weighing = weigh(case.questions, Outputs(lines), corpus=case.chunks, rule=case.rule)
+    weighing = weigh(case.questions, Outputs(lines), corpus=case.chunks, rule=case.rule, unit="chunk")
     (found,) = funnels(weighing, k)
     (each,) = weighing.weighed
     assert each.evidence is not None

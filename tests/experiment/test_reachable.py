@@ -120,7 +120,8 @@ BOUNDED = [
 @examples(60)
 @given(cases(corpus=True))
 def test_no_ranking_of_chunks_has_more_than_a_perfect_one(case: Case) -> None:
-    weighing = sy.weigh(case.questions, {"s": Outputs(case.outputs(whole=False))}, corpus=case.chunks, rule=case.rule)
+    outputs = Outputs(case.outputs(whole=False))
+    weighing = sy.weigh(case.questions, {"s": outputs}, corpus=case.chunks, rule=case.rule, unit="chunk")
     (weighed,) = weighing.weighed
     for spec in map(sy.parse, BOUNDED):
         perfect = weighed.perfect_values(spec)

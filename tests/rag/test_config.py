@@ -88,7 +88,7 @@ REFUSED = {
     "k beyond depth": ('documents = "documents"\nk = 200', "line 2: k is 200, but each index gives depth = 100"),
     "stage is a number": ('documents = "documents"\nchunk = 500', "line 2: chunk must be a name or a table"),
     "stage without kind": ('documents = "documents"\n[chunk]\nsize = 5', "line 2: chunk is a table without `kind`"),
-    "no chunker": ('documents = "documents"\nchunk = "none"', "line 2: chunk cannot be none; leave chunk out"),
+    "no such unit": ('documents = "documents"\nunit = "page"', 'line 2: unit must be "chunk" or "document", not'),
     "no index": ('documents = "documents"\nindex = []', "index must be a name or a table with `kind`, or a list of"),
     "index none": ('documents = "documents"\nindex = ["bm25", "none"]', "of them, not ['bm25', 'none']"),
     "no fusion": ('documents = "documents"\nindex = ["bm25", "dense"]\nfuse = "none"', "line 3: 2 indexes need a fuse"),

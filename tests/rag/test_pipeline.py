@@ -124,7 +124,7 @@ def test_an_embedder_is_made_only_for_an_index_that_needs_it() -> None:
         ({"rerank": {"kind": "lexical", "top_n": 0}}, "top_n must be"),
         ({"index": []}, "index must be a name or a table with `kind`, or a list of several of them, not []"),
         ({"index": [Common(), Common()], "fuse": "none"}, "need a fuse stage"),
-        ({"chunk": None}, "chunk cannot be none"),
+        ({"unit": "page"}, "unit must be"),
         ({"rerank": {"top_n": 5}}, "rerank is a table without `kind`"),
         ({"rerank": "tests.rag.small:Shortes"}, "did you mean Shortest"),
     ],
@@ -140,7 +140,7 @@ def test_options_that_cannot_be_meant(options: dict[str, object], reason: str) -
         {"k": 0}, {"k": "ten"}, {"depth": True}, {"k": 101}, {"encoding": ""}, {"index": []},
         {"index": ["bm25", "none"]}, {"index": [{"k1": 3}]}, {"index": ["bm25", "dense"], "fuse": "none"},
         {"chunk": 500},
-        {"chunk": "none"},
+        {"unit": "page"},
         {"embed": "none"}, {"rerank": {"kind": "lexical", "top_n": 0}}, {"generate": {"passages": 1}},
     ],
 )  # fmt: skip

@@ -391,7 +391,7 @@ class TestCranfield:
         assert len(scores.query_ids) == 225
         assert scores.gold[0] is not None
         # One empty document is gold: no system can find it, and the mapping says so.
-        assert scores.gold[0].lost == (("125", "document '995'", "no chunk holds it (rule any)"),)
+        assert scores.gold[0].lost == (("125", "document '995'", "its document gave no chunk"),)
         assert not scores.unwinnable.any()
 
     def test_judgements_are_what_they_say(self, cranfield: Cranfield) -> None:

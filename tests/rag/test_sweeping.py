@@ -151,13 +151,13 @@ def test_a_sweep_weighs_each_pipeline_at_each_k(folder: Path) -> None:
     assert [(setting_text(s["rerank"]), s["k"]) for s in swept.settings] == [
         ("none", 1), ("none", 2), (f"{HERE}:counting", 1), (f"{HERE}:counting", 2)
     ]  # fmt: skip
-    assert tuple(swept.measures) == MEASURES
+    assert tuple(swept.measures) == MEASURES.by_evidence
     assert swept.measures[:4] == ["evidence_recall", "span_recall", "span_precision", "span_iou"]
-    assert swept.values.shape == (4, len(MEASURES), 3)
+    assert swept.values.shape == (4, len(MEASURES.by_evidence), 3)
     for row, (setting, path) in enumerate(zip(swept.settings, swept.folders, strict=True)):
-        alone = evaluate(folder / "questions.jsonl", [path], [f"{m}@{setting['k']}" for m in MEASURES])
+        alone = evaluate(folder / "questions.jsonl", [path], [f"{m}@{setting['k']}" for m in MEASURES.by_evidence])
         np.testing.assert_array_equal(swept.values[row], alone.values[0])
-    assert swept.means().shape == (4, len(MEASURES))
+    assert swept.means().shape == (4, len(MEASURES.by_evidence))
     assert [question["query"] for question in small.QUESTIONS] == RERANKED
 
 

@@ -49,14 +49,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def swept(folder: Path, *, holdout: bool) -> Swept:
-    table = {"documents": "documents", "questions": "questions.jsonl", "k": 2, "name": "mine", **STAGES}
+def swept(folder: Path, *, holdout: bool, **options: str) -> Swept:
+    table = {"documents": "documents", "questions": "questions.jsonl", "k": 2, "name": "mine", **STAGES, **options}
     config = Config.of({**table, "sweep": {"rerank": ["none", TIRED]}}, base=folder)
     return sweep(config, measures=["ndcg", "recall"], holdout=holdout)
 
 
+def swept_documents(folder: Path) -> Swept:
+    """A sweep over questions whose gold is whole documents."""
+    line = {"qid": "d", "query": "茶？", "evidence": [{"doc": "茶.txt"}]}
+    (folder / "whole.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    return swept(folder, holdout=False, questions="whole.jsonl", name="documents")
+
+
 def test_no_english_is_left_in_a_sweep_and_every_text_is_seen(folder: Path) -> None:
     lang, heard = listening(ZH)
+    documents = swept_documents(folder)
+    assert untranslated("\n".join(sweep_sheet(documents, words=lang).notes), NAMES) == []
     for holdout in (False, True):
         sheet = sweep_sheet(swept(folder, holdout=holdout), words=lang)
         text = "\n".join([*sheet.header, *(cell for row in sheet.rows for cell in row), *sheet.notes])
@@ -83,7 +92,10 @@ NOTES = [
     Note("few_chunks", {"k": 10, "n": 1}),
     Note("cache_damaged", {"n": 2}),
     Note("lock_taken_over", {"pid": 7, "host": "h", "boot": "b", "since": "2026-01-01", "command": "steelyard run"}),
+    Note("few_documents", {"k": 10, "n": 1}),
+    Note("few_documents_listed", {"k": 10, "chunks": 10.0, "documents": 6.2}),
     Note("gold_rule", {"rule": "any"}),
+    Note("gold_documents"),
     Note("gold_lost", {"n": 1, "total": 4}),
     Note("questions_failed", {"n": 1, "total": 4, "names": ["q2"]}),
     Note("questions_unwinnable", {"n": 7, "total": 9, "names": ["q1"]}),
@@ -128,7 +140,7 @@ def test_a_run_speaks_the_language_that_is_asked_for(folder: Path, capsys: pytes
         + "".join(f'{stage} = "{name}"\n' for stage, name in STAGES.items())
     )
     options = {"documents": None, "questions": None, "target": None, "k": None, "output": None, "cache": False,
-               "cluster": None}  # fmt: skip
+               "cluster": None, "unit": None, "corpus": None}  # fmt: skip
     for lang, words in (("zh", ["9 个问题，", "均值", "此前"]), ("en", ["9 questions, ", "mean", "before"])):
         run_command(folder / "plain.toml", measures=["recall@2"], overwrite=False, lang=lang, **options)
         text = capsys.readouterr().out

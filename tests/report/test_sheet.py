@@ -23,7 +23,7 @@ from tests.report.untranslated import untranslated
 
 EN, ZH = read_words("en"), read_words("zh")
 NAMES = {"hybrid", "rerank", "any", "contains", "--corpus", "doc#1", "BEIR", "--cluster doc",
-         "talk"}  # fmt: skip
+         "talk", "--unit chunk", "--unit document", 'unit = "document"'}  # fmt: skip
 """Names that both languages share: systems, rules, methods, options, examples of ids."""
 
 LATEX = {"needs", "usepackage", "booktabs", "begin", "end", "table", "tabular", "caption", "toprule", "midrule",
@@ -134,6 +134,14 @@ def every_table() -> Iterator[Scores]:
     yield unmeasured()
     yield equal()
     yield from clustered()
+    yield from of_documents()
+
+
+def of_documents() -> Iterator[Scores]:
+    """Lists of chunks weighed as documents; gold documents without a chunk."""
+    scores = troubled(1, specs=["ndcg@10"])
+    lost = dataclasses.replace(gold(1, complete=True), codes=("cut",), unit="document")
+    yield dataclasses.replace(scores, gold=[lost, lost])
 
 
 def clustered() -> Iterator[Scores]:

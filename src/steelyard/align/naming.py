@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from steelyard.align.documents import NumberedDocuments
+from steelyard.align.gold import Gold
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.notes import Note
-from steelyard.data.chunk_table import NOWHERE
+from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.data.outputs import Outputs
 from steelyard.text.matching import match_texts
 
@@ -32,8 +34,19 @@ def naming_notes(gold: ResolvedGold, outputs: Outputs) -> Iterator[Note]:
             "name": pieces.pieces[piece].doc, "retrieved": gold.table.docs[chunk],
         }  # fmt: skip
         yield Note("quote_elsewhere_in_corpus" if gold.mapping.placed else "quote_elsewhere", example)
-    elif not gold.table.complete and (names := _no_name_in_common(gold)):
-        yield Note("no_name_in_common", dict(zip(("name", "retrieved"), names, strict=True)))
+    else:
+        yield from no_name_in_common(gold.resolution.gold, gold.resolution.documents, gold.table)
+
+
+def no_name_in_common(gold: Gold, documents: NumberedDocuments, table: ChunkTable) -> Iterator[Note]:
+    """A note where, without a corpus, no document that the gold names is among those that the chunks name."""
+    retrieved = sorted({doc for doc in table.docs if doc is not None})
+    rows = gold.rows("document", "span", "quote", "pages")
+    if table.complete or not retrieved or len(np.unique(gold.query[rows])) < _FEW_QUESTIONS:
+        return
+    numbers = {documents.number(doc) for doc in retrieved} - {NOWHERE}
+    if not any(documents.number(doc) in numbers for doc in gold.documents):
+        yield Note("no_name_in_common", {"name": gold.pieces[rows[0]].doc, "retrieved": retrieved[0]})
 
 
 def _quotes_elsewhere(resolved: ResolvedGold, outputs: Outputs) -> list[tuple[int, int]]:
@@ -82,16 +95,3 @@ def _retrieved(resolved: ResolvedGold, outputs: Outputs, queries: set[int]) -> d
             if chunk is not None and table.docs[chunk] is not None and table.texts[chunk]:
                 listed.setdefault(query, []).append(chunk)
     return listed
-
-
-def _no_name_in_common(resolved: ResolvedGold) -> tuple[str, str] | None:
-    """A document of the gold and one of a chunk, where none of either is one of the other."""
-    gold, documents = resolved.resolution.gold, resolved.resolution.documents
-    retrieved = sorted({doc for doc in resolved.table.docs if doc is not None})
-    rows = gold.rows("document", "span", "quote", "pages")
-    if not retrieved or len(np.unique(gold.query[rows])) < _FEW_QUESTIONS:
-        return None
-    numbers = {documents.number(doc) for doc in retrieved} - {NOWHERE}
-    if any(documents.number(doc) in numbers for doc in gold.documents):
-        return None
-    return gold.pieces[rows[0]].doc, retrieved[0]

@@ -11,6 +11,7 @@ import polars as pl
 from steelyard.align.gold import Gold, Loss, LossCode
 from steelyard.align.resolution import Resolution, resolve
 from steelyard.base.arrays import Ints
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkTable, Corpus
 from steelyard.data.corpus import Chunks, Document
@@ -35,6 +36,7 @@ class GoldMapping:
     unwinnable     ids of the questions all of whose gold is lost
     codes          why each piece of `lost` is lost, in the same order: not_in_corpus, cut or unknown; empty where an
                    older file has the reasons in words alone
+    unit           what is weighed: chunks, or their documents, which gold then labels by id; a rule has no say there
     """
 
     rule: str
@@ -45,6 +47,7 @@ class GoldMapping:
     lost: tuple[tuple[str, str, str], ...]
     unwinnable: tuple[str, ...]
     codes: tuple[LossCode, ...] = ()
+    unit: Unit = "chunk"
 
     @property
     def n_pieces(self) -> int:
@@ -79,7 +82,7 @@ class Resolver:
 
     corpus   chunks or documents; by default those that the outputs themselves have
     rule     when a chunk holds a span: any, contains, or share>=X;   steps   of folding, for quotes and texts
-    recipe   rule and steps, as scores quote them
+    recipe   unit, rule and steps, as scores quote them
     Raises   InputError for a rule that does not exist.
     """
 
@@ -91,8 +94,8 @@ class Resolver:
         rule: str = "any",
         steps: Sequence[str] = DEFAULT_STEPS,
     ) -> None:
-        self.recipe = {"rule": rule, "steps": list(steps)}
-        self.questions, self._gold = questions, Gold.of(list(questions))
+        self.recipe = {"unit": "chunk", "rule": rule, "steps": list(steps)}
+        self.gold, self._gold = questions, Gold.of(list(questions))
         self._corpus, self._rule, self._steps = corpus, SpanRule.parse(rule), tuple(steps)
         self._resolved: list[tuple[ChunkTable, Sequence[Document] | None, ResolvedGold]] = []
 
@@ -104,7 +107,7 @@ class Resolver:
         gold only for the questions that retrieved it, and nothing is shared.
         Raises   InputError and its children.
         """
-        table, documents = _searched(outputs, self._corpus)
+        table, documents = searched(outputs, self._corpus)
         if not table.complete:
             retrieved = _retrieved(outputs.run.frame, table, self._gold.query_ids)
             return self._resolve(outputs.name, table, documents, retrieved)
@@ -116,15 +119,15 @@ class Resolver:
         Raises   InputError for a quote, page or span that its document does not have, naming the question.
         """
         if chunks is not None:
-            self._resolve_corpus(self.questions.name, ChunkTable.of(chunks), chunks.documents)
+            self._resolve_corpus(self.gold.name, ChunkTable.of(chunks), chunks.documents)
         elif documents is not None:
             nothing = ChunkTable.of_rows({}, complete=False)
-            self._resolve(self.questions.name, nothing, documents, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+            self._resolve(self.gold.name, nothing, documents, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
 
     def _resolve_corpus(self, name: str, table: ChunkTable, documents: Sequence[Document] | None) -> ResolvedGold:
         """The gold among all chunks of a corpus: that of an equal corpus, where there was one before."""
         for other_table, other_documents, resolved in self._resolved:
-            if table.equals(other_table) and _equal_documents(documents, other_documents):
+            if table.equals(other_table) and equal_documents(documents, other_documents):
                 return resolved
         resolved = self._resolve(name, table, documents, None)
         self._resolved.append((table, documents, resolved))
@@ -147,14 +150,15 @@ class Resolver:
             unwinnable=_unwinnable(resolution, table),
             codes=tuple(loss.code for loss in losses.values()),
         )
-        return ResolvedGold(resolution, table, mapping, _labels(resolution, table, self.questions.name), losses)
+        return ResolvedGold(resolution, table, mapping, _labels(resolution, table, self.gold.name), losses)
 
 
-def _equal_documents(some: Sequence[Document] | None, others: Sequence[Document] | None) -> bool:
+def equal_documents(some: Sequence[Document] | None, others: Sequence[Document] | None) -> bool:
+    """Whether both are the same documents in the same order, or neither is known."""
     return some is others or (some is not None and others is not None and list(some) == list(others))
 
 
-def _searched(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
+def searched(outputs: Outputs, corpus: Corpus | None) -> tuple[ChunkTable, Sequence[Document] | None]:
     """Chunks and documents: those of the run's own corpus, else those of `corpus`, else the retrieved ones.
 
     A run of a system that is no pipeline may have documents alone, before which those of `corpus` come.

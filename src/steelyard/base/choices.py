@@ -10,5 +10,8 @@ FileKind = Literal["run", "truth"]
 OnDuplicate = Literal["error", "first", "max"]
 """What is done with a document that is twice in one query: refused, or the first or the highest is taken."""
 
+Unit = Literal["chunk", "document"]
+"""What lists hold, and what is weighed: chunks, or documents, each at the best of its chunks."""
+
 Language = Literal["en", "zh"]
 """Of a text, of a report."""

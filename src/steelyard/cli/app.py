@@ -18,8 +18,8 @@ COMMANDS = {
         [
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
-            options.OUTPUT, options.RULE, options.STEPS, options.CORPUS, options.QUERIES, options.CLUSTER,
-            options.PROFILE, options.LANG,
+            options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
+            options.CLUSTER, options.PROFILE, options.LANG,
         ],
     ),
     "compare": Command(
@@ -28,7 +28,8 @@ COMMANDS = {
             options.TRUTH, options.RUNS, options.MEASURES, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.MISSING,
             flag("--strict", help="Refuse systems that lack questions."),
-            options.FORMAT, options.OUTPUT, options.SEED, options.MIN_GAIN, options.RULE, options.STEPS, options.CORPUS,
+            options.FORMAT, options.OUTPUT, options.SEED, options.MIN_GAIN, options.RULE, options.STEPS, options.UNIT,
+            options.CORPUS,
             argument("--segment", help="Compare by tag, language or length of the questions too."),
             argument(
                 "--movers", type=int,
@@ -56,8 +57,8 @@ COMMANDS = {
             argument(
                 "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
             ),
-            options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.CORPUS,
-            options.CLUSTER, options.FORMAT, options.OUTPUT, options.LANG,
+            options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.UNIT,
+            options.CORPUS, options.CLUSTER, options.FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "diagnose": Command(
@@ -73,7 +74,7 @@ COMMANDS = {
                 "--list", dest="stages", help="List the questions of a stage, e.g. not_retrieved; may be repeated."
             ),
             options.QUERIES, options.FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
-            options.CORPUS, options.LANG,
+            options.UNIT, options.CORPUS, options.LANG,
         ],
     ),
     "report": Command(
@@ -88,7 +89,7 @@ COMMANDS = {
             argument("--title", default="", help="Title of the report, in place of its own."),
             options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
-            options.STEPS, options.CORPUS, options.CLUSTER, options.SEED, options.LANG,
+            options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.SEED, options.LANG,
         ],
     ),
     "gate": Command(
@@ -116,7 +117,7 @@ COMMANDS = {
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
             argument("--truth", help="Questions of a run folder that does not find its own."),
-            options.CLUSTER, options.ALPHA, options.LANG,
+            options.CLUSTER, options.UNIT, options.ALPHA, options.LANG,
         ],
     ),
     "measures": Command(
@@ -148,7 +149,7 @@ COMMANDS = {
             ),
             argument("--target", help="A system of your own instead: module:function, or the URL of an endpoint."),
             argument("--corpus", type=Path, help="The documents that such a system searches: gold is placed by them."),
-            options.DEPTH, options.MEASURES, options.CLUSTER,
+            options.DEPTH, options.UNIT, options.MEASURES, options.CLUSTER,
             argument("--output", "-o", type=Path, help="Run folder (runs/NAME)."),
             options.OVERWRITE,
             flag(
@@ -162,7 +163,7 @@ COMMANDS = {
         "Run a grid of pipelines and print one table.",
         [
             argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
-            options.MEASURES, options.CLUSTER,
+            options.UNIT, options.MEASURES, options.CLUSTER,
             flag("--holdout", help="Keep half of the questions from the choice, and weigh the best on them."),
             options.SEED, options.OVERWRITE, options.FORMAT, options.OUTPUT, options.LANG,
         ],

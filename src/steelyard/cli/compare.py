@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
@@ -23,8 +24,9 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], measures: list[str], *, baseline: str | None, test: str | None,
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
-    seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, corpus: str | None, segment: str | None,
-    movers: int | None, queries: str | None, cluster: str | None, lang: str | None, missing: Policy,
+    seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None,
+    segment: str | None, movers: int | None, queries: str | None, cluster: str | None, lang: str | None,
+    missing: Policy,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     inputs = [truth, *run_paths(runs), *([queries] if queries else [])]
@@ -36,7 +38,15 @@ def run(
     refuse_overwriting(output or "-", inputs)
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
-            truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, cluster=cluster, progress=bars
+            truth,
+            runs,
+            rule=rule,
+            steps=steps,
+            unit=unit,
+            corpus=corpus,
+            queries=queries,
+            cluster=cluster,
+            progress=bars,
         )
     comparison = compare(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.cli.progress import SOON, progress_bars
@@ -24,8 +25,8 @@ from steelyard.report.words import read_words
 
 def run(
     truth: str, runs: list[str], *, measure: str | None, k: int | None, baseline: str | None, stages: list[str],
-    queries: str | None, corpus: str | None, rule: str, steps: Sequence[str] | None, min_gain: float | None,
-    format: str | None, output: Path | None, lang: str | None,
+    queries: str | None, corpus: str | None, rule: str, steps: Sequence[str] | None, unit: Unit | None,
+    min_gain: float | None, format: str | None, output: Path | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
     words = read_words(lang)
@@ -37,7 +38,7 @@ def run(
     if format not in ("table", "markdown", "json"):
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
     with progress_bars(words, after=SOON) as bars:
-        weighing = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, queries=queries, progress=bars)
+        weighing = weigh(truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries, progress=bars)
     diagnosis = diagnose(
         weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.base.choices import OnDuplicate
+from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.defaults import Policy
@@ -21,7 +21,7 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None,
-    rule: str, steps: Sequence[str] | None, corpus: str | None, queries: str | None,
+    rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, queries: str | None,
     cluster: str | None, profile: str | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
@@ -37,7 +37,7 @@ def run(
     with progress_bars(words, after=SOON) as bars:
         scores = evaluate(
             truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
-            on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, queries=queries,
+            on_duplicate=on_duplicate, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
             cluster=cluster, progress=bars,
         )  # fmt: skip
     width, colour = (terminal_width(), sys.stdout.isatty()) if output is None else (None, False)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
 from steelyard.gates.gating import gate
@@ -19,7 +20,7 @@ def run(
     scores: str, *, profile: str | None, level: str | None, baseline: str | None, margin: float | None,
     system: str | None, min_questions: int, max_failed: float | None, max_unjudged: float | None,
     max_missing: float | None, max_unmapped: float | None, values: list[str], junit: Path | None,
-    summary: Path | None, truth: str | None, cluster: str | None, lang: str | None, alpha: float,
+    summary: Path | None, truth: str | None, cluster: str | None, unit: Unit | None, lang: str | None, alpha: float,
 ) -> None:  # fmt: skip
     """Judge scores, write the result, and exit with 0 (pass), 1 (fail) or 3 (too few data)."""
     words = read_words(lang)
@@ -30,7 +31,7 @@ def run(
     verdict = gate(
         scores, profile, level=level, baseline=baseline, margin=margin, system=system, min_questions=min_questions,
         max_failed=max_failed, max_missing=max_missing, max_unjudged=max_unjudged, max_unmapped=max_unmapped,
-        numbers=parse_numbers(values), truth=truth, cluster=cluster, alpha=alpha,
+        numbers=parse_numbers(values), truth=truth, cluster=cluster, unit=unit, alpha=alpha,
     )  # fmt: skip
     if junit is not None:
         write_text(junit, as_junit(verdict, words))

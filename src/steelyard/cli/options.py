@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import FileKind, Language, OnDuplicate
+from steelyard.base.choices import FileKind, Language, OnDuplicate, Unit
 from steelyard.cli.parser import argument, flag, repeated
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -51,6 +51,11 @@ ON_DUPLICATE = argument(
 RULE = argument(
     "--rule", default=defaults.RULE, help="When a chunk holds a gold span: any, contains, or share>=0.5 of the span."
 )
+UNIT = argument(
+    "--unit", choices=get_args(Unit),
+    help="What is weighed: chunks, or their documents, each at its best chunk; by default documents where the gold "
+    "names whole ones.",
+)  # fmt: skip
 STEPS = argument(
     "--fold", dest="steps", type=steps,
     help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,line_wraps.",
@@ -79,7 +84,7 @@ ALPHA = argument(
     "--alpha", type=float, default=defaults.ALPHA, help="Level of the tests; intervals cover the rest."
 )  # fmt: skip
 CUTOFF = argument("--k", "-k", type=int, help="Results that count as found; k of the first measure, else 5.")
-DEPTH = argument("--k", "-k", type=int, help="Chunks that a question gets (10).")
+DEPTH = argument("--k", "-k", type=int, help="Chunks (or documents) that a question gets (10).")
 _FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
 FORMAT = argument(
     "--format", "-f", choices=_FORMATS, metavar="FORMAT",

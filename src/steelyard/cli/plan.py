@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
@@ -23,8 +24,8 @@ from steelyard.report.words import read_words
 def run(
     truth: str | None, runs: list[str], measures: list[str], *, difference: float, sd: float | None,
     n_systems: int | None, power: float, alpha: float, min_gain: float | None, missing: Policy, rule: str,
-    steps: Sequence[str] | None, corpus: str | None, cluster: str | None, format: str | None, output: Path | None,
-    lang: str | None,
+    steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, format: str | None,
+    output: Path | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Plan from the pilot, or from a standard deviation, and write the result."""
     words, format = read_words(lang), format_of(output, format)
@@ -36,7 +37,7 @@ def run(
     pilot = None
     if truth is not None:
         with progress_bars(words, after=SOON) as bars:
-            pilot = weigh(truth, runs, rule=rule, steps=steps, corpus=corpus, cluster=cluster, progress=bars)
+            pilot = weigh(truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, cluster=cluster, progress=bars)
     design = plan(
         pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
         min_gain=min_gain, missing=missing,

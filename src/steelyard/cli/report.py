@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
@@ -22,7 +23,8 @@ def run(
     truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None, title: str,
     baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
     profile: str | None, k: int | None, min_gain: float | None, queries: str | None, rule: str,
-    steps: Sequence[str] | None, corpus: str | None, cluster: str | None, seed: int, lang: str | None,
+    steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, seed: int,
+    lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     words = read_words(lang)
@@ -32,7 +34,15 @@ def run(
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
-            truth, runs, rule=rule, steps=steps, queries=queries, corpus=corpus, cluster=cluster, progress=bars
+            truth,
+            runs,
+            rule=rule,
+            steps=steps,
+            unit=unit,
+            queries=queries,
+            corpus=corpus,
+            cluster=cluster,
+            progress=bars,
         )
     report = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,

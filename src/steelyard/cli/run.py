@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from steelyard.base.choices import Unit
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.rag.config import Config
@@ -18,14 +19,15 @@ INTERRUPTED = 130
 
 def run(
     config: Path | None, *, documents: Path | None, questions: Path | None, target: str | None, corpus: Path | None,
-    k: int | None, measures: list[str], cluster: str | None, output: Path | None, overwrite: bool, cache: bool,
+    k: int | None, unit: Unit | None, measures: list[str], cluster: str | None, output: Path | None, overwrite: bool,
+    cache: bool,
     lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
     words = read_words(lang)
     settings = Config.of_options(
-        config, documents=documents, questions=questions, target=target, corpus=corpus, k=k, folder=output,
-        cache=cache,
+        config, documents=documents, questions=questions, target=target, corpus=corpus, k=k, unit=unit,
+        folder=output, cache=cache,
     )  # fmt: skip
     try:
         with progress_bars(words) as bars:

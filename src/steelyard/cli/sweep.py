@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
@@ -19,8 +20,8 @@ from steelyard.report.words import read_words
 
 
 def run(
-    config: Path, *, measures: list[str], cluster: str | None, holdout: bool, seed: int, overwrite: bool,
-    format: str | None, output: Path | None, lang: str | None = None,
+    config: Path, *, unit: Unit | None, measures: list[str], cluster: str | None, holdout: bool, seed: int,
+    overwrite: bool, format: str | None, output: Path | None, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
     words, format = read_words(lang), format_of(output, format)
@@ -29,8 +30,8 @@ def run(
     try:
         with progress_bars(words) as bars:
             swept = sweep(
-                Config.read(config), measures=measures or None, cluster=cluster, holdout=holdout, seed=seed,
-                overwrite=overwrite, progress=bars,
+                Config.of_options(config, unit=unit), measures=measures or None, cluster=cluster, holdout=holdout,
+                seed=seed, overwrite=overwrite, progress=bars,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was run is kept. The same command goes on from there", file=sys.stderr)

@@ -110,6 +110,10 @@ class Outputs:
             return None
         return Outputs(replace(self._contents, run=self.candidates, candidates=None))
 
+    def with_lists(self, run: Run, candidates: Run | None, table: ChunkTable) -> Outputs:
+        """The same with other lists of other things, of which `table` holds the texts."""
+        return Outputs(replace(self._contents, run=run, candidates=candidates, table=table))
+
     def digest(self) -> str:
         """A fingerprint of rankings, the chunks in them and answers; not of times, so a second run has the same.
 

@@ -196,7 +196,8 @@ def _checked(spec: Measure, weighing: Weighing) -> Measure:
 def _objection(spec: Measure, weighing: Weighing) -> str:
     """Why gains cannot be counted in a measure; empty where they can."""
     definition = spec.definition
-    inputs, incomplete = set(definition.inputs), any(s.mapping and not s.mapping.complete for s in weighing.weighed)
+    inputs = set(definition.inputs)
+    incomplete = any(s.evidence and not s.evidence.table.complete for s in weighing.weighed)
     objections = {
         "it is no mean of values from 0 to 1, of which higher ones are better":
             definition.range != (0.0, 1.0) or not definition.higher_is_better or definition.aggregate != "mean",

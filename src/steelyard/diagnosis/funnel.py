@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -179,7 +179,7 @@ def funnel(
         n_gold=counts["gold"],
         by_evidence=evidence is not None,
         pieces=_pieces_by_stage(stage, counts),
-        corpus_known=absent is not None if evidence is None else evidence.table.complete,
+        corpus_known=absent is not None or weighed.corpus_known,
         reranked=lists.reranked,
         cited=cited,
         split=None if evidence is None else count_split(evidence, n, min_gain),
@@ -192,7 +192,11 @@ def _count_pieces(
     """(q,) pieces of gold: all, outside the corpus, cut, in the lists, in the first k before reranking, and found."""
     final, before = lists.final.pieces, lists.before.pieces
     n = final.n_queries
-    losses = count_losses(weighed.evidence, n, min_gain) if weighed.evidence else {}
+    losses: Mapping[str, Ints] = {}
+    if weighed.evidence is not None:
+        losses = count_losses(weighed.evidence, n, min_gain)
+    elif weighed.documents is not None:
+        losses = weighed.documents.count_losses(n, min_gain)
     # What is returned should be among the candidates; where it is not, these are not listed in full.
     in_lists = np.maximum(n_within(before, None, min_gain), n_within(final, None, min_gain))
     n_gold = np.bincount(final.ideal_query[final.ideal_gain >= min_gain], minlength=n)

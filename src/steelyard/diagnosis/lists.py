@@ -54,7 +54,7 @@ def lists_of(weighed: Weighed, *, k: int = 1, reranked: bool | None = None) -> L
     k          results that count as found: where fewer were returned, candidates do not count as such
     reranked   whether it has a reranker; by default, whether its results are in another order than its candidates
     """
-    n_chunks = len(weighed.evidence.table) if weighed.evidence and weighed.evidence.table.complete else None
+    n_chunks = None if weighed.corpus is None else len(weighed.corpus)
     final = weighed.alignment
     before = final if weighed.candidates is None else _candidates(weighed.candidates, final)
     whole = (n_chunks is not None and before.n_retrieved.max(initial=0) >= n_chunks) or _ends_by_itself(before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from steelyard.base.choices import OnDuplicate
+from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.base.progress import Progress, no_progress
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -26,6 +26,7 @@ def evaluate(
     on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
     rule: str = defaults.RULE,
     steps: Sequence[str] | None = None,
+    unit: Unit | None = None,
     corpus: object = None,
     queries: object = None,
     cluster: str | Mapping[str, object] | None = None,
@@ -47,6 +48,8 @@ def evaluate(
     on_duplicate  a document twice in one query: "error", or keep the "first" or the one with "max" score or gain
     rule          when a chunk holds a gold span: "any" overlap, "contains", or "share>=0.5" of the span
     steps         of folding, by which gold texts and chunks are compared; lower case and white space by default
+    unit          what is weighed: "chunk", or "document": lists of chunks as lists of their documents, each at its best
+                  chunk (MaxP); by default documents where all gold of questions names whole ones
     corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, or the path of a run
                   folder, of a JSONL file of chunks with `start`, or of documents; by default what a run has itself
     queries       Questions, or a path to them, with the text, the tags and the fields of each query; by default
@@ -62,8 +65,8 @@ def evaluate(
     [1.0, 0.5]
     """
     weighing = weigh(
-        truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, corpus=corpus, queries=queries, cluster=cluster,
-        progress=progress,
+        truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
+        cluster=cluster, progress=progress,
     )  # fmt: skip
     specs = weighing.measures_or((), defaults.MEASURES) if measures is None else measures
     return weighing.scores(specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
@@ -76,6 +79,7 @@ def weigh(
     on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
     rule: str = defaults.RULE,
     steps: Sequence[str] | None = None,
+    unit: Unit | None = None,
     corpus: object = None,
     queries: object = None,
     cluster: str | Mapping[str, object] | None = None,
@@ -90,8 +94,8 @@ def weigh(
     >>> [float(weighing.scores(f"recall@{k}").means[0, 0]) for k in (1, 2)]
     [0.0, 1.0]
     """
-    inputs = open_inputs(truth, runs, on_duplicate=on_duplicate, corpus=corpus, queries=queries)
+    inputs = open_inputs(truth, runs, on_duplicate=on_duplicate, corpus=corpus, queries=queries, unit=unit)
     return Weighing.of(
         inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
-        cluster=cluster, progress=progress,
+        unit=unit, cluster=cluster, progress=progress,
     )  # fmt: skip

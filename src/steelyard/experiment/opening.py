@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
-from steelyard.base.choices import OnDuplicate
+from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
 from steelyard.data.corpus import Chunks, Document
@@ -81,14 +81,17 @@ class Inputs:
 
 
 def open_inputs(
-    truth: object, runs: object, *, on_duplicate: OnDuplicate, corpus: object = None, queries: object = None
-) -> Inputs:
+    truth: object, runs: object, *, on_duplicate: OnDuplicate, corpus: object = None, queries: object = None,
+    unit: Unit | None = None,
+) -> Inputs:  # fmt: skip
     """Open everything that `weigh` takes; each file is opened once.
 
     Raises   InputError and its children, naming the file.
     """
     if on_duplicate not in _ON_DUPLICATE:
         raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
+    if unit is not None and unit not in get_args(Unit):
+        raise InputError(f"unit must be 'chunk' or 'document', not {unit!r}")
     truth, named_runs = in_hand(truth), _named_runs(_in_hand(runs))
     opened = (truth, corpus, queries, *(run for _, repeats in named_runs for run in repeats))
     if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
@@ -102,7 +105,7 @@ def open_inputs(
     gold = _open_gold(located_truth, looked_up, on_duplicate)
     return Inputs(
         gold,
-        _systems(located, evidence=isinstance(gold, Questions)),
+        _systems(located, evidence=isinstance(gold, Questions) or unit == "document"),
         _questions(gold, located_truth, queries),
         opened_corpus,
         _texts(opened_corpus, located_truth),

@@ -136,6 +136,11 @@ class Scores(ScoreArrays):
         return {"runs": digests}
 
     @cached_property
+    def by_id(self) -> Bools:
+        """(s,) whether gold labels the very things that a system lists: documents; else evidence judges its chunks."""
+        return np.array([mapping is None or mapping.unit == "document" for mapping in self.gold], bool)
+
+    @cached_property
     def frame(self) -> pl.DataFrame:
         """One row for each system, query and measure, of schema SCORES: the table that all of this is.
 

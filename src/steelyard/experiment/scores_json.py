@@ -5,7 +5,8 @@
     columns                                    measures that are columns of numbers; only where there are any
     systems.NAME.metrics, intervals, counts    by measure, as `Scores.mean` has them
     systems.NAME.reachable                     by measure, the mean of a perfect ranking; null where it is not known
-    systems.NAME.gold                          how the gold was found; only where it is evidence
+    systems.NAME.gold                          how the gold was found; only where it is evidence, or whole documents of
+                                               which chunks were retrieved
     systems.NAME.notes                         what else is to be known: codes with values; only where there is any
     systems.NAME.per_query                     query -> measure -> value, null where the query is skipped
     systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
@@ -30,13 +31,14 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
 from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
@@ -118,6 +120,7 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     }
     if (mapping := scores.gold[i]) is not None:
         system["gold"] = {
+            "unit": mapping.unit,
             "rule": mapping.rule,
             "steps": list(mapping.steps),
             "pieces": mapping.kinds,
@@ -364,7 +367,15 @@ def _gold(gold: Mapping[str, Any]) -> GoldMapping:
         lost=tuple((piece["query_id"], piece["piece"], piece["why"]) for piece in gold["lost"]),
         unwinnable=tuple(gold["unwinnable"]),
         codes=_codes(gold["lost"]),
+        unit=_unit(gold.get("unit", "chunk")),
     )
+
+
+def _unit(value: object) -> Unit:
+    """What was weighed; chunks in a file from before that was written."""
+    if value not in get_args(Unit):
+        raise ValueError(f"unit is {value!r}, expected {' or '.join(map(repr, get_args(Unit)))}")
+    return cast("Unit", value)
 
 
 def _codes(lost: Sequence[Mapping[str, Any]]) -> tuple[LossCode, ...]:

@@ -17,7 +17,7 @@ from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
 from steelyard.measures import Measure
 
 T = TypeVar("T")
-_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "rule", "steps")
+_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "unit", "rule", "steps")
 
 
 def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:

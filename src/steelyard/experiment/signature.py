@@ -18,6 +18,7 @@ class Signature:
     measures                 specs
     n                        fewest and most queries that a mean is of
     missing, no_relevant     what such queries count as: "zero" or "skip"; None where both have no say
+    unit                     "document" where lists of chunks are weighed as their documents; None where they are not
     rule                     by which a chunk holds gold; None where documents are named by id
     steps                    by which texts are folded to find gold, none as (); None where documents are named by id
     on_duplicate             which of two equal documents is kept: "first" or "max"; None where two are an error
@@ -40,6 +41,7 @@ class Signature:
     runs: Mapping[str, str]
     steelyard: str | None
     cluster: str | None = None
+    unit: str | None = None
 
     def __str__(self) -> str:
         low, high = self.n
@@ -47,6 +49,7 @@ class Signature:
             "n": f"{low}" if low == high else f"{low}-{high}",
             "missing": self.missing,
             "no_relevant": self.no_relevant,
+            "unit": self.unit,
             "rule": self.rule,
             "steps": None if self.steps is None else ",".join(self.steps) or "none",
             "cluster": self.cluster,
@@ -75,7 +78,7 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
         on_duplicate=None if on_duplicate == "error" else on_duplicate,
         truth=recipe.get("truth", {}).get("digest"), corpus=recipe.get("corpus", {}).get("digest"),
         runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
-        cluster=recipe.get("cluster"),
+        cluster=recipe.get("cluster"), unit=None if recipe.get("unit") == "chunk" else recipe.get("unit"),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.experiment import defaults
@@ -33,24 +34,27 @@ def open_scores(
     measures: Sequence[str | Measure] = (),
     truth: str | Path | None = None,
     cluster: str | None = None,
+    unit: Unit | None = None,
 ) -> StoredScores:
     """The Scores of a JSON file, or those of a run folder, which is weighed now.
 
     measures   of a run folder; by default those that its configuration names, else those of `evaluate`
     cluster    of a run folder, as of `evaluate`; by default that of its configuration
+    unit       of a run folder, as of `evaluate`; by default that of its configuration
     truth      of a run folder; by default the questions that its configuration names
     Raises     InputError where a run folder's questions are not there, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
-        return _weighed(folder, measures, truth, cluster)
+        return _weighed(folder, measures, truth, cluster, unit)
     if os.path.isdir(path):
         raise InputError(f"{path}: is a folder but not of a run; give the JSON of scores, or a run folder")
     return StoredScores(read_scores(path))
 
 
 def _weighed(
-    folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None
+    folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None,
+    unit: Unit | None,
 ) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
     questions = truth or folder.config.get("questions")
@@ -62,7 +66,7 @@ def _weighed(
         )
     weighing = weigh(
         questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
-        cluster=cluster or settings.get("cluster"),
+        unit=unit or folder.config.get("unit"), cluster=cluster or settings.get("cluster"),
     )  # fmt: skip
     specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
     scores = weighing.scores(specs, min_gain=settings.get("min_gain"))

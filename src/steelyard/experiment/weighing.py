@@ -13,16 +13,17 @@ import polars as pl
 
 from steelyard._version import __version__
 from steelyard.align.aligned import Aligned
+from steelyard.align.document_lists import DocumentGold, DocumentResolver
 from steelyard.align.evidence import align_evidence
 from steelyard.align.naming import naming_notes
 from steelyard.align.rankings import align, align_all
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Bools, Floats
-from steelyard.base.choices import OnDuplicate
+from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
-from steelyard.data.chunk_table import Corpus
+from steelyard.data.chunk_table import ChunkTable, Corpus
 from steelyard.data.clusters import Clustering, question_clusters, shared_gold
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
@@ -35,6 +36,7 @@ from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.units import check_document_measures, resolver_of
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.alignment import stacked, stacks
@@ -56,6 +58,8 @@ class Weighed:
     candidates  the alignment of what its reranker was given, in the order before it; None without candidates
     folder      its run folder, if it has one
     notes       what a reader should know of how it was weighed
+    documents   the gold as documents, where the lists of chunks are weighed as such: then run and outputs are of these
+    lengths     mean length of its lists of chunks, and of documents, where that differs; None elsewhere
     repeats     its further runs over the same questions, where there are several: values are then means over all of
                 them, and everything else here is of the first one
     """
@@ -69,6 +73,8 @@ class Weighed:
     candidates: Alignment | None = None
     folder: RunFolder | None = None
     notes: Sequence[Note] = ()
+    documents: DocumentGold | None = None
+    lengths: tuple[float, float] | None = None
     repeats: Sequence[Weighed] = ()
 
     @property
@@ -101,10 +107,48 @@ class Weighed:
             notes=list(naming_notes(gold, outputs)),
         )  # fmt: skip
 
+    @classmethod
+    def of_documents(
+        cls, system: System, outputs: Outputs, resolver: DocumentResolver, on_duplicate: OnDuplicate
+    ) -> Weighed:  # fmt: skip
+        """A system's documents, each at the best of its chunks, against gold documents."""
+        gold = resolver.resolve(outputs)
+        listed = gold.listed(outputs, on_duplicate)
+        candidates = None if listed.candidates is None else align(gold.labels, listed.candidates).alignment
+        return cls(
+            system.name, align(gold.labels, listed.run), listed.run,
+            digest=outputs.digest, outputs=listed, candidates=candidates, folder=system.folder, documents=gold,
+            lengths=_mean_lengths(outputs.run, listed.run), notes=gold.notes,
+        )  # fmt: skip
+
     @property
     def alignment(self) -> Alignment:
         """Ranks and gains of what is judged."""
         return self.aligned.alignment
+
+    @property
+    def labels(self) -> Truth | None:
+        """The gain of every gold document, or of every chunk that holds gold; None where the truth names them."""
+        gold = self.evidence or self.documents
+        return None if gold is None else gold.labels
+
+    def notes_at(self, k: int | None) -> Sequence[Note]:
+        """What a reader should know who looks at the first k results."""
+        if k is None or self.lengths is None or self.lengths[1] >= k:
+            return self.notes
+        chunks, documents = (round(mean, 1) for mean in self.lengths)
+        return [*self.notes, Note("few_documents_listed", {"chunks": chunks, "documents": documents, "k": k})]
+
+    @property
+    def corpus(self) -> ChunkTable | None:
+        """All that could have been retrieved; None where that is not known."""
+        gold = self.evidence or self.documents
+        return gold.table if gold is not None and gold.table.complete else None
+
+    @property
+    def corpus_known(self) -> bool:
+        """Whether it is known which gold the corpus lacks."""
+        return self.corpus is not None or (self.documents is not None and self.documents.mapping.placed)
 
     def perfect_values(self, spec: Measure) -> Floats:
         """(q,) values of a perfect ranking; NaN where the truth does not bound the measure.
@@ -121,8 +165,9 @@ class Weighed:
 
     @property
     def mapping(self) -> GoldMapping | None:
-        """How gold evidence maps to the chunks."""
-        return None if self.evidence is None else self.evidence.mapping
+        """How gold evidence maps to the chunks, or to documents."""
+        gold = self.evidence or self.documents
+        return None if gold is None else gold.mapping
 
     @property
     def failures(self) -> Collection[str]:
@@ -166,7 +211,7 @@ class Weighing:
 
     @classmethod
     def of(
-        cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str],
+        cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str], unit: Unit | None = None,
         cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
     ) -> Weighing:  # fmt: skip
         """Align every system with the gold; options as of `weigh`.
@@ -175,9 +220,9 @@ class Weighing:
         Raises   InputError and its children.
         """
         gold = inputs.gold
-        if isinstance(gold, Questions):
-            resolver = Resolver(gold, corpus=inputs.corpus, rule=rule, steps=steps)
-            return cls.of_evidence(inputs, resolver, on_duplicate=on_duplicate, cluster=cluster, progress=progress)
+        if isinstance(gold, Questions) or unit == "document":
+            resolver = resolver_of(gold, corpus=inputs.corpus, rule=rule, steps=steps, unit=unit)
+            return cls.of_resolver(inputs, resolver, on_duplicate=on_duplicate, cluster=cluster, progress=progress)
         weighed = list[Weighed]()
         systems = [run for system in inputs.systems for run in system.runs]
         progress("runs", 0, len(systems))
@@ -196,30 +241,26 @@ class Weighing:
         )._checked()
 
     @classmethod
-    def of_evidence(
-        cls, inputs: Inputs, resolver: Resolver, *, on_duplicate: OnDuplicate,
+    def of_resolver(
+        cls, inputs: Inputs, resolver: Resolver | DocumentResolver, *, on_duplicate: OnDuplicate,
         cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
     ) -> Weighing:  # fmt: skip
         """Align every system with the gold of a resolver, which keeps what it resolves for the systems of later calls.
 
         Raises   InputError and its children.
         """
-        gold, weighed = resolver.questions, list[Weighed]()
+        weighed = list[Weighed]()
         # Documents say nothing of chunks that a run names by their ids alone.
         has_chunks = inputs.corpus is not None and inputs.corpus.chunks is not None
         systems = [run for system in inputs.systems for run in system.runs]
         progress("runs", 0, len(systems))
         for system in systems:
-            outputs = system.outputs
-            if outputs is None or (not has_chunks and len(outputs.table) and not outputs.table.says_where):
-                aligned = align(gold.truth(), system.run, on_duplicate=on_duplicate)
-                weighed.append(Weighed.of_ids(system, gold.truth(), on_duplicate, aligned))
-            else:
-                weighed.append(Weighed.of_evidence(system, outputs, resolver, on_duplicate))
+            weighed.append(_weighed(system, resolver, on_duplicate, has_chunks=has_chunks))
             progress("runs", len(weighed), len(systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
         weighed = _together(inputs.systems, weighed)
-        return cls(gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster,
+        return cls(
+            resolver.gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster,
             named_corpus=inputs.corpus,
         )._checked()  # fmt: skip
 
@@ -368,12 +409,12 @@ class Weighing:
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
             clustering=self.clustering,
             repeats=repeats,
-            notes={system.name: notes for system in self.weighed if (notes := self._notes(system))},
+            notes={system.name: notes for system in self.weighed if (notes := self._notes(system, specs[0].depth))},
         )
 
-    def _notes(self, system: Weighed) -> list[Note]:
+    def _notes(self, system: Weighed, k: int | None) -> list[Note]:
         """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes."""
-        own = next((run.notes for run in system.runs if run.notes), ())
+        own = next((notes for run in system.runs if (notes := run.notes_at(k))), ())
         return [*self._gold_notes, *own]
 
     @cached_property
@@ -392,7 +433,7 @@ class Weighing:
     @cached_property
     def _absent(self) -> pl.DataFrame | None:
         """Labels of relevant documents that the named corpus lacks, where ids name them; None where it says nothing."""
-        if self.named_corpus is None or self.by_evidence:
+        if self.named_corpus is None or any(system.labels is not None for system in self.weighed):
             return None
         labels = self._truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
         lacking = self.named_corpus.lacking(labels["doc_id"].unique().to_list())
@@ -452,6 +493,8 @@ class Weighing:
 
     def _check_inputs(self, specs: Sequence[Measure]) -> None:
         """Refuse measures of what a system does not have, by its name."""
+        if any(system.documents is not None for system in self.weighed):
+            check_document_measures(specs)
         for weighed in (run for system in self.weighed for run in system.runs):
             for spec in specs:
                 if lack := spec.lack(weighed.alignment):
@@ -480,9 +523,9 @@ class Weighing:
     def labels(self) -> list[pl.DataFrame]:
         """One frame a system: query_id, doc_id, gain of every judged document, or of every chunk that holds gold."""
         return [
-            (system.evidence.labels if system.evidence else self._truth).frame.drop_nulls("doc_id")
+            (self._truth if system.labels is None else system.labels).frame.drop_nulls("doc_id")
             for system in self.weighed
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def _truth(self) -> Truth:
@@ -501,6 +544,29 @@ class Weighing:
             .sort("query_id", "rank")
             for system, labels in zip(self.weighed, self.labels, strict=True)
         ]
+
+
+def _weighed(
+    system: System, resolver: Resolver | DocumentResolver, on_duplicate: OnDuplicate, *, has_chunks: bool
+) -> Weighed:  # fmt: skip
+    """One run against the gold of a resolver;   has_chunks   whether a corpus says what chunks with bare ids are"""
+    outputs = system.outputs
+    if outputs is not None and isinstance(resolver, DocumentResolver):
+        return Weighed.of_documents(system, outputs, resolver, on_duplicate)
+    says_where = has_chunks or (outputs is not None and (not len(outputs.table) or outputs.table.says_where))
+    if outputs is not None and says_where and isinstance(resolver, Resolver):
+        return Weighed.of_evidence(system, outputs, resolver, on_duplicate)
+    truth = resolver.gold if isinstance(resolver.gold, Truth) else resolver.gold.truth()
+    return Weighed.of_ids(system, truth, on_duplicate, align(truth, system.run, on_duplicate=on_duplicate))
+
+
+def _mean_lengths(chunks: Run, documents: Run) -> tuple[float, float] | None:
+    """Results of a list on average, those that are empty left aside, before and after; None where none is shorter."""
+    before, after = (run.frame.drop_nulls("doc_id") for run in (chunks, documents))
+    if before.height == after.height:
+        return None
+    n = after["query_id"].n_unique()
+    return before.height / n, after.height / n
 
 
 def _digest(system: Weighed) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
@@ -112,6 +113,7 @@ def gate(
     latency_ms: Latencies | None = None,
     truth: str | Path | None = None,
     cluster: str | None = None,
+    unit: Unit | None = None,
     alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
@@ -135,6 +137,8 @@ def gate(
     truth         questions of a run folder, where its configuration names none or they have moved
     cluster       which questions of a run folder count as one, as of `evaluate`; by default as its configuration names
                   them.  Scores hold their clusters themselves, by which levels and differences are judged
+    unit          what of a run folder is weighed, "chunk" or "document", as of `evaluate`; by default as its
+                  configuration has it.  Scores are of one unit or the other, and a baseline must be of the same
     margin        above 0, in each measure's unit: the smallest loss that matters
     system        which one to judge; all but the baseline by default
     max_failed, max_missing   most of the questions that the system failed on, that are absent from the run: 0 to 1
@@ -152,12 +156,13 @@ def gate(
     profile = Profile.read(profile) if isinstance(profile, str) else profile
     if isinstance(scores, str | Path):
         stored = open_scores(
-            scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster
+            scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit
         )
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
     most = dict(zip(SHARES, (max_failed, max_missing, max_unjudged, max_unmapped), strict=True))
-    other, against = _baseline(scores, baseline, truth, cluster)
+    other, against = _baseline(scores, baseline, truth, cluster, unit)
     _check_clusters(scores, other, cluster)
+    _check_units(scores, other, unit)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     wanted = _level(profile, level)
@@ -232,8 +237,23 @@ def _check_clusters(scores: Scores, other: Scores | None, cluster: str | None) -
         raise InputError(f"the scores go by the clusters {by!r}, and the baseline by {of_baseline!r}; weigh both alike")
 
 
+def _check_units(scores: Scores, other: Scores | None, unit: Unit | None) -> None:
+    """Refuse scores that are not of the unit asked for, and a baseline of the other one."""
+    of_scores, of_baseline = (None if part is None else part.recipe_parts.get("unit") for part in (scores, other))
+    if unit is not None and of_scores not in (None, unit):
+        raise InputError(f"unit {unit!r}: these scores weigh {of_scores}s; write them with `evaluate --unit {unit}`")
+    if None not in (of_scores, of_baseline) and of_scores != of_baseline:
+        raise InputError(
+            f"the scores weigh {of_scores}s, and the baseline {of_baseline}s; weigh both alike, with --unit {of_scores}"
+        )
+
+
 def _baseline(
-    scores: Scores, baseline: Scores | str | Path | None, truth: str | Path | None, cluster: str | None
+    scores: Scores,
+    baseline: Scores | str | Path | None,
+    truth: str | Path | None,
+    cluster: str | None,
+    unit: Unit | None,
 ) -> tuple[Scores | None, str | None]:
     """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
     if baseline is None:
@@ -244,7 +264,7 @@ def _baseline(
         if not os.path.exists(baseline):
             systems = nearest(str(baseline), scores.systems)
             raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
-        baseline = open_scores(baseline, measures=scores.measures, truth=truth, cluster=cluster).scores
+        baseline = open_scores(baseline, measures=scores.measures, truth=truth, cluster=cluster, unit=unit).scores
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from steelyard.rag.stages import Embedder, Fuser, Generator, Index, Ranking, Rer
 class Stages:
     """The stages of a pipeline and its numbers, as it was made; see `Pipeline`.
 
-    search_names  what the times of the indexes are called
+    search_names  what the times of the indexes are called;   of_documents   whether k counts documents
     """
 
     chunker: object
@@ -37,13 +38,15 @@ class Stages:
     depth: int
     top_n: int
     n_passages: int
+    of_documents: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """What a pipeline has computed before the first question; none of it changes afterwards.
 
-    tie_rank      (n,) rank of each chunk's id in descending order of bytes: what settles equal scores
+    tie_rank      (n,) rank of each chunk's id, or that of its document, in descending order of bytes: what settles
+                  equal scores
     embedder_key  under which the cache has the vectors; "" without an embedder
     width         numbers of a vector; 0 without an embedder
     """
@@ -71,11 +74,19 @@ class Ranked:
         return chunks.passages(self.positions[:n].tolist(), self.scores[:n].tolist())
 
 
-def tie_rank(ids: list[str]) -> Ints:
+def tie_rank(ids: Sequence[str]) -> Ints:
     """(n,) rank of each id in descending order of its bytes."""
     encoded = [id.encode("utf-8", "surrogatepass") for id in ids]
     ranks = np.empty(len(ids), np.int64)
     ranks[sorted(range(len(ids)), key=encoded.__getitem__, reverse=True)] = np.arange(len(ids))
+    return ranks
+
+
+def document_tie_rank(chunks: Chunks) -> Ints:
+    """(n,) rank of each chunk by the id of its document in descending order, then by its own: as documents rank."""
+    documents = tie_rank([document.doc_id for document in chunks.documents])
+    ranks = np.empty(len(chunks), np.int64)
+    ranks[np.lexsort((tie_rank(chunks.ids), documents[chunks.owner]))] = np.arange(len(chunks))
     return ranks
 
 
@@ -121,13 +132,21 @@ def rank(
         # Not best first, or two alike: else they are in order already.
         order = np.lexsort((prepared.tie_rank[positions], -scores))
         positions, scores = positions[order], scores[order]
-    candidates = positions if stages.reranker is not None or len(positions) > stages.k else None
+    candidates = positions
     if stages.reranker is not None and len(positions):
         positions, scores = _rerank(stages.reranker, stages.top_n, prepared.chunks, query, positions, clock)
     # Best first: what is in between is finite where both ends are.
     if len(scores) and not (math.isfinite(scores[0]) and math.isfinite(scores[-1])):
         raise StageError("a chunk's score is not a finite number; check the index and fuse stages")
-    return Ranked(positions[: stages.k], scores[: stages.k], candidates)
+    best = _best_of_documents(prepared.chunks.owner[positions]) if stages.of_documents else slice(None)
+    positions, scores = positions[best][: stages.k], scores[best][: stages.k]
+    are_result = stages.reranker is None and len(candidates) == len(positions)
+    return Ranked(positions, scores, None if are_result else candidates)
+
+
+def _best_of_documents(owner: Ints) -> Ints:
+    """Places of the first chunk of each document, in order."""
+    return np.sort(np.unique(owner, return_index=True)[1])
 
 
 def _embed(

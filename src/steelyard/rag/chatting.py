@@ -34,7 +34,7 @@ class Assistant:
     def __init__(self, config: Config, *, progress: Progress | None = None) -> None:
         self.pipeline = Pipeline.read(config if config.generate else replace(config, generate=Stage("extractive")))
         self.pipeline.prepare(progress)
-        self._weigh = config.weigh
+        self._weigh, self._unit = config.weigh, config.unit
         self._embedder = self.pipeline.embedder or self._fitted(config, progress)
         questions = Questions.read(config.questions) if config.questions is not None else ()
         self._questions = {fold(question.query): question for question in questions if question.query}
@@ -80,6 +80,6 @@ class Assistant:
         line = json.loads(encode_response(question.query_id, response))
         scores = evaluate(
             Questions.of([question]), Outputs([line]), [make(name, self.pipeline.k) for name in MEASURES.values()],
-            corpus=self.pipeline.chunks, **self._weigh.options(),
+            corpus=self.pipeline.chunks, unit=self._unit, **self._weigh.options(),
         )  # fmt: skip
         return dict(zip(MEASURES, scores.values[0, :, 0].tolist(), strict=True))

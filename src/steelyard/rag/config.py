@@ -3,10 +3,13 @@
     name = "hybrid"                      the file's stem by default
     documents = "documents"              folder or file; relative paths count from the configuration's folder
     questions = "questions.jsonl"
-    k = 10                               chunks that a question gets at last
+    k = 10                               chunks, or documents, that a question gets at last
     depth = 100                          candidates that each index gives
+    unit = "document"                    what lists hold and what is weighed: documents, each at its best chunk, or
+                                         "chunk"; by default documents where the gold names whole ones
     encoding = "utf-8"                   of the documents
-    chunk = "recursive"                  each stage: a name, module:object, or a table with `kind` and its settings
+    chunk = "recursive"                  each stage: a name, module:object, or a table with `kind` and its settings;
+                                         a chunk stage "none" leaves documents whole
     index = ["bm25", "dense"]            one or several
     embed = "lsa"                        made only where an index needs vectors
     fuse = "rrf"                         "none" for one index, "rrf" for several
@@ -31,13 +34,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
+from steelyard.data.questions import Questions
+from steelyard.experiment.units import unit_of
 from steelyard.rag.config_changes import change_values
 from steelyard.rag.config_table import STAGES, ConfigTable, TargetTable
 from steelyard.rag.config_values import Stage, TargetSettings, Weigh
@@ -63,6 +69,7 @@ class Config:
     questions: Path | None
     k: int
     depth: int
+    unit: Unit | None
     encoding: str
     chunk: Stage
     embed: Stage
@@ -105,7 +112,7 @@ class Config:
     def of_options(
         cls, path: str | Path | None = None, *, documents: str | Path | None = None,
         questions: str | Path | None = None, target: str | None = None, corpus: str | Path | None = None,
-        k: int | None = None, folder: str | Path | None = None, cache: bool = True,
+        k: int | None = None, unit: Unit | None = None, folder: str | Path | None = None, cache: bool = True,
     ) -> Config:  # fmt: skip
         """A file with some values replaced, or these alone; their paths count from the working directory.
 
@@ -114,8 +121,7 @@ class Config:
         """
         paths = {"documents": documents, "questions": questions, "folder": folder}
         changes: dict[str, Any] = {key: str(Path(path).absolute()) for key, path in paths.items() if path is not None}
-        if k is not None:
-            changes["k"] = k
+        changes |= {key: value for key, value in {"k": k, "unit": unit}.items() if value is not None}
         if not cache:
             changes["cache"] = False
         if target is not None:
@@ -136,6 +142,11 @@ class Config:
         if corpus is not None and target is None:
             raise InputError("--corpus (corpus=) names what a target searches; a pipeline searches its --documents")
         return cls.of(changes).with_changes(searched)
+
+    def with_unit_of(self, questions: Questions) -> Config:
+        """The same with the unit that it names, else that of the gold of these questions."""
+        unit = unit_of(questions, self.unit)
+        return replace(self, unit=unit, values={**self.values, "unit": unit})
 
     def with_k(self, k: int) -> Config:
         """The same with k chunks for a question, and with as many candidates as these need."""
@@ -158,7 +169,12 @@ class Config:
 
     def resolved(self) -> dict[str, Any]:
         """What config.json holds: every value, paths absolute, secrets blotted out."""
-        settings: dict[str, Any] = {"name": self.name, "questions": _shown(self.questions), "k": self.k}
+        settings: dict[str, Any] = {
+            "name": self.name,
+            "questions": _shown(self.questions),
+            "k": self.k,
+            "unit": self.unit,
+        }
         if self.target is not None:
             system = {"callable": self.target.callable, "url": self.target.url}
             system["documents"] = _shown(self.target.documents)
@@ -200,7 +216,7 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
     stages: dict[str, Any] = {role: _stage(table.stage(role), base, role) for role in STAGES if role != "index"}
     return Config(
         name=name, documents=_existing("documents", table.documents, base),
-        questions=_existing("questions", table.questions, base), k=table.k, depth=table.depth,
+        questions=_existing("questions", table.questions, base), k=table.k, depth=table.depth, unit=table.unit,
         encoding=table.encoding, index=tuple(_stage(stage, base, "index") for stage in table.index), **stages,
         top_n=table.count("rerank", 50), passages=table.count("generate", 5),
         target=None if target is None else _target(target, base),

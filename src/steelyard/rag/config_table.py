@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from steelyard.base.choices import Unit
 from steelyard.base.errors import MeasureError
 from steelyard.base.limits import Limits, Words, at_least
 from steelyard.base.nearest import nearest
@@ -90,6 +91,7 @@ class PipelineTable(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_default=True)
     k: Count = 10
     depth: Count = 100
+    unit: Annotated[Unit, Words('"chunk" or "document"')] | None = None
     encoding: Text = "utf-8"
     chunk: _stage("chunk") = "recursive"  # type: ignore[valid-type]
     embed: _stage("embed") = "lsa"  # type: ignore[valid-type]
@@ -102,9 +104,10 @@ class PipelineTable(BaseModel):
     def _stages_fit(self) -> Self:
         if self.k > self.depth:
             raise SettingError(f"k is {self.k}, but each index gives depth = {self.depth} candidates; raise depth", "k")
-        for role in ("chunk", "embed"):
-            if getattr(self, role) is None:
-                raise SettingError(f"{role} cannot be none; leave {role} out for the default", role)
+        if self.chunk is None:
+            self.chunk = Stage("whole")
+        if self.embed is None:
+            raise SettingError("embed cannot be none; leave embed out for the default", "embed")
         if self.fuse is None and len(self.index) > 1:
             if "fuse" in self.model_fields_set:
                 raise SettingError(f"{len(self.index)} indexes need a fuse stage; leave fuse out for rrf", "fuse")

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
+from steelyard.base.choices import Unit
 from steelyard.data.questions import Questions
 from steelyard.experiment import defaults
+from steelyard.experiment.units import resolver_of
 from steelyard.text.folding import DEFAULT_STEPS
 
 
@@ -53,10 +56,10 @@ class Weigh:
             "cluster": self.cluster,
         }
 
-    def resolver(self, questions: Questions) -> Resolver:
+    def resolver(self, questions: Questions, unit: Unit | None) -> Resolver | DocumentResolver:
         """Resolves the gold of questions by this rule and these steps, once for each corpus.
 
-        Raises   InputError for a rule that does not exist.
+        Raises   InputError for a rule that does not exist, and for gold that does not fit the unit.
         """
         steps = DEFAULT_STEPS if self.fold is None else self.fold
-        return Resolver(questions, rule=self.rule or defaults.RULE, steps=steps)
+        return resolver_of(questions, rule=self.rule or defaults.RULE, steps=steps, unit=unit)

@@ -9,7 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from steelyard.base.arrays import Vectors
+from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, StageError, SteelyardError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
@@ -17,7 +20,7 @@ from steelyard.base.settings import Origin, validate
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder
-from steelyard.rag.asking import Prepared, Stages, answer, rank, tie_rank
+from steelyard.rag.asking import Prepared, Stages, answer, document_tie_rank, rank, tie_rank
 from steelyard.rag.clock import Clock
 from steelyard.rag.config import Config, default_name
 from steelyard.rag.config_table import Count, PipelineTable
@@ -42,6 +45,7 @@ class Pipeline:
                 what `steelyard.rag.stages` says (chunk: also one with `split_text`); index may be a list of these.
                 embed is only made where an index needs vectors.  fuse is "rrf" where there are several indexes
     k           passages that a question gets;   depth   candidates that each index gives
+    unit        "document": passages of k documents, each at its best chunk among the candidates; else of any
     top_n       candidates that are reranked.  Those of one score keep the order they had, each a hair's breadth below
                 the one before; the rest stays below in its order, with the lowest reranked score less 1, less 2, ...
     passages    how many of them the generator sees
@@ -71,6 +75,7 @@ class Pipeline:
         generate: Any = None,
         k: int = 10,
         depth: int = 100,
+        unit: Unit | None = None,
         top_n: int = 50,
         passages: int = 5,
         encoding: str = "utf-8",
@@ -79,9 +84,10 @@ class Pipeline:
         config: Config | None = None,
     ) -> None:
         arguments = {"chunk": chunk, "embed": embed, "index": index, "rerank": rerank, "generate": generate, "k": k,
-                     "depth": depth, "encoding": encoding} | ({} if fuse is None else {"fuse": fuse})  # fmt: skip
+                     "depth": depth, "unit": unit, "encoding": encoding}  # fmt: skip
+        arguments |= {} if fuse is None else {"fuse": fuse}
         table: PipelineTable = validate(PipelineTable, arguments)
-        self.k, self.depth, self.encoding = table.k, table.depth, table.encoding
+        self.k, self.depth, self.unit, self.encoding = table.k, table.depth, table.unit, table.encoding
         self.top_n = table.count("rerank", validate(Count, top_n, "top_n"))
         self.n_passages = table.count("generate", validate(Count, passages, "passages"))
         kinds = [kind_of(stage) for stage in table.index]
@@ -97,6 +103,7 @@ class Pipeline:
             reranker=make_stage("rerank", table.stage("rerank")),
             generator=make_stage("generate", table.stage("generate")),
             k=self.k, depth=self.depth, top_n=self.top_n, n_passages=self.n_passages,
+            of_documents=self.unit == "document",
         )  # fmt: skip
         self._source, self._cache, self._config = documents, cache, config
         self._n_damaged = 0
@@ -119,8 +126,9 @@ class Pipeline:
         stages = {role: make_located(config, role, getattr(config, role)) for role in roles}
         with Origin(config.where, config.text).locating():
             return cls(
-                config.documents, **stages, index=indexes, k=config.k, depth=config.depth, top_n=config.top_n,
-                passages=config.passages, encoding=config.encoding, cache=config.cache, name=config.name, config=config,
+                config.documents, **stages, index=indexes, k=config.k, depth=config.depth, unit=config.unit,
+                top_n=config.top_n, passages=config.passages, encoding=config.encoding,
+                cache=config.cache, name=config.name, config=config,
             )  # fmt: skip
 
     @property
@@ -135,7 +143,7 @@ class Pipeline:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the user should know: files that were skipped, empty documents, fewer chunks than k, a damaged cache."""
+        """What the user should know: skipped files, empty documents, fewer chunks or documents than k, a bad cache."""
         notes = self._ready().notes
         return (*notes, Note("cache_damaged", {"n": self._n_damaged})) if self._n_damaged else notes
 
@@ -152,7 +160,7 @@ class Pipeline:
 
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:
-        """Short digests of the corpus and of each stage; "all" is the one of all of them, with k and depth.
+        """Short digests of the corpus and of each stage; "all" is the one of all of them, with k, depth and unit.
 
         A chunker is identified by its settings and by the chunks that it made, an embedder that learns from the corpus
         by its settings and by the chunks' texts.
@@ -169,7 +177,7 @@ class Pipeline:
             "rerank": digest(digests["rerank"], self.top_n) if "rerank" in digests else absent,
             "generate": digest(digests["generate"], self.n_passages) if "generate" in digests else absent,
         }
-        return parts | {"all": digest(parts, self.k, self.depth)}
+        return parts | {"all": digest(parts, self.k, self.depth, *([self.unit] if self._stages.of_documents else []))}
 
     @cached_property
     def _descriptions(self) -> dict[str, Description]:
@@ -189,7 +197,13 @@ class Pipeline:
         """The configuration, without secrets."""
         if self._config is not None:
             return self._config.resolved()
-        settings: dict[str, Any] = {"name": self.name, "k": self.k, "depth": self.depth, "encoding": self.encoding}
+        settings: dict[str, Any] = {
+            "name": self.name,
+            "k": self.k,
+            "depth": self.depth,
+            "unit": self.unit,
+            "encoding": self.encoding,
+        }
         if isinstance(self._source, str | Path):
             settings["documents"] = str(self._source)
         settings["index"] = [table_of(index) for index in self._stages.indexes]
@@ -229,10 +243,10 @@ class Pipeline:
             with stage_errors("index"):
                 index.build(chunks.texts, vectors if index.needs_vectors else None)
         progress("index", len(stages.indexes), len(stages.indexes))
-        if self.k > len(chunks):
-            more = [*more, Note("few_chunks", {"k": self.k, "n": len(chunks)})]
+        more = [*more, *_few_results(self.k, chunks, of_documents=stages.of_documents)]
         width = 0 if vectors is None else vectors.shape[1]
-        return Prepared(chunks, tie_rank(chunks.ids), key, width, (*notes, *more))
+        ranks = document_tie_rank(chunks) if stages.of_documents else tie_rank(chunks.ids)
+        return Prepared(chunks, ranks, key, width, (*notes, *more))
 
     def search(self, query: str) -> list[Passage]:
         """At most k passages for a question; nothing is generated.
@@ -305,3 +319,10 @@ class Pipeline:
             self._n_damaged += store.n_damaged - n_damaged
             if own:
                 store.close()
+
+
+def _few_results(k: int, chunks: Chunks, *, of_documents: bool) -> Iterator[Note]:
+    """A note where the corpus has fewer results than a question is to get."""
+    n = len(np.unique(chunks.owner)) if of_documents else len(chunks)
+    if k > n:
+        yield Note("few_documents" if of_documents else "few_chunks", {"k": k, "n": n})

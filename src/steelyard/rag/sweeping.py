@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError, StageError
@@ -17,8 +18,10 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import Clustering
 from steelyard.data.questions import Questions
 from steelyard.experiment import defaults
+from steelyard.experiment.defaults import DefaultMeasures
 from steelyard.experiment.score_arrays import SHARED_GOLD, computed
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.units import check_document_measures
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.grid import Trial, grid
@@ -27,10 +30,15 @@ from steelyard.rag.running import run
 from steelyard.rag.weighed_run import check_cluster, weigh_folder
 from steelyard.stats.samples import checked_seed, cluster_sums
 
-MEASURES = ("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg")
-"""The measures of a sweep by default: the evidence first, as it alone compares across chunkings."""
+MEASURES = DefaultMeasures(
+    by_id=("ndcg", "recall", "precision", "mrr"),
+    by_evidence=(
+        "evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg",
+    ),
+)  # fmt: skip
+"""The measures of a sweep by default: of chunks the evidence first, as it alone compares across chunkings."""
 _RESAMPLES = 2_000
-_OF_CLUSTERS = ("cluster", SHARED_GOLD)
+_OF_ALL = ("cluster", SHARED_GOLD, "unit")
 _NAMES_SHOWN = 5
 
 
@@ -118,13 +126,20 @@ def sweep(
     if config.questions is None:
         raise InputError(f"{config.line()}which questions? Set `questions`")
     progress, seed = progress or no_progress, checked_seed(seed)
-    trials, questions = grid(config), Questions.read(config.questions)
-    specs = parse_all(measures or config.weigh.measures or MEASURES)
-    resolver, rows, cluster = config.weigh.resolver(questions), list[_Row](), cluster or config.weigh.cluster
+    questions = Questions.read(config.questions)
+    config = config.with_unit_of(questions)
+    trials, default = grid(config), MEASURES.by_id if config.unit == "document" else MEASURES.by_evidence
+    specs = parse_all(measures or config.weigh.measures or default)
+    if config.unit == "document":
+        check_document_measures(specs)
+    resolver, rows = config.weigh.resolver(questions, config.unit), list[_Row]()
+    cluster = cluster or config.weigh.cluster
     check_cluster(cluster, questions)
     for number, trial in enumerate(trials):
         progress("pipelines", number, len(trials))
-        rows += _run_and_weigh(trial, resolver, specs, cluster=cluster, overwrite=overwrite, progress=progress)
+        rows += _run_and_weigh(
+            trial, questions, resolver, specs, cluster=cluster, overwrite=overwrite, progress=progress
+        )
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     held_out = np.zeros(len(query_ids), bool)
@@ -136,7 +151,7 @@ def sweep(
         [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
         values=np.stack([row.values for row in rows]), query_ids=query_ids, held_out=held_out,
         notes=_merge_notes(rows, len(trials)), clustering=clustering,
-        recipe=computed({key: part for key, part in rows[0].scores.recipe_parts.items() if key in _OF_CLUSTERS}),
+        recipe=computed({key: part for key, part in rows[0].scores.recipe_parts.items() if key in _OF_ALL}),
     )  # fmt: skip
 
 
@@ -153,13 +168,14 @@ class _Row:
 
 
 def _run_and_weigh(
-    trial: Trial, resolver: Resolver, specs: Sequence[Measure], *, cluster: str | None, overwrite: bool,
+    trial: Trial, questions: Questions, resolver: Resolver | DocumentResolver, specs: Sequence[Measure], *,
+    cluster: str | None, overwrite: bool,
     progress: Progress,
 ) -> Iterator[_Row]:  # fmt: skip
     """One run, and a row for each k."""
     config = trial.config
     try:
-        folder = run(Pipeline.read(config), resolver.questions, config.folder, overwrite=overwrite, progress=progress)
+        folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, progress=progress)
     except StageError as error:
         raise StageError(f"{config.name}: {error}") from error
     measures_by_k = [_at(specs, k) for k in trial.ks]
@@ -189,7 +205,7 @@ def _weighing_notes(scores: Scores) -> Iterator[Note]:
     """By which rule the gold was mapped, and what the means of one pipeline hide."""
     mapping = scores.gold[0]
     if mapping is not None:
-        yield Note("gold_rule", {"rule": str(mapping.rule)})
+        yield Note("gold_documents") if mapping.unit == "document" else Note("gold_rule", {"rule": mapping.rule})
         if mapping.lost:
             yield Note("gold_lost", {"n": len(mapping.lost), "total": mapping.n_pieces})
     for mask, code in ((scores.failed[0], "questions_failed"), (scores.unwinnable[0], "questions_unwinnable")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress, no_progress
@@ -14,6 +15,7 @@ from steelyard.data.run_folder import RunFolder
 from steelyard.experiment import defaults
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.units import check_document_measures
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
@@ -52,9 +54,12 @@ def run_and_weigh(
         raise InputError("which questions? Give --questions FILE, or `questions` in the configuration")
     named = list(measures) or config.weigh.measures
     specs = parse_all(named) if named else ()
-    system = read_system(config)
     questions = Questions.read(config.questions)
-    resolver, cluster = config.weigh.resolver(questions), cluster or config.weigh.cluster
+    config = config.with_unit_of(questions)
+    system = read_system(config)
+    resolver, cluster = config.weigh.resolver(questions, config.unit), cluster or config.weigh.cluster
+    if config.unit == "document":
+        check_document_measures(specs)
     check_cluster(cluster, questions)
     show, first = progress or no_progress, dict[str, int]()
 
@@ -78,13 +83,13 @@ def check_cluster(cluster: str | None, questions: Questions) -> None:
         question_clusters(cluster, gold=questions, questions=named, query_ids=list(named))
 
 
-def weigh_folder(folder: RunFolder, resolver: Resolver, cluster: str | None = None) -> Weighing:
+def weigh_folder(folder: RunFolder, resolver: Resolver | DocumentResolver, cluster: str | None = None) -> Weighing:
     """A run against the questions of a resolver, which resolves their gold once for all runs of one corpus.
 
     Raises   InputError and its children.
     """
-    inputs = open_inputs(resolver.questions, [folder], on_duplicate=defaults.ON_DUPLICATE)
-    return Weighing.of_evidence(inputs, resolver, on_duplicate=defaults.ON_DUPLICATE, cluster=cluster)
+    inputs = open_inputs(resolver.gold, [folder], on_duplicate=defaults.ON_DUPLICATE)
+    return Weighing.of_resolver(inputs, resolver, on_duplicate=defaults.ON_DUPLICATE, cluster=cluster)
 
 
 def read_system(config: Config) -> System:

@@ -51,7 +51,7 @@ def list_details(
 
     depth, frames   of `list_frames`;   documents   texts of what systems name by id alone
     """
-    chunks = _Chunks({id: cut(text, limits.document) for id, text in documents.items()})
+    chunks = _Chunks({id: cut(text, limits.document) for id, text in documents.items()}, limits.document)
     places = _places(weighing, frames, chunks)
     budget = Budget(limits.chunk_bytes)
     texts = _texts(chunks.texts, places, budget)
@@ -123,10 +123,11 @@ def _places(weighing: Weighing, frames: Sequence[pl.DataFrame], chunks: _Chunks)
 class _Chunks:
     """Chunks as they are met, each once; alike in two systems only where id and text are.
 
-    documents   texts of those that a system names by id alone
+    documents   texts of those that a system names by id alone;   limit   characters of a document
     """
 
     documents: Mapping[str, str]
+    limit: int
     ids: list[str] = field(default_factory=list)
     texts: list[str | None] = field(default_factory=list)
     docs: list[str | None] = field(default_factory=list)
@@ -137,10 +138,12 @@ class _Chunks:
         ids = frame["doc_id"].unique(maintain_order=True)
         table = _table(weighed)
         rows = [None if table is None else table.row_of.get(id) for id in ids]
+        # Chunks are shown whole, and documents from their beginning.
+        limit = None if weighed.documents is None else self.limit
         numbers = [
             self._number(id, self.documents.get(id), None)
             if table is None or row is None
-            else self._number(id, table.texts[row] or self.documents.get(id), table.docs[row])
+            else self._number(id, _cut(table.texts[row], limit) or self.documents.get(id), table.docs[row])
             for id, row in zip(ids, rows, strict=True)
         ]
         return pl.DataFrame({"doc_id": ids, "chunk": pl.Series(numbers, dtype=pl.Int64)})
@@ -152,6 +155,10 @@ class _Chunks:
             self.texts.append(text)
             self.docs.append(doc)
         return number
+
+
+def _cut(text: str | None, limit: int | None) -> str | None:
+    return text if text is None or limit is None else cut(text, limit)
 
 
 def _table(weighed: Weighed) -> ChunkTable | None:

@@ -115,10 +115,10 @@ def _counts(contents: Contents) -> dict[str, list[Cell]]:
     scores = contents.scores
     counted = ~np.isnan(scores.values[:, 0])
     counts = {"n": [Cell(f"{int(row.sum()):,}", value=int(row.sum())) for row in counted]}
-    if any(mapping is None for mapping in scores.gold):
+    if scores.by_id.any():
         shares = (
-            float(judged[row].mean()) if mapping is None and row.any() else math.nan
-            for judged, row, mapping in zip(scores.judged[:, 0], counted, scores.gold, strict=True)
+            float(judged[row].mean()) if by_id and row.any() else math.nan
+            for judged, row, by_id in zip(scores.judged[:, 0], counted, scores.by_id.tolist(), strict=True)
         )
         counts["judged"] = [Cell(percent(share), value=finite(share)) for share in shares]
     return counts

@@ -331,7 +331,8 @@ def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
     mapping = next((mapping for mapping in scores.gold if mapping is not None), None)
     if mapping is not None:
         kinds = [words(f"page.gold.{kind}", n=n) for kind, n in mapping.kinds.items()]
-        yield words("page.recipe.gold", kinds=words.listed(kinds), rule=mapping.rule)
+        key = "page.recipe.documents" if mapping.unit == "document" else "page.recipe.gold"
+        yield words(key, kinds=words.listed(kinds), rule=mapping.rule)
 
 
 def _recipe(contents: Contents) -> str:

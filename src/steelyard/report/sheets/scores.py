@@ -64,7 +64,7 @@ def _single_system(scores: Scores, words: Words) -> Sheet:
 
 def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
     """Without the last column where all gold is evidence, which judges every chunk."""
-    if all(mapping is not None for mapping in scores.gold):
+    if not scores.by_id.any():
         sheet.header, sheet.rows = sheet.header[:-1], [row[:-1] for row in sheet.rows]
     return sheet
 
@@ -91,7 +91,7 @@ def _counts(scores: Scores, words: Words) -> dict[str, list[str]]:
     """
     missing = [f"{n:,}" for n in scores.missing.sum(axis=1).tolist()]
     shares = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
-    judged = [percent(1 if mapping else share) for share, mapping in zip(shares, scores.gold, strict=True)]
+    judged = [percent(share if by_id else 1) for share, by_id in zip(shares, scores.by_id.tolist(), strict=True)]
     depth = scores.measures[0].depth
     judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")
     columns = {words("scores.head.missing"): (missing, "0"), judged_head: (judged, percent(1))}
@@ -122,8 +122,8 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
         if failed.any():
             listed = words.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
             yield words("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
-    for system, judged, mapping in zip(scores.systems, scores.judged, scores.gold, strict=True):
-        if mapping is None and not judged.any():
+    for system, judged, by_id in zip(scores.systems, scores.judged, scores.by_id.tolist(), strict=True):
+        if by_id and not judged.any():
             yield words("scores.nothing.judged", system=system)
     yield from _gold_notes(scores, words)
     yield from notes_of_systems(scores.notes, words, n_systems=len(scores.systems))
@@ -170,18 +170,19 @@ def _gold_of(
     scores: Scores, mapping: GoldMapping, values: Floats, unwinnable: list[int], words: Words
 ) -> Iterator[str]:  # fmt: skip
     kinds = words("list.comma").join(words(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
-    key = "scores.gold.known" if mapping.complete else "scores.gold.unknown"
-    yield words(key, kinds=kinds or words("scores.gold.none"), rule=mapping.rule)
-    if not mapping.complete and any(measure.name in OF_IDEALS for measure in scores.measures):
+    of_documents = mapping.unit == "document"
+    key = "documents" if of_documents else "known" if mapping.complete else "unknown"
+    yield words(f"scores.gold.{key}", kinds=kinds or words("scores.gold.none"), rule=mapping.rule)
+    if not mapping.complete and not of_documents and any(measure.name in OF_IDEALS for measure in scores.measures):
         yield words("scores.gold.ideals")
-    if not mapping.placed and mapping.kinds.get("quote"):
+    if not mapping.placed and mapping.kinds.get("quote") and not of_documents:
         yield words("scores.gold.no_documents")
-    if mapping.n_coarse:
+    if mapping.n_coarse and not of_documents:
         yield words("scores.gold.coarse", n=mapping.n_coarse)
     if mapping.lost:
         query_id, piece, why = mapping.lost[0]
         if mapping.codes:
-            why = words(f"scores.loss.{mapping.codes[0]}", rule=mapping.rule)
+            why = words(f"scores.loss.{_loss_key(mapping)}", rule=mapping.rule)
         yield words(
             "scores.gold.lost", n=len(mapping.lost), total=mapping.n_pieces, piece=piece, query_id=query_id, why=why
         )  # fmt: skip
@@ -193,3 +194,9 @@ def _gold_of(
         without = int(np.isnan(row).sum())
         if without and "characters" in measure.definition.inputs:
             yield words("scores.gold.unplaced", measure=measure, n=without)
+
+
+def _loss_key(mapping: GoldMapping) -> str:
+    """Why the first lost piece is lost, as a word of the catalogue."""
+    code = mapping.codes[0]
+    return "without_chunk" if mapping.unit == "document" and code == "cut" else code

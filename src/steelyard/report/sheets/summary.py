@@ -125,7 +125,7 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
     without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
     if without:
         yield words("page.care.no_relevant", n=without)
-    if any(mapping is not None and not mapping.complete for mapping in scores.gold):
+    if any(mapping is not None and not mapping.complete and mapping.unit == "chunk" for mapping in scores.gold):
         yield words("page.care.corpus")
 
 
@@ -139,7 +139,7 @@ def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
 def _unsure(contents: Contents, words: Words) -> Iterator[str]:
     """How far missing labels, and the order of ties, could change the first measure."""
     bounds, measure = contents.sensitivity, str(contents.scores.primary)
-    by_ids = [i for i, mapping in enumerate(contents.scores.gold) if mapping is None]
+    by_ids = np.flatnonzero(contents.scores.by_id).tolist()
     judged = [
         (bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED
     ]  # fmt: skip

@@ -39,7 +39,7 @@ def best_first(swept: Swept) -> list[int]:
 def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
     """Of how many questions the means are, how much of the lead may be luck, and the notes of the runs."""
     n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
-    yield words("sweep.means", n=n)
+    yield words("sweep.means_of_documents" if swept.recipe.get("unit") == "document" else "sweep.means", n=n)
     if rows > 1:
         luck = f"{swept.luck(seed=seed):.3f}"
         yield words("sweep.luck", n=n, rows=rows, luck=luck, measure=first)
