@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, OutputError
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import decode_response
 from steelyard.data.run_folder import RunFolder, read_run_folder, write_run_folder
@@ -61,6 +61,13 @@ def test_a_run_folder_is_made_again_from_stored_parts(folder: RunFolder, tmp_pat
 def test_a_run_without_chunks_has_none_again(folder: RunFolder, tmp_path: Path) -> None:
     parts = {"config": {}, "manifest": folder.manifest, "responses": folder.responses()}
     assert write_run_folder(tmp_path / "again", **parts).chunks is None
+
+
+def test_a_folder_that_cannot_be_made_again(folder: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "within"):
+        with pytest.raises(OutputError, match="cannot be made"):
+            write_run_folder(place, config={}, manifest=folder.manifest, responses=[])
 
 
 def test_nothing_is_written_over(folder: RunFolder) -> None:

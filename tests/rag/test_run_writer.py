@@ -527,6 +527,38 @@ def test_outputs_that_vanish_are_named(folder: Path) -> None:
         ids(result)
 
 
+@pytest.mark.parametrize("names", [["chunks.parquet"], ["documents.parquet"], ["chunks.parquet", "documents.parquet"]])
+def test_tables_that_vanish_are_named_and_written_anew(names: list[str], folder: Path) -> None:
+    pipeline().run(questions(3), folder)
+    before = contents(folder)
+    for name in names:
+        (folder / name).unlink()
+    with pytest.raises(
+        InputError, match=r"parquet: .*start the same run again \(`steelyard run`\), which writes it anew"
+    ):
+        sy.evaluate(questions(3), [folder], ["mrr"])
+    pipeline().run(questions(3), folder)
+    assert Stopping.asked == []
+    after = contents(folder)
+    assert {name: after[name] for name in names} == {name: before[name] for name in names}
+    assert after["outputs.jsonl"] == before["outputs.jsonl"]
+
+
+def test_a_configuration_that_vanishes_is_written_anew(folder: Path) -> None:
+    pipeline().run(questions(3), folder)
+    (folder / "config.json").unlink()
+    assert pipeline().run(questions(3), folder).config["k"] == 3
+    assert Stopping.asked == []
+
+
+def test_a_run_without_its_manifest_is_no_other_thing(folder: Path) -> None:
+    pipeline().run(questions(3), folder)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"holds a run without its manifest.json, so that nothing says which; choose"):
+        pipeline().run(questions(3), folder, overwrite=True)
+    assert (folder / "outputs.jsonl").exists()
+
+
 def test_a_clock_that_is_put_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_writer, "timestamp", lambda: "2026-06-01T12:00:00+00:00")
     with pytest.raises(KeyboardInterrupt):

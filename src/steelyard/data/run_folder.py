@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, OutputError
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response, decode_response, encode_response
@@ -52,6 +52,9 @@ _CHUNK_COLUMNS = pl.Schema({"chunk_id": pl.String, "doc_id": pl.String, "start":
 _DOCUMENT_COLUMNS = pl.Schema(
     [("doc_id", pl.String()), ("text", pl.String()), ("pages", pl.List(pl.Int64)), ("source", pl.String())]
 )
+
+
+_WRITE_ANEW = "start the same run again (`steelyard run`), which writes it anew"
 
 
 @dataclass(frozen=True)
@@ -117,25 +120,36 @@ class RunFolder:
     def chunks(self) -> Chunks | None:
         """The corpus that was searched, or None where it is not known.
 
-        Raises   InputError where the two tables do not fit together.
+        Raises   InputError where the two tables do not fit together, or are gone.
         """
         if self.twin is not None:
             return self.twin.chunks
-        return _read_chunks(self.path) if (self.path / CHUNKS).exists() else None
+        return _read_chunks(self.path) if self._holds(CHUNKS, "chunks") else None
 
     @cached_property
     def documents(self) -> Sequence[Document] | None:
         """The documents that were searched, or None where they are not known."""
         if self.chunks is not None:
             return self.chunks.documents
-        return read_documents(self.path) if (self.path / DOCUMENTS).exists() else None
+        return read_documents(self.path) if self._holds(DOCUMENTS, "documents") else None
 
     @cached_property
     def chunks_digest(self) -> str | None:
         """A fingerprint of the files of chunks and documents; None where the run has no chunks."""
-        if not (self.path / CHUNKS).exists():
+        if not (self._holds(CHUNKS, "chunks") and self._holds(DOCUMENTS, "documents")):
             return None
         return " ".join(Source(self.path / name).digest() for name in (CHUNKS, DOCUMENTS))
+
+    def _holds(self, name: str, counted: str) -> bool:
+        """Whether the run has a table.
+
+        Raises   InputError where its manifest counts rows of one, and there is none.
+        """
+        if (self.path / name).exists():
+            return True
+        if counted in (self.manifest.get("counts") or {}):
+            raise InputError(f"{self.path / name}: is gone; {_WRITE_ANEW}")
+        return False
 
     @property
     def reranks(self) -> bool | None:
@@ -196,20 +210,28 @@ def write_run_folder(
 ) -> RunFolder:
     """Make a run folder again from its parts, as they were stored elsewhere: those of a `RunFolder`.
 
+    Its manifest does not count chunks and documents that are not given.
     Raises   InputError where the folder holds something; OutputError where it cannot be written.
     """
     path = Path(path)
-    if path.exists() and any(path.iterdir()):
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        occupied = any(path.iterdir())
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made ({error.strerror or error}); choose another folder") from error
+    if occupied:
         raise InputError(f"{path}: holds something already; choose another folder")
-    path.mkdir(parents=True, exist_ok=True)
     write_bytes(path / OUTPUTS, b"".join(encode_response(query_id, response) for query_id, response in responses))
     write_json(path / CONFIG, config)
     if chunks is not None:
         write_chunks(path, chunks)
     elif documents is not None:
         write_documents(path, documents)
+    absent = {CHUNKS: "chunks", DOCUMENTS: "documents"}
+    uncounted = {counted for name, counted in absent.items() if not (path / name).exists()}
+    counts = {key: n for key, n in (manifest.get("counts") or {}).items() if key not in uncounted}
     # Last: this makes it a run folder.
-    write_manifest(path, {key: value for key, value in manifest.items() if key != MARK})
+    write_manifest(path, {key: value for key, value in manifest.items() if key != MARK} | {"counts": counts})
     return read_run_folder(path)
 
 
@@ -223,7 +245,7 @@ def read_config(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise InputError(f"{path / CONFIG}: cannot be read ({error}); run it again with --overwrite") from None
+        raise InputError(f"{path / CONFIG}: cannot be read ({error}); delete it, and {_WRITE_ANEW}") from None
     return config if isinstance(config, dict) else {}
 
 
@@ -268,10 +290,13 @@ def _read_table(file: Path, columns: pl.Schema, may_be_null: Collection[str] = (
 
     Raises   InputError where it is damaged, or another one.
     """
-    with native_reader(str(file)):
-        table = pl.read_parquet(file, columns=list(columns), glob=False)
+    try:
+        with native_reader(str(file)):
+            table = pl.read_parquet(file, columns=list(columns), glob=False)
+    except InputError as error:
+        raise InputError(f"{error}; delete it, and {_WRITE_ANEW}") from None
     if table.schema != columns or any(table[name].null_count() for name in columns if name not in may_be_null):
-        raise InputError(f"{file}: holds other columns than those of a run; run it again with --overwrite")
+        raise InputError(f"{file}: holds other columns than those of a run; delete it, and {_WRITE_ANEW}")
     return table
 
 
@@ -296,5 +321,5 @@ def _read_chunks(path: Path) -> Chunks:
     chunks = Chunks(documents, owner, start, end)
     strange = (owner < 0).any() or ((start < 0) | (start > end) | (end > lengths[owner])).any()
     if strange or chunks.ids != table["chunk_id"].to_list():
-        raise InputError(f"{path}: {CHUNKS} and {DOCUMENTS} are not of one run; run it again with --overwrite")
+        raise InputError(f"{path}: {CHUNKS} and {DOCUMENTS} are not of one run; delete both, and {_WRITE_ANEW}")
     return chunks

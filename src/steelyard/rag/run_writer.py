@@ -98,7 +98,9 @@ class RunWriter:
         self._continues = same and not (finished and overwrite)
         if finished or (answered and not same):
             self._at = self.path / NEW
-        self._whole = finished and self._continues and not any(lines.n_damaged or lines.n_repeated for lines in files)
+        damaged = any(lines.n_damaged or lines.n_repeated for lines in files)
+        complete = (self.path / CONFIG).exists() and self._has_tables(self.path)
+        self._whole = finished and self._continues and complete and not damaged
         return self._valid_responses()
 
     def is_finished(self) -> bool:
@@ -116,11 +118,8 @@ class RunWriter:
             self._at.mkdir(parents=True, exist_ok=True)
             write_manifest(self._at, self._manifest())
             write_json(self._at / CONFIG, self._system.resolved())
-            folders = [self._at, *([self.path] if self._continues else [])]
-            if self._system.corpus is not None and not any((folder / CHUNKS).exists() for folder in folders):
-                write_chunks(self._at, self._system.corpus)
-            elif self._system.documents is not None and not any((folder / DOCUMENTS).exists() for folder in folders):
-                write_documents(self._at, self._system.documents)
+            if not (self._has_tables(self._at) or (self._continues and self._has_tables(self.path))):
+                self._write_tables()
 
     @contextmanager
     def appending(self) -> Iterator[Self]:
@@ -189,6 +188,23 @@ class RunWriter:
             )
         write_bytes(outputs, read_bytes(lines[query_id] for query_id in self._queries))
         partial.unlink(missing_ok=True)
+
+    def _has_tables(self, folder: Path) -> bool:
+        """Whether a folder has all that the run has of chunks and documents."""
+        names = (
+            []
+            if self._system.documents is None
+            else [DOCUMENTS]
+            if self._system.corpus is None
+            else [DOCUMENTS, CHUNKS]
+        )
+        return all((folder / name).exists() for name in names)
+
+    def _write_tables(self) -> None:
+        if self._system.corpus is not None:
+            write_chunks(self._at, self._system.corpus)
+        elif self._system.documents is not None:
+            write_documents(self._at, self._system.documents)
 
     def _line_files(self) -> list[Path]:
         """The files whose lines count, the latest one last."""
@@ -296,4 +312,9 @@ def refuse_foreign_folder(path: Path) -> None:
     except OSError as error:
         raise OutputError(f"{path}: cannot be a run folder ({error.strerror or error}); choose another path") from error
     if names and read_manifest(path) is None:
+        if {CONFIG, OUTPUTS} <= {*names} or {CONFIG, PARTIAL} <= {*names}:
+            raise InputError(
+                f"{path}: holds a run without its {MANIFEST}, so that nothing says which; choose another folder, or "
+                "remove this one (`steelyard evaluate` takes its lines as a file)"
+            )
         raise InputError(f"{path}: holds other things ({names[0]}), but no run; choose a folder of its own")
