@@ -236,6 +236,15 @@ def are_texts(values: Iterable[Any]) -> bool:
     return True
 
 
+def _are_whole_texts(values: list[Any]) -> bool:
+    """Whether all are texts without half characters."""
+    try:
+        "".join(values).encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return True
+
+
 @dataclass
 class RunDict:
     """A run held as {query_id: {doc_id: score}} with text ids, or {query_id: [doc_ids]} in order."""
@@ -262,7 +271,9 @@ class RunDict:
                     ranking = named
                 rankings[query_id] = ranking
             elif isinstance(ranking, Iterable) and not isinstance(ranking, str | Set):
-                rankings[query_id] = [text_id(d, name, f"a document id of query {query_id!r}") for d in ranking]
+                docs = list(ranking)
+                what = f"a document id of query {query_id!r}"
+                rankings[query_id] = docs if _are_whole_texts(docs) else [text_id(d, name, what) for d in docs]
             else:
                 raise InputError(
                     f"{name}, query {query_id!r}: {quoted(ranking)} is neither {{doc_id: score}} nor a list in order"

@@ -17,9 +17,6 @@ from steelyard.base.errors import InputError
 from steelyard.io.source import NOT_UTF8, Source, ahead
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# A line of a run with more than its columns: behind the tag, or a tag with blanks.  A rank that is no number would show
-# a blank in an id, which moves all that is behind it.
-_SURPLUS = re.compile(rb"^((?:[^ \n]+ ){3}[+-]?[0-9]+(?:\.[0-9]*)? [^ \n]+ [^ \n]+) [^\n]*", re.MULTILINE)
 _WHITE_TO_BLANK = bytes.maketrans(b"\t\r\f\v", b"    ")
 _CHUNK = 1 << 18
 
@@ -28,14 +25,15 @@ _CHUNK = 1 << 18
 class Layout:
     """The columns of a TREC file: all their names, those that are read, and the one that holds a number.
 
-    open_ended   whether a line may go on behind the last column
+    guard   the column that is a number where a line goes on behind the last column: otherwise an id has a blank in it,
+            which moves all that is behind; empty where no line may go on
     """
 
     what: str
     names: tuple[str, ...]
     wanted: tuple[str, ...]
     number: str
-    open_ended: bool = False
+    guard: str = ""
 
     @property
     def schema(self) -> pl.Schema:
@@ -45,7 +43,7 @@ class Layout:
 
 RUN = Layout(
     "run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score",
-    open_ended=True,
+    guard="rank",
 )  # fmt: skip
 QRELS = Layout("qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain")
 
@@ -89,10 +87,7 @@ class TrecFile:
         frame = _parse_regular(content, self.layout)
         if frame is None:
             # Aligned columns, comments, CRLF and blank lines: the same content with single blanks parses fast.
-            content_of_lines = _tidy(content)
-            frame = _parse_regular(content_of_lines, self.layout)
-            if frame is None and self.layout.open_ended:
-                frame = _parse_regular(_SURPLUS.sub(rb"\1", content_of_lines), self.layout)
+            frame = _parse_regular(_tidy(content), self.layout)
         return self._parse_by_line(number, content) if frame is None else frame
 
     def _parse_by_line(self, number: int, content: bytes) -> pl.DataFrame:
@@ -109,7 +104,7 @@ class TrecFile:
 
     def _parse_line(self, words: list[bytes], raw: bytes, number: int) -> tuple[str, str, float]:
         where, layout = f"{self.source.name}, line {number}", self.layout
-        n_surplus = len(words) - len(layout.names) if layout.open_ended else 0
+        n_surplus = len(words) - len(layout.names) if layout.guard else 0
         try:
             texts = [word.decode() for word in (words[: len(layout.names)] if n_surplus > 0 else words)]
         except UnicodeDecodeError as error:
@@ -123,10 +118,10 @@ class TrecFile:
                 f"{layout.what}: {' '.join(layout.names)}" + self._other_layout(len(texts))
             )
         row = dict(zip(layout.names, texts, strict=True))
-        if n_surplus > 0 and not _NUMBER.fullmatch(row["rank"]):
+        if n_surplus > 0 and not _NUMBER.fullmatch(row[layout.guard]):
             raise InputError(
-                f"{where}: {len(words)} columns ({' '.join(texts)[:60]}), the rank being {row['rank']!r}; expected "
-                f"{' '.join(layout.names)}; does an id have a blank in it?"
+                f"{where}: {len(words)} columns ({' '.join(texts)[:60]}), the {layout.guard} being "
+                f"{row[layout.guard]!r}; expected {' '.join(layout.names)}; does an id have a blank in it?"
             )
         value = row[layout.number]
         if not _NUMBER.fullmatch(value) or not math.isfinite(float(value)):
@@ -169,8 +164,9 @@ def _last_tag(content: bytes) -> str | None:
 def is_row_of_run(line: bytes) -> bool:
     """Whether a line has the columns of a run; with more than these, whether its rank is a number."""
     words = line.split()
-    n_columns = len(RUN.names)
-    return len(words) == n_columns or (len(words) > n_columns and _SURPLUS.match(b" ".join(words)) is not None)
+    n_surplus = len(words) - len(RUN.names)
+    rank = words[RUN.names.index(RUN.guard)] if n_surplus > 0 else b""
+    return n_surplus == 0 or _NUMBER.fullmatch(rank.decode(errors="replace")) is not None
 
 
 def _tidy(content: bytes) -> bytes:
@@ -185,31 +181,53 @@ def _tidy(content: bytes) -> bytes:
 
 
 def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The frame of a block whose lines have exactly the columns of the layout, or None.
+    """The frame of a block whose lines have exactly the columns of the layout, or more where it has a guard; or None.
 
     Polars forgives lines that are too short or too long.  So white space is counted here too: with the last column
     present on every line, the right number of single separators in all is the right number on each.
     """
     if not content:
         return pl.DataFrame(schema={name: layout.schema[name] for name in layout.wanted})
-    n_ends = _count_ends(content, len(layout.names))
-    if n_ends is None:
+    n_ends, n_surplus = _count_ends(content, len(layout.names))
+    if n_ends is None or (n_surplus and not layout.guard):
         return None
+    if n_surplus:
+        content = _without_surplus(content, len(layout.names))
     separator = "\t" if b"\t" in content[:_CHUNK] else " "
+    guard = [pl.col(layout.guard).cast(pl.Float64)] if n_surplus else []
     try:
         frame = (
             pl.scan_csv(content, separator=separator, has_header=False, quote_char=None, schema=layout.schema)
-            .select(*dict.fromkeys([*layout.wanted, layout.names[-1]]))
+            .select(*dict.fromkeys([*layout.wanted, layout.names[-1]]), *guard)
             .collect(engine="streaming")
         )
     except pl.exceptions.PolarsError:
         return None
     complete = frame.height == n_ends and not any(column.null_count() for column in frame)
-    return frame.select(layout.wanted) if complete and frame[layout.number].is_finite().all() else None
+    numbers = [layout.number, *([layout.guard] if n_surplus else [])]
+    return frame.select(layout.wanted) if complete and all(frame[name].is_finite().all() for name in numbers) else None
 
 
-def _count_ends(content: bytes, n_columns: int) -> int | None:
-    """How many lines there are, if there is one white octet for each column, never two together; else None."""
+def _without_surplus(content: bytes, n_columns: int) -> bytes:
+    """Lines with single separators, cut off behind their columns."""
+    octets = np.frombuffer(content, np.uint8)
+    white = np.flatnonzero(octets <= ord(" "))
+    last = np.flatnonzero(octets[white] == ord("\n"))
+    first = np.concatenate(([0], last[:-1] + 1))
+    cut = white[np.minimum(first + n_columns - 1, last)]
+    # One less from the cut on, one more from the end of the line on: what is at 0 stays.
+    steps = np.zeros(len(octets), np.int8)
+    steps[cut] -= 1
+    steps[white[last]] += 1
+    inside: npt.NDArray[np.uint8] = octets[np.cumsum(steps, dtype=np.int8) == 0]
+    return inside.tobytes()
+
+
+def _count_ends(content: bytes, n_columns: int) -> tuple[int | None, int]:
+    """How many lines there are, and how many columns beyond theirs; None where two white octets are together.
+
+    None too where separators are of both kinds, are too few, or a line is a comment.
+    """
     octets = np.frombuffer(content, np.uint8)
     n_white = n_ends = 0
     before = True
@@ -217,7 +235,7 @@ def _count_ends(content: bytes, n_columns: int) -> int | None:
         chunk = octets[start : start + _CHUNK]
         white = chunk <= ord(" ")
         if (before and white[0]) or (white[1:] & white[:-1]).any():
-            return None
+            return None, 0
         before = bool(white[-1])
         n_white += int(np.count_nonzero(white))
         n_ends += int(np.count_nonzero(chunk == ord("\n")))
@@ -227,5 +245,6 @@ def _count_ends(content: bytes, n_columns: int) -> int | None:
     uniform = b"\t" not in content or content.count(b"\t") == n_separators
     ends_well = octets[-1] == ord("\n") or not before
     commented = b"#" in content and (content.startswith(b"#") or b"\n#" in content)
-    regular = n_separators == (n_columns - 1) * n_lines and uniform and ends_well and not commented
-    return int(n_lines) if regular else None
+    n_surplus = int(n_separators - (n_columns - 1) * n_lines)
+    regular = n_surplus >= 0 and uniform and ends_well and not commented
+    return (int(n_lines) if regular else None), n_surplus
