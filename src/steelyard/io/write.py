@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -23,6 +24,7 @@ _HEAD_BYTES = 1 << 16
 _HOLD_ALL = ("json", "jsonl")
 """Formats that hold every id, and queries without any document."""
 _FORMAT_NAMES = {"trec": "a TREC file", "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow"}
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _PLAIN = str.maketrans({"─": "-", "–": "-", "…": "...", "−": "-", "∞": "inf"})
 
 
@@ -69,9 +71,12 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as error:
+        advice = "make room, or choose another place" if error.errno in _NO_ROOM else "choose another place"
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); {advice}") from error
+    finally:
+        # Whatever ends this, Ctrl-C too, leaves no half file behind.
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); choose another place") from error
 
 
 def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None:
