@@ -181,3 +181,19 @@ def test_evidence_without_labels_needs_chunks(tmp_path: Path) -> None:
     questions = [{**LINE, "evidence": [{"doc": "d1", "text": "text 1"}]}]
     with pytest.raises(sy.InputError, match="the chunks of the corpus"):
         sy.weigh(questions, [sy.Run(RUN)], corpus=beir_folder(tmp_path / "beir"))
+
+
+@pytest.mark.parametrize("kind", ["file", "list"])
+def test_chunks_that_say_their_documents_are_weighed_by_a_beir_folder(tmp_path: Path, kind: str) -> None:
+    """By ids alone no chunk would have a label."""
+    folder = beir_folder(tmp_path / "beir")
+    lines = [
+        {"qid": "q1", "retrieved": [{"id": "c1", "doc": "d3"}, {"id": "c2", "doc": "d3"}, {"id": "c3", "doc": "d1"}]},
+        {"qid": "q2", "retrieved": [{"id": "c4", "doc": "beir/d2.txt", "text": "text 2"}]},
+    ]
+    written(tmp_path / "chunks.jsonl", *lines)
+    run = tmp_path / "chunks.jsonl" if kind == "file" else lines
+    scores = sy.evaluate(folder, {"s": run}, "mrr")
+    assert scores.values.ravel().tolist() == [0.5, 1]
+    (folder / "queries.jsonl").unlink()
+    assert sy.evaluate(folder, {"s": run}, "mrr").values.ravel().tolist() == [0, 0]

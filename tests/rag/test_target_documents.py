@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.data.run_folder import DOCUMENTS, read_run_folder, write_run_folder
+from steelyard.data.run_folder import write_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.system import TargetSystem
 from steelyard.rag.weighed_run import WeighedRun, run_and_weigh
@@ -139,10 +139,12 @@ def test_the_documents_of_a_run_folder_will_do(folder: Path) -> None:
     weighed(Config.of_options("halves.toml"))
     config = Config.of_options(target="halves:search", questions="questions.jsonl", corpus="runs/halves", folder="b")
     assert weighed(config).scores.gold == sy.evaluate("questions.jsonl", "runs/halves", MEASURES).gold
-    (folder / "runs" / "halves" / DOCUMENTS).unlink()
+    scores = sy.evaluate("questions.jsonl", str(folder / "b"), MEASURES, corpus="runs/halves")
+    assert scores.values.tolist() == sy.evaluate("questions.jsonl", "runs/halves", MEASURES).values.tolist()
+    bare = write_run_folder(folder / "bare", config={}, manifest={"name": "s", "finished": "now"}, responses=[])
+    assert bare.documents is None
     with pytest.raises(InputError, match="is the run of a system whose documents are not known"):
-        weighed(Config.of_options(target="halves:search", questions="questions.jsonl", corpus="runs/halves"))
-    assert read_run_folder("runs/halves").documents is None
+        weighed(Config.of_options(target="halves:search", questions="questions.jsonl", corpus="bare"))
 
 
 @pytest.mark.parametrize(

@@ -99,9 +99,10 @@ def open_inputs(
     opened_corpus = open_corpus(corpus)
     located_truth = _locate_truth(truth)
     located = [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
-    looked_up = opened_corpus is not None or any(
-        isinstance(run, Outputs | RunFolder) for _, repeats in located for run in repeats
-    )
+    systems = [run for _, repeats in located for run in repeats]
+    looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for run in systems)
+    if isinstance(located_truth, Path) and beir_queries_file(located_truth) is not None:
+        looked_up = looked_up or any(map(_names_documents, systems))
     gold = _open_gold(located_truth, looked_up, on_duplicate)
     return Inputs(
         gold,
@@ -134,9 +135,9 @@ def open_corpus(data: object) -> Corpus | None:
 
 def _corpus_at(path: str | Path) -> Corpus:
     if (folder := find_run_folder(path)) is not None:
-        if folder.chunks is None:
+        if folder.documents is None:
             raise InputError(f"{path}: is the run of a system that names no chunks of its corpus; give them in JSONL")
-        return Corpus(ChunkTable.of(folder.chunks), folder.chunks.documents)
+        return Corpus(None if folder.chunks is None else ChunkTable.of(folder.chunks), folder.documents)
     if not Path(path).is_dir():
         source = Source(path)
         if formats.sniff(source) == "jsonl" and b'"start"' in source.head:
@@ -261,6 +262,15 @@ def _locate_run(data: object) -> object:
     if str(data) != "-" and Path(data).is_dir():
         raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json{_runs_inside(Path(data))}")
     return Source(data)
+
+
+def _names_documents(run: object) -> bool:
+    """Whether outputs say of which documents their chunks are: by the first ones."""
+    if isinstance(run, Source):
+        return formats.sniff(run) == "jsonl" and b'"doc"' in run.head
+    line = cast("list[dict[str, Any]]", run)[0] if _are_results(run) else {}
+    items = line.get(result_key(line) or "")
+    return isinstance(items, list) and any(isinstance(item, Mapping) and "doc" in item for item in items)
 
 
 def _runs_inside(folder: Path) -> str:
