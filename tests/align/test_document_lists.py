@@ -227,9 +227,9 @@ def test_documents_without_a_chunk_are_lost_and_still_gold() -> None:
     scores = sy.evaluate(asked(gold), {"q": ["manual#1"], "r": ["manual#1"]}, "recall@5", corpus=corpus)
     assert scores.values.tolist() == [[[0.5, 0.0]]]
     mapping = mapping_of(scores)
-    assert mapping.codes == ("cut", "not_in_corpus")
+    assert [why for _, _, why in mapping.lost] == ["its document gave no chunk", "there is no document 'gone'"]
     assert mapping.unwinnable == ("r",)
-    assert "2 of 3 gold pieces are in no chunk: document 'empty' of q (the document gave no chunk)" in notes(scores)
+    assert "2 of 3 gold pieces are in no chunk: document 'empty' of q (no chunk is of this document)" in notes(scores)
     assert sy.gate(scores, baseline=scores, margin=0.1, max_unmapped=0.5, min_questions=1).outcome == "fail"
 
 
@@ -313,6 +313,8 @@ def test_a_diagnosis_follows_documents_through_the_stages() -> None:
     assert (counts["found"], counts["not_in_corpus"]) == (6, 6)
     assert sy.diagnose(weighing, k=1).funnels[0].counts()["below_k"] == 6
     assert diagnosis.measure == "ndcg@2"
+    (advice,) = [advice for advice in diagnosis.advice if advice.code == "not_in_corpus"]
+    assert (advice.numbers["pieces"], advice.numbers["all_pieces"]) == (6, 12)
 
 
 def test_lists_of_a_report_are_documents_with_their_texts() -> None:

@@ -140,7 +140,7 @@ def every_table() -> Iterator[Scores]:
 def of_documents() -> Iterator[Scores]:
     """Lists of chunks weighed as documents; gold documents without a chunk."""
     scores = troubled(1, specs=["ndcg@10"])
-    lost = dataclasses.replace(gold(1, complete=True), codes=("cut",), unit="document")
+    lost = dataclasses.replace(gold(1, complete=True), unit="document")
     yield dataclasses.replace(scores, gold=[lost, lost])
 
 

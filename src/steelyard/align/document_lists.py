@@ -62,7 +62,7 @@ class DocumentGold:
     table       the documents: as chunks that are whole
     documents   doc_id and `document` of each chunk
     notes       what a reader should know of their names
-    lost_query, lost_gain   (l,) place of the question, and gain, of each lost piece;   lost   (l,) why
+    lost_query, lost_gain   (l,) place of the question, and gain, of each lost piece
     """
 
     labels: Truth
@@ -72,7 +72,6 @@ class DocumentGold:
     notes: Sequence[Note]
     lost_query: Ints = field(repr=False)
     lost_gain: Floats = field(repr=False)
-    lost: Sequence[Loss]
 
     def listed(self, outputs: Outputs, on_duplicate: OnDuplicate = "error") -> Outputs:
         """The outputs with lists of documents in place of those of chunks.
@@ -86,14 +85,9 @@ class DocumentGold:
         candidates = None if outputs.candidates is None else collapsed(outputs.candidates)
         return outputs.with_lists(collapsed(outputs.run), candidates, self.table)
 
-    def count_losses(self, n_queries: int, min_gain: float) -> Mapping[str, Ints]:
-        """(q,) relevant pieces of which no chunk is there, by why."""
-        relevant = self.lost_gain >= min_gain
-        codes = np.array([loss.code for loss in self.lost], dtype=object)
-        return {
-            code: np.bincount(self.lost_query[relevant & (codes == code)], minlength=n_queries)
-            for code in ("not_in_corpus", "cut")
-        }
+    def count_lost(self, n_queries: int, min_gain: float) -> Ints:
+        """(q,) relevant pieces of whose document there is no chunk."""
+        return np.bincount(self.lost_query[self.lost_gain >= min_gain], minlength=n_queries)
 
 
 class DocumentResolver:
@@ -150,7 +144,6 @@ class DocumentResolver:
             notes=tuple(no_name_in_common(gold, names.numbered, table)),
             lost_query=place[gold.query[rows]],
             lost_gain=gold.gain[rows],
-            lost=tuple(lost.values()),
         )
 
     def _labels(self, names: _Names) -> Truth:
@@ -273,7 +266,7 @@ def _losses(
         if name in table.row_of:
             continue
         if name in known and table.complete:
-            losses[row] = Loss("cut", "its document gave no chunk")
+            losses[row] = Loss("not_in_corpus", "its document gave no chunk")
         elif name not in known:
             losses[row] = Loss("not_in_corpus", f"there is no document {piece.doc or piece.chunk_id!r}")
     return losses

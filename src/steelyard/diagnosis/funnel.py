@@ -196,7 +196,7 @@ def _count_pieces(
     if weighed.evidence is not None:
         losses = count_losses(weighed.evidence, n, min_gain)
     elif weighed.documents is not None:
-        losses = weighed.documents.count_losses(n, min_gain)
+        losses = {"not_in_corpus": weighed.documents.count_lost(n, min_gain)}
     # What is returned should be among the candidates; where it is not, these are not listed in full.
     in_lists = np.maximum(n_within(before, None, min_gain), n_within(final, None, min_gain))
     n_gold = np.bincount(final.ideal_query[final.ideal_gain >= min_gain], minlength=n)

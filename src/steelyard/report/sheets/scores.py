@@ -182,7 +182,8 @@ def _gold_of(
     if mapping.lost:
         query_id, piece, why = mapping.lost[0]
         if mapping.codes:
-            why = words(f"scores.loss.{_loss_key(mapping)}", rule=mapping.rule)
+            key = "document" if of_documents else mapping.codes[0]
+            why = words(f"scores.loss.{key}", rule=mapping.rule)
         yield words(
             "scores.gold.lost", n=len(mapping.lost), total=mapping.n_pieces, piece=piece, query_id=query_id, why=why
         )  # fmt: skip
@@ -194,9 +195,3 @@ def _gold_of(
         without = int(np.isnan(row).sum())
         if without and "characters" in measure.definition.inputs:
             yield words("scores.gold.unplaced", measure=measure, n=without)
-
-
-def _loss_key(mapping: GoldMapping) -> str:
-    """Why the first lost piece is lost, as a word of the catalogue."""
-    code = mapping.codes[0]
-    return "without_chunk" if mapping.unit == "document" and code == "cut" else code
