@@ -68,7 +68,8 @@ def shift(collection: Collection, start: int) -> Collection:
 
 def double(results: Sequence[Result]) -> list[Result]:
     """Every document once more, under another id, with the same text and score."""
-    return [{**result, "id": result["id"] + end} for result in results for end in ("", "-copy")][:DEPTH]
+    copies = ("", "-copy")
+    return [{**r, "id": r["id"] + end, "doc": r["doc"] + end} for r in results for end in copies][:DEPTH]
 
 
 def swap(collection: Collection, share: float, rng: np.random.Generator) -> Collection:
