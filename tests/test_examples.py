@@ -72,11 +72,11 @@ def test_zh_cmrc2018(tmp_path: Path) -> None:
     lines = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
     assert lines[0] == "3,219 questions, 848 contexts, each one chunk"
     rows = [line for line in lines if line.startswith(("bm25-", "lsa ", "hybrid "))]
-    means = {line.split()[0]: line for line in rows[:4]}
-    assert list(means) == ["bm25-words", "bm25-bigrams", "lsa", "hybrid"]
+    means = {line.split()[0]: line for line in rows[:5]}
+    assert list(means) == ["bm25-words", "bm25-bigrams", "bm25-both", "lsa", "hybrid"]
     assert all(line.count("(0.") == 3 for line in means.values())
-    shown = {line.split()[0]: line.rsplit("  ", 1)[1] for line in rows[4:]}
-    assert shown == {"bm25-bigrams": "no difference shown", "lsa": "worse", "hybrid": "worse"}
+    shown = {line.split()[0]: line.rsplit("  ", 1)[1] for line in rows[5:]}
+    assert shown == {"bm25-bigrams": "no difference shown", "bm25-both": "better", "lsa": "worse", "hybrid": "worse"}
     assert any(line.startswith("Bigrams put the gold context higher than words for ") for line in lines)
     again = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
     assert again == lines

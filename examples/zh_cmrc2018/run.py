@@ -1,4 +1,4 @@
-"""Chinese questions to Chinese contexts: BM25 with words and with bigrams, LSA, and both together.
+"""Chinese questions to Chinese contexts: BM25 with words, with bigrams and with both of them, LSA, and a hybrid.
 
 python examples/zh_cmrc2018/run.py [--data FOLDER]
 """

@@ -211,5 +211,6 @@ def test_is_an_embedder_whose_settings_are_its_fields() -> None:
     assert isinstance(lsa, FittedEmbedder)
     lsa.fit(CORPUS)
     assert settings_of(lsa) == {
-        "dimensions": 8, "min_df": 1, "chinese": "words", "stem": "english", "stopwords": False, "seed": 0,
+        "dimensions": 8, "min_df": 1, "chinese": "both", "simplify": "characters", "accents": "folded",
+        "stem": "english", "stopwords": False, "seed": 0,
     }  # fmt: skip

@@ -70,7 +70,10 @@ def test_refuses(pairs: float) -> None:
 def test_is_a_reranker_whose_settings_are_its_fields() -> None:
     lexical = make("rerank", "lexical", {})
     assert isinstance(lexical, Reranker)
-    assert settings_of(lexical) == {"pairs": 0.5, "chinese": "bigrams", "stem": "english", "stopwords": True}
+    assert settings_of(lexical) == {
+        "pairs": 0.5, "chinese": "bigrams", "simplify": "characters", "accents": "folded", "stem": "english",
+        "stopwords": True,
+    }  # fmt: skip
 
 
 class Fixed:

@@ -172,7 +172,8 @@ class TestBM25:
         assert isinstance(index, Index)
         assert not index.needs_vectors
         assert settings_of(index) == {
-            "k1": 0.9, "b": 0.75, "method": "lucene", "chinese": "bigrams", "stem": "english", "stopwords": False,
+            "k1": 0.9, "b": 0.75, "method": "lucene", "chinese": "bigrams", "simplify": "characters",
+            "accents": "folded", "stem": "english", "stopwords": False,
         }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitline
 SUBSETS = [chosen for n in range(len(STEPS) + 1) for chosen in combinations(STEPS, n)]
 DANGEROUS = (
     "aAzZ1. \t\n\r\x0b\x1c\x85\u00a0\u2028\u2029\u3000-\u2010\u00ad—–\"'“”’「《İıΣσςßŉH\u0331\u0301\u0327"
-    "\u0307\u0340\u0344ﬁﬀ㎡Ａ，ｶﾞ\u3099℡㏑¨´‴中文カ\u1112\u1161\u11ab한\u09c7\u09be\ufe63\uff0d\ufb1d\ufb2a😀𝐀\U0001d15e\ufeff\u200b"
+    "éŁł電乾\u034f\u0307\u0340\u0344ﬁﬀ㎡Ａ，ｶﾞ\u3099℡㏑¨´‴中文カ\u1112\u1161\u11ab한\u09c7\u09be\ufe63\uff0d\ufb1d\ufb2a😀𝐀\U0001d15e\ufeff\u200b"
 )
 texts = st.text(st.sampled_from(DANGEROUS) | st.characters(), max_size=24)
 steps = st.sampled_from(SUBSETS)

@@ -15,11 +15,12 @@ from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.text import tokens as module
 from steelyard.text.stopwords import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
 from steelyard.text.tokens import Tokenizer
+from steelyard.text.variants import simplified, without_accents
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "tokens.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-BUILT_IN = Tokenizer(chinese="bigrams", stem="none")
+BUILT_IN = Tokenizer(chinese="bigrams", simplify="none", accents="kept", stem="none")
 TRICKY = "aBz19 .,-_'’+#—“”\n知识库，。ＡａÀé\u0301がカｶﾞ한글हिüş😀𠮷²ﬁ"
 texts = st.text(st.sampled_from(TRICKY) | st.characters(codec="utf-8"), max_size=30)
 quick = examples(300)
@@ -38,7 +39,7 @@ quick = examples(300)
 )
 def test_cases(row: dict[str, Any]) -> None:
     chosen = {key: value for key, value in row["input"].items() if key != "text"}
-    if chosen["chinese"] == "words":
+    if chosen["chinese"] in ("words", "both"):
         pytest.importorskip("rjieba", reason="needs the extra rag")
     if chosen["stem"] == "english":
         pytest.importorskip("Stemmer", reason="needs the extra rag")
@@ -90,7 +91,28 @@ def test_bigrams_by_definition(run: str) -> None:
 @given(st.text(st.sampled_from("知识库我们在中国科学院，a "), max_size=20))
 def test_words_join_to_the_text(text: str) -> None:
     pytest.importorskip("rjieba", reason="needs the extra rag")
-    assert "".join(Tokenizer(stem="none").tokens(text)) == re.sub(r"[， ]", "", text)
+    assert "".join(Tokenizer(chinese="words", stem="none").tokens(text)) == re.sub(r"[， ]", "", text)
+
+
+@examples(100)
+@given(st.text(st.sampled_from("知识库我们电池"), min_size=2, max_size=20))
+def test_both_are_words_and_bigrams(run: str) -> None:
+    pytest.importorskip("rjieba", reason="needs the extra rag")
+    words, bigrams = (Tokenizer(chinese=chinese, stem="none").tokens(run) for chinese in ("words", "bigrams"))
+    assert Tokenizer(chinese="both", stem="none").tokens(run) == words + bigrams
+
+
+@quick
+@given(texts)
+def test_folded_tokens_are_those_of_the_folded_text(text: str) -> None:
+    plain = Tokenizer(chinese="bigrams", stem="none").tokens(text)
+    assert plain == Tokenizer(chinese="bigrams", stem="none").tokens(simplified(text))
+    assert plain == [simplified(without_accents(token)) for token in plain]
+
+
+def test_opencc_knows_phrases() -> None:
+    pytest.importorskip("opencc", reason="needs the extra opencc")
+    assert Tokenizer(chinese="bigrams", simplify="opencc", stem="none").tokens("乾隆乾燥") == ["乾隆", "隆干", "干燥"]
 
 
 def test_stop_words_are_tokens() -> None:
@@ -100,22 +122,25 @@ def test_stop_words_are_tokens() -> None:
     assert all(re.fullmatch("[\u4e00-\u9fff]{1,3}", word) for word in CHINESE_STOPWORDS)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("chinese", "jieba"), ("stem", "german")])
+@pytest.mark.parametrize(
+    ("setting", "value"), [("chinese", "jieba"), ("stem", "german"), ("simplify", "yes"), ("accents", "drop")]
+)
 def test_unknown_settings(setting: str, value: str) -> None:
     with pytest.raises(InputError, match=f"{setting} must be .* not '{value}'"):
         Tokenizer(**{setting: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("library", "text"), [("rjieba", "知识"), ("Stemmer", "goods")])
+@pytest.mark.parametrize(("library", "text"), [("rjieba", "知识"), ("Stemmer", "goods"), ("opencc", "é")])
 def test_a_missing_library_is_asked_for(monkeypatch: pytest.MonkeyPatch, library: str, text: str) -> None:
     def absent(name: str, **_: object) -> Any:
         if name == library:
             raise MissingExtraError(f"{name}: pip install 'steelyard[rag]'")
         return __import__(name)
 
-    if library == "rjieba":
+    if library != "Stemmer":
         pytest.importorskip("Stemmer", reason="needs the extra rag")
     monkeypatch.setattr(module, "require", absent)
+    module._opencc.cache_clear()
     with pytest.raises(MissingExtraError, match="rag"):
-        Tokenizer().tokens(text)
+        Tokenizer(simplify="opencc" if library == "opencc" else "characters").tokens(text)
     assert BUILT_IN.tokens(text) == [text]

@@ -58,7 +58,8 @@ UNIT = argument(
 )  # fmt: skip
 STEPS = argument(
     "--fold", dest="steps", type=steps,
-    help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,line_wraps.",
+    help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,accents,simplified,"
+    "line_wraps.",
 )  # fmt: skip
 CORPUS = argument(
     "--corpus", help="Where the chunks come from: a run folder, JSONL of chunks, or the documents."

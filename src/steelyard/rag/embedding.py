@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from steelyard.base.extras import require
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
-from steelyard.text.tokens import Chinese, Tokenizer
+from steelyard.text.tokens import Accents, Chinese, Simplify, Stem, Tokenizer, tokenizer_of
 
 _VERSION = b"steelyard-lsa-1\n"
 _NOISE = 1e-6
@@ -39,7 +39,7 @@ class LSA:
     dimensions   at most so many; fewer where the corpus has fewer chunks, tokens or independent directions
     min_df       tokens of fewer chunks are left out
     seed         of the randomised decomposition; the same corpus, settings and libraries give the same bits
-    chinese, stem, stopwords   see `Tokenizer`
+    chinese, simplify, accents, stem, stopwords   see `Tokenizer`
 
     A text without a token of the corpus has the zero vector, whose cosine is 0 with all, and so has one of which the
     reduction leaves nothing; every other has length 1.
@@ -49,8 +49,10 @@ class LSA:
 
     dimensions: Annotated[int, at_least(1)] = 256
     min_df: Annotated[int, at_least(1)] = 1
-    chinese: Chinese = "words"
-    stem: Literal["english", "none"] = "english"
+    chinese: Chinese = "both"
+    simplify: Simplify = "characters"
+    accents: Accents = "folded"
+    stem: Stem = "english"
     stopwords: bool = False
     seed: Annotated[int, at_least(0)] = 0
     _tokenizer: Tokenizer = field(init=False, repr=False)
@@ -60,7 +62,7 @@ class LSA:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        self._tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
+        self._tokenizer = tokenizer_of(self)
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn tokens, their weights and the directions from the corpus; a corpus without a token is taken too.

@@ -16,10 +16,10 @@ from steelyard.rag.system import System
 
 LIBRARIES = {
     "numpy": "numpy", "polars": "polars", "bm25s": "bm25s", "Stemmer": "PyStemmer", "rjieba": "rjieba",
-    "sklearn": "scikit-learn", "threadpoolctl": "threadpoolctl", "scipy": "scipy", "faiss": "faiss-cpu",
-    "torch": "torch", "transformers": "transformers", "sentence_transformers": "sentence-transformers",
-    "openai": "openai", "httpx2": "httpx2", "stamina": "stamina", "pypdfium2": "pypdfium2",
-    "semantic_text_splitter": "semantic-text-splitter",
+    "opencc": "opencc", "sklearn": "scikit-learn", "threadpoolctl": "threadpoolctl", "scipy": "scipy",
+    "faiss": "faiss-cpu", "torch": "torch", "transformers": "transformers",
+    "sentence_transformers": "sentence-transformers", "openai": "openai", "httpx2": "httpx2", "stamina": "stamina",
+    "pypdfium2": "pypdfium2", "semantic_text_splitter": "semantic-text-splitter",
 }  # fmt: skip
 """Modules that stages and targets import, each with its distribution."""
 

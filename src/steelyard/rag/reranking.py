@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranker
-from steelyard.text.tokens import Chinese, Tokenizer
+from steelyard.text.tokens import Accents, Chinese, Simplify, Stem, Tokenizer, tokenizer_of
 
 _REMEMBERED = 50_000
 """Texts whose tokens are kept at most: the same chunks come again with every question."""
@@ -30,7 +30,8 @@ class Lexical:
     of one word has no pairs, and the words alone count.
 
     pairs      weight of the pairs, 0 to 1
-    chinese, stem, stopwords   see `Tokenizer`; stop words are left out by default, as all words count alike here
+    chinese, simplify, accents, stem, stopwords   see `Tokenizer`; stop words are left out by default, as all words
+               count alike here
 
     A text's score does not depend on the others.  How often a word occurs, and how rare it is, does not count, so this
     helps a ranking that ignores words (LSA on Chinese) more than one that weighs them already (BM25).
@@ -41,15 +42,16 @@ class Lexical:
 
     pairs: Annotated[float, between(0, 1)] = 0.5
     chinese: Chinese = "bigrams"
-    stem: Literal["english", "none"] = "english"
+    simplify: Simplify = "characters"
+    accents: Accents = "folded"
+    stem: Stem = "english"
     stopwords: bool = True
     _tokenizer: Tokenizer = field(init=False, repr=False, compare=False)
     _memory: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
-        tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
-        object.__setattr__(self, "_tokenizer", tokenizer)
+        object.__setattr__(self, "_tokenizer", tokenizer_of(self))
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """(n,) one score in [0, 1] a text; all 0 for a question without words."""

@@ -18,7 +18,7 @@ from steelyard.base.limits import at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Ranking
-from steelyard.text.tokens import Chinese, Tokenizer
+from steelyard.text.tokens import Accents, Chinese, Simplify, Stem, Tokenizer, tokenizer_of
 
 _SPARE = 16
 """How many hits more than k are asked of faiss, so that a close cut rarely needs a second look."""
@@ -55,8 +55,8 @@ class BM25:
 
     k1, b      saturation of repeated words (usual are 0.9 to 2), and how much long chunks are discounted (0.4 to 0.75)
     method     "lucene" (all weights positive), "robertson" or "atire" (a word of most or all chunks weighs nothing)
-    chinese, stem, stopwords   see `Tokenizer`; stop words stay by default, as BM25 gives common words little weight
-               already, and a question made of nothing else ("who is he") would find nothing
+    chinese, simplify, accents, stem, stopwords   see `Tokenizer`; stop words stay by default, as BM25 gives
+               common words little weight already, and a question made of nothing else ("who is he") would find nothing
 
     Only chunks with a score above 0 are found: none for a question without a word of the corpus.  Scores are sums of
     float32, as bm25s makes them.
@@ -67,8 +67,10 @@ class BM25:
     k1: Annotated[float, at_least(0)] = 1.5
     b: Annotated[float, between(0, 1)] = 0.75
     method: Literal["lucene", "robertson", "atire"] = "lucene"
-    chinese: Chinese = "words"
-    stem: Literal["english", "none"] = "english"
+    chinese: Chinese = "both"
+    simplify: Simplify = "characters"
+    accents: Accents = "folded"
+    stem: Stem = "english"
     stopwords: bool = False
     needs_vectors: bool = field(default=False, init=False)
     _tokenizer: Tokenizer = field(init=False, repr=False)
@@ -77,7 +79,7 @@ class BM25:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        self._tokenizer = Tokenizer(chinese=self.chinese, stem=self.stem, stopwords=self.stopwords)
+        self._tokenizer = tokenizer_of(self)
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> None:
         """Take all chunks; chunks without a word, and a corpus of nothing else, are never found.

@@ -2,8 +2,8 @@
 
 A step is named and can be switched on or off.  Steps are applied in one fixed order, whatever the order in which they
 are named: line wraps are undone first, while case and line breaks are still there; then quotes, NFKC, lower case,
-dashes and, last, white space.  Every step is a list of small replacements, so a folded range leads back to the exact
-characters of the source.
+accents, simplified characters, dashes and, last, white space.  Every step is a list of small replacements, so a folded
+range leads back to the exact characters of the source.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.text.scripts import UNSPACED
 from steelyard.text.spans import Span
+from steelyard.text.variants import combining_accents, simplified, without_accents
 
 STEPS = MappingProxyType(
     {
@@ -31,6 +32,8 @@ STEPS = MappingProxyType(
         "nfkc": "Unicode NFKC: full-width letters, ligatures, composed and decomposed accents become one form",
         "quotes": "curly quotes, corner brackets and guillemets become ' and \"",
         "dashes": "hyphens, dashes, minus signs and horizontal bars become -",
+        "accents": "Latin and Greek letters lose accents and strokes",
+        "simplified": "traditional Chinese characters become simplified ones, by a table of the commonest",
         "line_wraps": "words hyphenated at a line end are joined, and Chinese lines; other wraps become blanks",
     }
 )
@@ -206,6 +209,8 @@ def _operations(steps: tuple[str, ...]) -> tuple[_Operation, ...]:
         ("lower" in steps, _LOWER),
         (nfkc and "lower" in steps, _NFKC),
         (nfkc and "quotes" in steps, _QUOTES),
+        ("accents" in steps, _ACCENTS),
+        ("simplified" in steps, _SIMPLIFIED),
         ("dashes" in steps, _DASHES_TO_HYPHEN),
         ("white_space" in steps, _WHITE_SPACE),
     )
@@ -327,6 +332,11 @@ def _second_halves() -> frozenset[str]:
     return frozenset([*jamo, *seconds])
 
 
+def _accents_edits(text: str) -> Edits:
+    spans = [(start - 1, end) for start, end in combining_accents(text)]
+    return spans, [1] * len(spans)
+
+
 def _without_wraps(text: str) -> str:
     pieces: list[str] = []
     at = 0
@@ -388,5 +398,7 @@ _LINE_WRAPS = _Operation(_without_wraps, _wrap_edits)
 _QUOTES = _Operation(_plain_quotes)
 _NFKC = _Operation(_nfkc, _nfkc_edits)
 _LOWER = _Operation(_lower, _lower_edits)
+_ACCENTS = _Operation(without_accents, _accents_edits)
+_SIMPLIFIED = _Operation(simplified)
 _DASHES_TO_HYPHEN = _Operation(_plain_dashes)
 _WHITE_SPACE = _Operation(_blanks_that_separate, _blanks_edits)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal, get_args
 
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA, MARKS
 from steelyard.text.stopwords import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
+from steelyard.text.variants import simplified, without_accents
 
 _LETTER = rf"[^\W_{IDEOGRAPHS}{KANA}{HANGUL}]"
 _CJK_INSIDE = IDEOGRAPHS + KANA + HANGUL
@@ -32,21 +34,31 @@ _HYPHENATED_NAME = re.compile(r"[^\W\d_](?:-.*|[^-]*-.*\d.*|[^-]*\d.*)")
 
 _STOPWORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS
 
-Chinese = Literal["words", "bigrams", "none"]
+Chinese = Literal["both", "words", "bigrams", "none"]
 """How Chinese is cut into tokens."""
+Simplify = Literal["characters", "opencc", "none"]
+"""How traditional Chinese becomes simplified."""
+Accents = Literal["folded", "kept"]
+"""Whether é is e."""
+Stem = Literal["english", "none"]
+"""Whether goods is good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
     """Turns a text into its tokens, in their order.
 
-    chinese     "words" (rjieba, which the extra "rag" installs), "bigrams" (built in: 知识库 is 知识, 识库), or "none"
-                (a run between spaces and punctuation is one token, as for an engine that knows no Chinese)
+    chinese     "words" (rjieba, which the extra "rag" installs), "bigrams" (built in: 知识库 is 知识, 识库), "both"
+                (the words, then the bigrams of the same run), or "none" (a run between spaces and punctuation is one
+                token, as for an engine that knows no Chinese)
+    simplify    "characters" (電池 is 电池, by a built-in table of the commonest characters), "opencc" (OpenCC's t2s,
+                which knows phrases; extra "opencc"), or "none"
+    accents     "folded" (Pávlovna is pavlovna: Latin and Greek letters lose accents and strokes) or "kept"
     stem        "english" (Snowball, extra "rag": goods is good) or "none"
     stopwords   whether `ENGLISH_STOPWORDS` and `CHINESE_STOPWORDS` are left out
 
     Text is NFKC-normalised and lower-cased, so ＧＰＴ is gpt; then
-    - a word is a run of letters and digits, accents kept: Pávlovna is pávlovna;
+    - a word is a run of letters and digits: Pávlovna is pavlovna;
     - Latin words inside Chinese text stay whole: 用GPT-4o部署 is 用, gpt-4o, 部署;
     - words joined by . _ or ' stay whole, without their parts beside them: 3.14, v2.0, example.com, chunk_id, don't;
     - so do ++ and # behind a letter: c++, c#, with a version or Chinese text behind them too;
@@ -54,10 +66,9 @@ class Tokenizer:
       with a single letter: gpt-4o, covid-19, e-mail; all others are parted: well-known, 24-hour, 1805-1812;
     - commas between thousands are dropped: 2,000 is 2000;
     - a possessive 's is dropped, with a straight or curly apostrophe, and so are soft hyphens;
-    - Chinese is cut into words in their plain reading, each once: compounds do not give their parts as well, which
-      would count them twice;
-    - a run that has Japanese kana is cut into bigrams by "words" too, and so is Korean; a run of one character is a
-      token;
+    - Chinese is cut into words in their plain reading, each once: compounds do not give their parts as well;
+    - a run that has Japanese kana is cut into bigrams by "words" and "both" too, and so is Korean; a run of one
+      character is a token;
     - punctuation, symbols and emoji are dropped.
 
     Raises   InputError for a setting that does not exist; on use MissingExtraError with the line that installs what is
@@ -67,15 +78,27 @@ class Tokenizer:
     ['用', 'gpt-4o', '部署', '署知', '知识', '识库', '2000', 'well', 'known', 'names']
     """
 
-    chinese: Chinese = "words"
-    stem: Literal["english", "none"] = "english"
+    chinese: Chinese = "both"
+    simplify: Simplify = "characters"
+    accents: Accents = "folded"
+    stem: Stem = "english"
     stopwords: bool = False
 
     def __post_init__(self) -> None:
-        for name, choices in (("chinese", get_args(Chinese)), ("stem", ("english", "none"))):
+        for name, words in (("chinese", Chinese), ("simplify", Simplify), ("accents", Accents), ("stem", Stem)):
+            choices = get_args(words)
             value = getattr(self, name)
             if value not in choices:
                 raise InputError(f"tokenizer: {name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+    def _folds(self) -> list[Callable[[str], str]]:
+        """What makes variants of a character one; nothing of it changes ASCII."""
+        folds: list[Callable[[str], str]] = [without_accents] if self.accents == "folded" else []
+        if self.simplify == "characters":
+            folds.append(simplified)
+        elif self.simplify == "opencc":
+            folds.append(_opencc().convert)
+        return folds
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of one text; none for a text without letter, digit or ideograph."""
@@ -83,21 +106,26 @@ class Tokenizer:
 
     def many(self, texts: Iterable[str]) -> list[list[str]]:
         """The tokens of each text."""
-        cut = _CUTS[self.chinese]
+        cut, folds = _CUTS[self.chinese], self._folds()
         stemmed: Callable[[list[str]], list[str]] | None = None
         if self.stem == "english":
             # One stemmer a call: it must not be shared by threads.
             stemmed = require("Stemmer", extra="rag", what='stem="english"').Stemmer("english").stemWords
         result = []
         for text in texts:
-            tokens = _raw_tokens(text, cut)
+            tokens = _raw_tokens(text, folds, cut)
             if self.stopwords:
                 tokens = [token for token in tokens if token not in _STOPWORDS]
             result.append(tokens if stemmed is None else stemmed(tokens))
         return result
 
 
-def _raw_tokens(text: str, cut: Callable[[str], list[str]]) -> list[str]:
+def tokenizer_of(stage: object) -> Tokenizer:
+    """The tokenizer of a stage, which has the settings of one among its own."""
+    return Tokenizer(**{setting.name: getattr(stage, setting.name) for setting in fields(Tokenizer)})
+
+
+def _raw_tokens(text: str, folds: Iterable[Callable[[str], str]], cut: Callable[[str], list[str]]) -> list[str]:
     if "," in text:
         text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
     folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
@@ -106,6 +134,8 @@ def _raw_tokens(text: str, cut: Callable[[str], list[str]]) -> list[str]:
         folded = folded.replace("’", "'").replace("\u2010", "-").replace("\u00ad", "")
         for mark in "“”‘—–":  # so that English with curly quotes and dashes is ASCII too
             folded = folded.replace(mark, " ")
+        for fold in folds:
+            folded = fold(folded)
     matches = (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)
     tokens: list[str] = []
     for match in matches:
@@ -123,6 +153,11 @@ def _parts(word: str) -> list[str]:
     return [part.removesuffix("'s") for part in ([word] if joined else word.split("-"))]
 
 
+@cache
+def _opencc() -> Any:
+    return require("opencc", extra="opencc", what='simplify="opencc"').OpenCC("t2s")
+
+
 def _bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
@@ -130,7 +165,17 @@ def _bigrams(run: str) -> list[str]:
 def _words(run: str) -> list[str]:
     if _HAS_KANA_OR_HANGUL.search(run):
         return _bigrams(run)
-    words: list[str] = require("rjieba", extra="rag", what='chinese="words"').cut(run)
+    return _cut(run)
+
+
+def _both(run: str) -> list[str]:
+    if len(run) == 1 or _HAS_KANA_OR_HANGUL.search(run):
+        return _bigrams(run)
+    return _cut(run) + _bigrams(run)
+
+
+def _cut(run: str) -> list[str]:
+    words: list[str] = require("rjieba", extra="rag", what="cutting Chinese into words").cut(run)
     return words
 
 
@@ -138,4 +183,4 @@ def _whole(run: str) -> list[str]:
     return [run]
 
 
-_CUTS: dict[Chinese, Callable[[str], list[str]]] = {"words": _words, "bigrams": _bigrams, "none": _whole}
+_CUTS: dict[Chinese, Callable[[str], list[str]]] = {"both": _both, "words": _words, "bigrams": _bigrams, "none": _whole}
