@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.base.errors import describe_exception
+from steelyard.base.errors import InputError, OutputError, describe_exception, quoted
 
 
 def raised(error: Exception) -> Exception:
@@ -36,3 +36,17 @@ def test_a_syntax_error_names_the_line_that_cannot_be_parsed() -> None:
     with pytest.raises(SyntaxError) as caught:
         compile("x = 1\ndef f(:\n", "broken.py", "exec")
     assert describe_exception(caught.value) == "SyntaxError: invalid syntax (broken.py:2)"
+
+
+def test_a_message_is_one_line_and_no_file() -> None:
+    error = InputError(f"a.csv, line 2: score {'x' * 10_000_000} is no number;\ntry 12.5")
+    assert len(str(error)) < 1_000
+    assert str(error).startswith("a.csv, line 2: score xxx")
+    assert str(error).endswith("xxx is no number;\\ntry 12.5")
+    assert str(OutputError("a: cannot be written")) == "a: cannot be written"
+
+
+@pytest.mark.parametrize("value", ["x" * 10_000_000, b"x" * 10_000_000, list(range(1_000)), {"a": "x" * 1_000}])
+def test_a_quoted_value_is_cut(value: object) -> None:
+    assert len(quoted(value)) == 81
+    assert quoted(value).endswith("…")

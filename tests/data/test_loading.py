@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import time
 import unicodedata
 from pathlib import Path
 
@@ -332,6 +333,20 @@ def test_a_novel_keeps_its_line_ends() -> None:
 
 
 # HTML
+
+
+HOSTILE = [
+    "<", "<a ", "<a b", "<a b=", '<a b="', "</", "<!", "<!--", "<!-- --", "<![CDATA[", "<?", "<script", "<pre>", "<p ",
+    "x<", "<a <b ", "<svg/onload=", "&", "&#", "&#x", '<a href="x" ', "</p <", "<!--x--!>", "<div><span>", "<style>a</",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("markup", HOSTILE)
+def test_time_grows_with_the_length_of_a_page_alone(markup: str) -> None:
+    """Half a megabyte of each, of which many took minutes."""
+    before = time.process_time()
+    visible_text(markup * (500_000 // len(markup)))
+    assert time.process_time() - before < 5
 
 
 @pytest.mark.parametrize("case", HTML_CASES, ids=[case["label"] for case in HTML_CASES])

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from steelyard.base.errors import InputError, OutputError
@@ -89,3 +90,41 @@ def test_a_damaged_line_is_named(folder: RunFolder) -> None:
     folder.outputs.write_text(lines[0] + "{}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"outputs.jsonl, line 2: is no line of a run"):
         list(folder.responses())
+
+
+@pytest.mark.parametrize(
+    ("manifest", "says"),
+    [
+        ("", "is not JSON"),
+        ('{"steelyard_run": 1, "name"', "is not JSON"),
+        ("[" * 100_000, "is nested too deep to be read"),
+        ('{"steelyard_run": 1, "finished": "now"}', "`name` is missing"),
+        ('{"steelyard_run": 1, "name": "a", "latency_ms": {"total": {"p50": null}}}', "latency_ms.total"),
+        ('{"steelyard_run": "x"}', "is of version 'x'"),
+    ],
+)
+def test_a_damaged_manifest_is_said_to_be_one(manifest: str, says: str, folder: RunFolder) -> None:
+    """It was "holds other things, but no run; choose a folder of its own"."""
+    (folder.path / "manifest.json").write_text(manifest)
+    pipeline = Pipeline(TEXTS, chunk=Stops(), index=Common(), name="mine")
+    for use in (lambda: read_run_folder(folder.path), lambda: pipeline.run(QUESTIONS, folder.path)):
+        with pytest.raises(InputError, match=rf"manifest\.json.*{says}"):
+            use()
+
+
+def test_a_chunk_that_the_run_does_not_have(folder: RunFolder) -> None:
+    lines = folder.outputs.read_text(encoding="utf-8").replace('"sea.txt#1"', '"sea.txt#9"')
+    folder.outputs.write_text(lines, encoding="utf-8")
+    with pytest.raises(InputError, match=r": chunk 'sea\.txt#9' is none of the run's own"):
+        evaluate(QUESTIONS, folder.path)
+
+
+@pytest.mark.parametrize("name", ["chunks.parquet", "documents.parquet"])
+def test_tables_with_other_columns_are_refused(name: str, folder: RunFolder) -> None:
+    table = pl.read_parquet(folder.path / name)
+    odd = [table.cast({"doc_id": pl.Categorical}), table.with_columns(doc_id=pl.lit(None, pl.String))]
+    odd += [table.with_columns(pl.col("start") - 7)] if "start" in table.columns else []
+    for damaged in odd:
+        damaged.write_parquet(folder.path / name)
+        with pytest.raises(InputError, match=r"holds other columns than those of a run|are not of one run"):
+            _ = read_run_folder(folder.path).chunks

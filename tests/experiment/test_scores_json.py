@@ -174,7 +174,7 @@ BAD = {
     "means only": (broken(old), "earlier Steelyard"),
     "no system": (broken(lambda made: made.update(systems={})), "no system"),
     "unknown measure": (broken(lambda made: made["recipe"].update(measures=["nDGC@10"])), "plug-in"),
-    "no measures": (broken(lambda made: made["recipe"].pop("measures")), "there is no 'measures'"),
+    "no measures": (broken(lambda made: made["recipe"].pop("measures")), "`recipe.measures` is missing"),
     "recipe of text": (broken(lambda made: made.update(recipe="x")), "holds no scores"),
     "a text as value": (
         broken(lambda made: made["systems"]["one"]["per_query"]["q1"].update(map="0.5")), "expected a number or null"),

@@ -17,8 +17,8 @@ class SteelyardError(Exception):
     """Base of all errors that come from the user's input rather than from our own mistakes."""
 
     def __str__(self) -> str:
-        """The message; one that quotes too much keeps its beginning, which names the place, and its end, the advice."""
-        message = super().__str__()
+        """The message in one line; of one that quotes too much the beginning, with the place, and the end."""
+        message = super().__str__().replace("\n", "\\n")
         if len(message) <= _BEGINNING + _END:
             return message
         return f"{message[:_BEGINNING]} […] {message[-_END:]}"

@@ -11,6 +11,7 @@ import dataclasses
 import inspect
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -114,6 +115,11 @@ def parse_toml(text: str, name: str) -> tuple[dict[str, Any], Origin]:
         line = f", line {position[1]}" if position and position[1] else ""
         where = f", column {position[2]}" if line and position else ", at its end" if position else ""
         raise InputError(f"{name}{line}: is not TOML ({_POSITION.sub('', message)}{where})") from None
+    except RecursionError:
+        raise InputError(f"{name}: is nested too deep to be read") from None
+    except ValueError:  # Python converts no more digits than that.
+        digits = sys.get_int_max_str_digits()
+        raise InputError(f"{name}: holds a whole number of more than {digits} digits; write it shorter") from None
 
 
 def validate(hint: Any, value: Any, *keys: Key) -> Any:

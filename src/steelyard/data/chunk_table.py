@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steelyard.base.arrays import Ints
-from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.document_names import DocumentNames, texts_of
+from steelyard.data.pieces import LONGEST
 from steelyard.io.json_files import json_lines
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source, source_of
@@ -186,7 +187,7 @@ def _row(item: Mapping[str, Any], where: str) -> ChunkRow:
     doc = item.get("doc", item.get("doc_id") if item.keys() & {"id", "chunk_id"} else None)
     text = item.get("text")
     if text is not None and not isinstance(text, str):
-        raise InputError(f"{where}: `text` must be text, not {text!r:.60}")
+        raise InputError(f"{where}: `text` must be text, not {quoted(text)}")
     doc_id = None if doc is None else text_id(doc, where, "`doc`")
     return ChunkRow(doc_id, *_offsets(item, text, where), text, _page_numbers(item, where))
 
@@ -198,8 +199,11 @@ def _offsets(item: Mapping[str, Any], text: str | None, where: str) -> tuple[int
     if end is None and text is not None and isinstance(start, int):
         end = start + len(text)
     for value in (start, end):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise InputError(f"{where}: `start` and `end` must be whole numbers from 0, not {start!r} and {end!r}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LONGEST:
+            raise InputError(
+                f"{where}: `start` and `end` must be whole numbers from 0 to {LONGEST:.0e}, not {quoted(start)} and "
+                f"{quoted(end)}"
+            )
     if end <= start:  # type: ignore[operator]
         raise InputError(f"{where}: a chunk ends behind its start; got start {start}, end {end}")
     return start, end  # type: ignore[return-value]
@@ -211,7 +215,7 @@ def _page_numbers(item: Mapping[str, Any], where: str) -> tuple[int, ...] | None
     value = item.get("pages", item.get("page"))
     pages = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(page, int) and not isinstance(page, bool) and page >= 1 for page in pages):
-        raise InputError(f"{where}: `page` must be a whole number from 1, or a list of them, not {value!r:.60}")
+        raise InputError(f"{where}: `page` must be a whole number from 1, or a list of them, not {quoted(value)}")
     return tuple(pages)
 
 

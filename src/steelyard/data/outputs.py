@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import RUN
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
@@ -87,7 +88,7 @@ class Outputs:
                 check_count(contents.run.frame["query_id"].n_unique(), folder.outputs, folder.manifest)
             return cls(replace(contents, documents=folder.documents))
         path = cast("str | Path | Source", path)
-        if not isinstance(path, Source) and Path(path).is_dir():
+        if not isinstance(path, Source) and os.path.isdir(path):
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")
         source = source_of(path)
         format = formats.sniff(source)
@@ -180,6 +181,9 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
         raise InputError(f"{name}: is empty; expected one JSON object a line with `qid` and `retrieved`")
     retrieved = bare_ids | collector.rows
     table = ChunkTable.of_rows(retrieved, complete=False) if chunks is None else ChunkTable.of(chunks)
+    if unknown := retrieved.keys() - table.row_of.keys():
+        chunk_id = min(unknown, key=lambda chunk: (chunk not in collector.first, chunk))
+        raise InputError(f"{collector.first.get(chunk_id, name)}: chunk {quoted(chunk_id)} is none of the run's own")
     candidates = _run(candidate_rows, name) if candidate_rows else None
     return _Contents(
         _run(rows, name), table, chunks,

@@ -9,21 +9,25 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from steelyard.base.limits import Words, at_least
+from steelyard.base.errors import quoted
+from steelyard.base.limits import Limits, Words, at_least
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import SettingError, shown, validate
-from steelyard.data.pieces import is_whole_text, is_wordy
+from steelyard.data.pieces import LONGEST, is_whole_text, is_wordy
 from steelyard.io.objects import finite_or_none, is_whole_number
 
 _KEYS = ("doc", "start", "end", "quote", "text", "page", "pages", "id", "gain", "group", "occurrence")
 _OTHER_NAMES = {"doc_id": "doc", "chunk_id": "id", "chunk": "id"}
-_PAGE_RANGE = re.compile(r"\s*(\d+)\s*[-–]\s*(\d+)\s*")
+_PAGE_RANGE = re.compile(r"\s*(\d{1,9})\s*[-–]\s*(\d{1,9})\s*")
+_PAGE = re.compile(r"\s*(\d{1,9})\s*")
+MOST_PAGES = 100_000
+"""Pages that a range may name up to; no document has more."""
 
 
 def _id(value: Any) -> str:
     if isinstance(value, str):
         if not is_whole_text(value):
-            raise ValueError(f"{value!r} holds half a character (a lone surrogate); repair it")
+            raise ValueError(f"{quoted(value)} holds half a character (a lone surrogate); repair it")
         return value
     if not is_whole_number(value):
         raise ValueError
@@ -52,18 +56,19 @@ def _pages(value: Any) -> tuple[int, ...]:
 
 
 def _page_range(item: Any) -> Iterable[int]:
-    if isinstance(item, str) and (ends := _PAGE_RANGE.fullmatch(item)) and 1 <= int(ends[1]) <= int(ends[2]):
-        return range(int(ends[1]), int(ends[2]) + 1)
-    if isinstance(item, str) and item.strip().isdecimal():
-        item = int(item)
-    if not isinstance(item, int) or isinstance(item, bool) or item < 1:
-        raise ValueError(f"a page must be a whole number from 1, not {shown(item)}")
-    return (item,)
+    first = last = item
+    if isinstance(item, str) and (ends := _PAGE_RANGE.fullmatch(item) or _PAGE.fullmatch(item)):
+        first, last = int(ends[1]), int(ends[ends.re.groups])
+    if not isinstance(first, int) or isinstance(first, bool) or not 1 <= first <= last <= MOST_PAGES:
+        raise ValueError(
+            f"a page must be a whole number from 1 to {MOST_PAGES:,}, or a range of them, not {quoted(item)}"
+        )
+    return range(first, last + 1)
 
 
 Id = Annotated[str, BeforeValidator(_id), Words("a text or a whole number")]
 Wordy = Annotated[str, BeforeValidator(_wordy), Words("a text with at least one letter or digit")]
-Offset = Annotated[int, at_least(0)]
+Offset = Annotated[int, Limits(least=0, most=LONGEST)]
 
 
 class Form(BaseModel):

@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeGuard
 
 EvidenceKind = Literal["chunk", "span", "quote", "text", "pages", "document"]
 _MOST = 1e300
+LONGEST = 10**15
+"""Characters that no document has; offsets beyond are mistakes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def usual_piece(value: Any) -> Piece | None:
     elif n_keys == 2 and is_wordy(quote := value.get("quote")):
         piece = Piece("quote", float(gain), doc=doc, text=quote)
     elif n_keys == 3 and type(start := value.get("start")) is int and type(end := value.get("end")) is int:
-        piece = Piece("span", float(gain), doc=doc, start=start, end=end) if 0 <= start < end else None
+        piece = Piece("span", float(gain), doc=doc, start=start, end=end) if 0 <= start < end <= LONGEST else None
     return piece
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.data.pieces import Piece, usual_piece
 from steelyard.io.json_files import LABEL_KEYS, id_labels, query_id_of
 
@@ -58,10 +58,10 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
     query_id = query_id_of(line, where)
     query = line.get("query", line.get("question"))
     if query is not None and not isinstance(query, str):
-        raise InputError(f"{where}: `query` must be text, not {query!r:.60}")
+        raise InputError(f"{where}: `query` must be text, not {quoted(query)}")
     listed = line.get("evidence") or []
     if isinstance(listed, Mapping | str) or not isinstance(listed, Iterable):
-        raise InputError(f"{where}: `evidence` must be a list of pieces, not {listed!r:.60}")
+        raise InputError(f"{where}: `evidence` must be a list of pieces, not {quoted(listed)}")
     pieces = tuple(parse_piece(piece, f"{where}, piece {i} of `evidence`") for i, piece in enumerate(listed, 1))
     gains: dict[str, float] = {}
     for piece in pieces:
@@ -72,7 +72,7 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
             )
     answer, tags = line.get("gold_answer", line.get("answer")), line.get("tags") or []
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise InputError(f"{where}: `tags` must be a list of texts, not {tags!r:.60}")
+        raise InputError(f"{where}: `tags` must be a list of texts, not {quoted(tags)}")
     return Question(
         query_id, query,
         evidence=pieces, labels=id_labels(line, where), answer=None if answer is None else str(answer),

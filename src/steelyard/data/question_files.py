@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.data.pieces import Piece
 from steelyard.data.question import Question
 from steelyard.data.truth import Truth
@@ -20,7 +21,7 @@ def dataset_file(path: str | Path) -> Path | None:
     Raises   InputError for a folder that is neither.
     """
     path = Path(path)
-    if str(path) == "-" or not path.is_dir():
+    if str(path) == "-" or not os.path.isdir(path):
         return path
     for name in ("questions.jsonl", "questions.jsonl.gz", "questions.jsonl.zst"):
         if (path / name).is_file():
@@ -86,5 +87,5 @@ def tabbed_questions(source: Source) -> Iterator[Question]:
         if not line.strip():
             continue
         if not tab:
-            raise InputError(f"{where}: must be an id, a tab and a text, not {line!r:.60}")
+            raise InputError(f"{where}: must be an id, a tab and a text, not {quoted(line)}")
         yield Question(text_id(query_id.strip(), where, "the id"), text.strip(), where=where)

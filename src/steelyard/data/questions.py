@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -155,7 +156,7 @@ def read_queries(path: str | Path) -> Questions:
 
     Raises   InputError, DuplicateError naming file and line.
     """
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         return Questions.read(path)
     source = Source(path)
     format = formats.sniff(source)
@@ -164,7 +165,7 @@ def read_queries(path: str | Path) -> Questions:
     if format != "jsonl":
         return Questions.of(tabbed_questions(source), name=source.stem)
     source.hold()
-    _, first = next(json_lines(source))
+    _, first = next(json_lines(source), (0, {}))
     if not {"_id", "text"} <= first.keys():
         return Questions.read(source)
     return Questions.of((Question(id, text, where=where) for where, id, text in beir_queries(source)), name=source.stem)

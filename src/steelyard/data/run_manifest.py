@@ -5,36 +5,57 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.shapes import Each, Shape, Table, check_shape
+from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
 
 MANIFEST, CONFIG, OUTPUTS, PARTIAL = "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl"
 CHUNKS, DOCUMENTS = "chunks.parquet", "documents.parquet"
 MARK = "steelyard_run"
 _VERSION = 1
+_NUMBER = (int, float)
+_ANY: Mapping[str, Shape] = {
+    "notes": Each(list, (str, dict)),
+    "fingerprint": dict,
+    "libraries": dict,
+    "machine": dict,
+    "finished": (str, NoneType),
+    "counts": Each(dict, int),
+    "latency_ms": Each(dict, Table({"p50": _NUMBER, "p95": _NUMBER})),
+}
+_SHAPE = Table({"name": str}, _ANY)
+"""What commands take from a manifest."""
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
     """What manifest.json holds, or None where the folder holds no run.
 
-    Raises   InputError for a run of a later version.
+    Raises   InputError for a run of a later version, and a manifest that is damaged.
     """
-    manifest = _marked_manifest(path)
-    if manifest is None:
-        return None
-    if not isinstance(manifest[MARK], int) or manifest[MARK] > _VERSION:
-        raise InputError(f"{path / MANIFEST}: is of version {manifest[MARK]!r}, newer than this Steelyard; upgrade it")
-    return manifest
-
-
-def _marked_manifest(path: Path) -> dict[str, Any] | None:
+    file = path / MANIFEST
     try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
+        data = file.read_bytes()
     except (OSError, ValueError):
         return None
-    return manifest if isinstance(manifest, dict) and MARK in manifest else None
+    try:
+        manifest = parse_json(data, str(file))
+    except InputError as error:
+        if not any((path / name).exists() for name in (OUTPUTS, PARTIAL)):
+            return None
+        raise InputError(f"{error}; the run beside it cannot be read: remove the folder, and run it again") from None
+    if not isinstance(manifest, dict) or MARK not in manifest:
+        return None
+    if not isinstance(manifest[MARK], int) or manifest[MARK] > _VERSION:
+        raise InputError(f"{file}: is of version {quoted(manifest[MARK])}, newer than this Steelyard; upgrade it")
+    try:
+        check_shape(manifest, _SHAPE)
+    except ValueError as error:
+        raise InputError(f"{file}: {error}; remove the folder, and run it again") from None
+    return manifest
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:

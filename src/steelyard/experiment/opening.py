@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -138,7 +139,7 @@ def _corpus_at(path: str | Path) -> Corpus:
         if folder.documents is None:
             raise InputError(f"{path}: is the run of a system that names no chunks of its corpus; give them in JSONL")
         return Corpus(None if folder.chunks is None else ChunkTable.of(folder.chunks), folder.documents)
-    if not Path(path).is_dir():
+    if not os.path.isdir(path):
         source = Source(path)
         if formats.sniff(source) == "jsonl" and b'"start"' in source.head:
             return Corpus(read_chunks(source))
@@ -151,7 +152,7 @@ def _locate_truth(data: object) -> object:
     """A file as a Source, a folder as a Path, rows of other tools as a list; anything else as it is."""
     if not is_path(data):
         return rows_of(data) or data
-    return Path(data) if str(data) != "-" and Path(data).is_dir() else Source(data)
+    return Path(data) if str(data) != "-" and os.path.isdir(data) else Source(data)
 
 
 def _open_gold(located: object, looked_up: bool, on_duplicate: OnDuplicate) -> Truth | Questions:
@@ -259,7 +260,7 @@ def _locate_run(data: object) -> object:
         return Outputs(data) if _are_lists_of_documents(data) else rows_of(data) or data
     if (folder := find_run_folder(data)) is not None:
         return folder
-    if str(data) != "-" and Path(data).is_dir():
+    if str(data) != "-" and os.path.isdir(data):
         raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json{_runs_inside(Path(data))}")
     return Source(data)
 

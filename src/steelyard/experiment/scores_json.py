@@ -41,6 +41,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
+from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.score_arrays import computed, refuse_impossible
 from steelyard.experiment.scores import Scores
@@ -53,6 +54,18 @@ _WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCO
 _BY_MEASURE = "no_relevant"
 _OF_QUERIES = ("missing", "failed", "unwinnable")
 _DERIVED = ("measures", "interval")
+_FILE = Table(optional={"name": str, "digest": str})
+_RECIPE = Table(
+    {"measures": Each(list, str)},
+    {
+        **dict.fromkeys(("steelyard", "missing", "no_relevant", "on_duplicate", "rule", "cluster"), str),
+        "truth": _FILE,
+        "corpus": _FILE,
+        "runs": Each(dict, str),
+        "steps": Each(list, str),
+    },
+)
+"""What commands take from a recipe."""
 _LEVELS = 4
 """Down to here every key has a line of its own; what is deeper, such as the values of one query, takes one line."""
 
@@ -247,6 +260,7 @@ def _loaded(source: Source) -> dict[str, Any]:
 
 def _scores(content: Mapping[str, Any]) -> Scores:
     systems, recipe = content["systems"], dict(content["recipe"])
+    check_shape(recipe, _RECIPE, "recipe")
     if not systems:
         raise ValueError("no system")
     columns = set(content.get("columns", ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -125,7 +126,7 @@ def open_truth(path: str | Path | Source, format: str | None = None) -> TruthFil
 
 
 def _is_folder(path: str | Path) -> bool:
-    return str(path) != "-" and Path(path).is_dir()
+    return str(path) != "-" and os.path.isdir(path)
 
 
 def _table(source: Source, format: str, kind: FileKind) -> FrameReader:
@@ -159,7 +160,7 @@ def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
 
     A JSON dict may be either: it counts as a run, unless the target ends in .qrels.
     """
-    if str(path) != "-" and Path(path).is_dir():
+    if str(path) != "-" and os.path.isdir(path):
         return "truth"
     source = Source(path)
     format, first = sniff(source), _first_line(source)

@@ -32,6 +32,7 @@ documents and the stages; its `documents` are those that it searches, by which g
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -241,16 +242,16 @@ def _stage(stage: Any, base: Path, role: str) -> Any:
         raise SettingError(f"{role} must be a name or a table with `kind`, not {type(stage).__name__}", role)
     files = {key: stage.settings.get(key) for key in _FILE_SETTINGS}
     beside = {key: str(base / file) for key, file in files.items() if isinstance(file, str) and file}
-    return Stage(stage.kind, {**stage.settings, **{k: path for k, path in beside.items() if Path(path).exists()}})
+    return Stage(stage.kind, {**stage.settings, **{k: path for k, path in beside.items() if os.path.exists(path)}})
 
 
 def _path(value: str | Path | None, base: Path) -> Path | None:
-    return None if value is None else base / Path(value).expanduser()
+    return None if value is None else base / os.path.expanduser(value)
 
 
 def _existing(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:
     path = _path(value, base)
-    if path is not None and not path.exists():
+    if path is not None and not os.path.exists(path):
         raise SettingError(f"{key}: there is no {path}; relative paths count from {base}", *tables, key)
     return path
 

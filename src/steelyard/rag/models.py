@@ -187,7 +187,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _folder(model: str) -> Path:
-    return Path(model).expanduser()
+    return Path(os.path.expanduser(model))
 
 
 def _is_folder(model: str) -> bool:

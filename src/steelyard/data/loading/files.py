@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, overload
 
-from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.data.corpus import Document
 from steelyard.data.loading.decoding import python_encoding, read_text, refuse_half_characters
 from steelyard.data.loading.html import visible_text
@@ -74,7 +74,7 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
     Raises   InputError naming file and byte, line or page; DuplicateError; MissingExtraError for a PDF.
     """
     path, encoding = Path(path), python_encoding(encoding)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         if pattern is not None:
             raise InputError(f"{path}: is no folder; a pattern ({pattern!r}) chooses files of a folder")
         return _loaded([(path, path.name)], encoding, [])
@@ -235,7 +235,7 @@ def _text_of(line: Mapping[str, Any], where: str) -> str:
     title, text = line.get("title") or "", line["text"]
     for key, value in (("title", title), ("text", text)):
         if not isinstance(value, str):
-            raise InputError(f"{where}: `{key}` is {value!r:.60}, expected text")
+            raise InputError(f"{where}: `{key}` is {quoted(value)}, expected text")
         refuse_half_characters(value, f"{where}, `{key}`")
     return f"{title}\n\n{text}" if title.strip() else text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from html import unescape
 
 _DROPPED = frozenset({"script", "style", "template", "noscript", "iframe"})
 _SPACED = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "table", "title"})
@@ -14,6 +14,17 @@ _OTHER_BLOCKS = (
 )
 _BLOCKS = _SPACED.union(_OTHER_BLOCKS.split())
 _SPACES = re.compile(r"[ \t\n\f\r]+")
+_MARKUP = re.compile(r"<(?:(?P<tag>/?[a-zA-Z])|(?P<comment>!--)|/?>|[!?/])")
+# Names, values and what is between them, taken without a way back, so that a tag that never ends is read but once.
+_TAG = re.compile(
+    r"""</?(?P<name>[a-zA-Z][^ \t\n\f/>]*+)
+    (?P<attributes>(?:[ \t\n\f/]++ | =[ \t\n\f]*+(?:"[^"]*+"?+ | '[^']*+'?+ | [^ \t\n\f>]*+) | [^ \t\n\f/>=]++)*+)
+    (?P<end>>|\Z)""",
+    re.VERBOSE,
+)
+_COMMENT_END = re.compile(r"--!?>")
+_RAW_END = {tag: re.compile(rf"</{tag}(?=[ \t\n\f/>])", re.IGNORECASE) for tag in ("script", "style")}
+_LONG_REFERENCE = re.compile(r"&#([0-9]{9,}|[xX][0-9a-fA-F]{9,});?")
 
 
 def visible_text(html: str) -> str:
@@ -22,22 +33,73 @@ def visible_text(html: str) -> str:
     An empty line separates paragraphs, headings, tables and quotations, a line end other blocks and <br>, a tab the
     cells of a row.  White space is folded as a browser does it, except in <pre>; a no-break space is no white space
     there.  Scripts, styles, comments and what is shown only without scripts are left out; style sheets are not applied.
-    Broken markup is read as far as it goes.
+    Broken markup is read as a browser reads it: what is never closed, be it a tag, a comment or a script, goes to the
+    end of the page.  Time grows with the length of the page alone.
 
     >>> visible_text("<title>Prices</title><p>Tea &amp; <b>cake</b>:<br>4 &euro;</p><script>x()</script>")
     'Prices\\n\\nTea & cake:\\n4 €'
     """
     page = _Page()
-    page.feed(html.replace("\r\n", "\n").replace("\r", "\n"))
-    page.close()
+    _read(html.replace("\r\n", "\n").replace("\r", "\n"), page)
     return "".join(page.parts)
 
 
-class _Page(HTMLParser):
+def _read(html: str, page: _Page) -> None:
+    """Hand the tags and texts of a page over, in order."""
+    at = 0
+    while markup := _MARKUP.search(html, at):
+        if markup.start() > at:
+            page.text(_characters(html[at : markup.start()]))
+        if markup["tag"]:
+            at = _read_tag(html, markup.start(), page)
+        else:
+            # `<!-->` is a whole comment; other declarations, `<?...` and `</...` without a name end at the next `>`.
+            end = _COMMENT_END.search(html, markup.start() + 2) if markup["comment"] else None
+            close = html.find(">", markup.start() + 1) + 1
+            at = (end.end() if end else 0) if markup["comment"] else close
+        if not at:
+            return
+    page.text(_characters(html[at:]))
+
+
+def _read_tag(html: str, start: int, page: _Page) -> int:
+    """Where the text behind a tag begins, and behind a script; 0 where there is none."""
+    tag = _TAG.match(html, start)
+    if tag is None or not tag["end"]:
+        return 0
+    name = tag["name"].lower()
+    if html[start + 1] == "/":
+        page.end_tag(name)
+        return tag.end()
+    closes_itself = tag["attributes"].endswith("/") and _ends_with_slash(tag["attributes"])
+    page.start_tag(name, closes_itself=closes_itself)
+    if name not in _RAW_END or closes_itself:
+        return tag.end()
+    end = _RAW_END[name].search(html, tag.end())
+    return end.start() if end else 0
+
+
+def _ends_with_slash(attributes: str) -> bool:
+    """Whether the last slash is one of its own, rather than that of a value without quotes.
+
+    >>> _ends_with_slash(' src="x"/'), _ends_with_slash(" src=x/")
+    (True, False)
+    """
+    last = attributes.rsplit(maxsplit=1)[-1]
+    return "=" not in last or last.endswith(('"/', "'/"))
+
+
+def _characters(text: str) -> str:
+    """A text with its character references resolved; one with too many digits is the replacement character."""
+    if "&" not in text:
+        return text
+    return unescape(_LONG_REFERENCE.sub("\ufffd", text))
+
+
+class _Page:
     """Collects text; what separates two pieces is decided when the second one comes, so none trails."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
         self._dropped: list[str] = []
         self._pre = 0
@@ -48,7 +110,11 @@ class _Page(HTMLParser):
         self._cell = False
         self._tab = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def start_tag(self, tag: str, *, closes_itself: bool) -> None:
+        """A tag that opens, or stands alone."""
+        if closes_itself and tag in _DROPPED:
+            # The slash of <div/> means nothing in HTML, but no page leaves a script open that way on purpose.
+            return
         self._after_pre = False
         if self._dropped:
             if tag == self._dropped[-1]:
@@ -65,12 +131,8 @@ class _Page(HTMLParser):
                 self._pre += 1
                 self._after_pre = True
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # The slash of <div/> means nothing in HTML, but no page leaves a script open that way on purpose.
-        if tag not in _DROPPED:
-            self.handle_starttag(tag, attrs)
-
-    def handle_endtag(self, tag: str) -> None:
+    def end_tag(self, tag: str) -> None:
+        """A tag that closes."""
         if self._dropped:
             if tag == self._dropped[-1]:
                 self._dropped.pop()
@@ -84,7 +146,8 @@ class _Page(HTMLParser):
             self._breaks = max(self._breaks, 2 if tag in _SPACED else 1)
             self._cell = self._tab = False
 
-    def handle_data(self, data: str) -> None:
+    def text(self, data: str) -> None:
+        """What is between two tags."""
         if self._dropped:
             return
         if self._pre:
@@ -114,7 +177,3 @@ class _Page(HTMLParser):
         self.parts += (separator, text)
         self._breaks = self._line_ends = 0
         self._space = self._tab = False
-
-    def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Take `<![...>` for a comment, as the HTML standard does; the parent fails on unknown ones."""
-        return self.parse_bogus_comment(i)

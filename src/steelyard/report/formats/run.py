@@ -22,8 +22,8 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
 
     n_before   questions that had been answered by an earlier start
     """
-    counts = folder.manifest["counts"]
-    n_questions, n_failed = counts["questions"], counts["failed"]
+    counts = folder.manifest.get("counts", {})
+    n_questions, n_failed = counts.get("questions", n_before), counts.get("failed", 0)
     for note in folder.notes:
         yield words("runs.note", note=note_text(note, words))
     if n_before == n_questions:
@@ -34,10 +34,10 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
         query_id, error = first_failure(folder)
         yield words("runs.failed", n=n_failed, total=n_questions, query_id=query_id, error=error)
     parts = [words("count.questions", n=n_questions)]
-    if "chunks" in counts:
+    if "chunks" in counts and "documents" in counts:
         chunks, documents = words("count.chunks", n=counts["chunks"]), words("count.documents", n=counts["documents"])
         parts.append(words("runs.chunks", chunks=chunks, documents=documents))
-    if total := folder.manifest["latency_ms"].get("total"):
+    if total := folder.manifest.get("latency_ms", {}).get("total"):
         parts.append(words("runs.latency", median=f"{total['p50']:.1f}", p95=f"{total['p95']:.1f}"))
     yield words("runs.summary", folder=folder.path, parts=words("runs.comma").join(parts))
 

@@ -1,0 +1,39 @@
+"""What JSON files of our own hold is held against its shape, key by key."""
+
+from typing import Any
+
+import pytest
+
+from steelyard.base.shapes import Each, Shape, Table, check_shape
+
+SHAPE = Table(
+    {"name": str}, {"finished": (str, type(None)), "counts": Each(dict, int), "notes": Each(list, (str, dict))}
+)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "a"},
+        {"name": "a", "finished": None, "counts": {"x": 3}, "notes": ["a", {}], "other": object()},
+    ],
+)
+def test_what_fits_is_taken(value: object) -> None:
+    check_shape(value, SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "says"),
+    [
+        ([], SHAPE, r"^it is \[\], expected dict$"),
+        ({}, SHAPE, "^`name` is missing$"),
+        ({"name": 3}, SHAPE, "^`name` is 3, expected str$"),
+        ({"name": "a", "finished": 3}, SHAPE, "^`finished` is 3, expected str or null$"),
+        ({"name": "a", "counts": {"x": "y" * 200}}, SHAPE, "^`counts.x` is 'y{79}…, expected int$"),
+        ({"name": "a", "notes": ["a", 3]}, SHAPE, "^`notes.1` is 3, expected str or dict$"),
+        (True, int, "^it is True, expected int$"),
+    ],
+)
+def test_what_does_not_fit_is_named(value: Any, shape: Shape, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        check_shape(value, shape)

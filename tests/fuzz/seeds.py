@@ -1,0 +1,228 @@
+"""Good files of every format that a command reads, and the commands that read them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from steelyard.base.schema import RUN, TRUTH
+from steelyard.cli.app import app
+from steelyard.io.write import write_run, write_truth
+
+TABLES = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "trec.gz", "csv.zst", "parquet.gz")
+DOCUMENTS = {
+    "scales.txt": "A steelyard weighs goods with one weight.\nThe weight slides along the beam. Goods hang.",
+    "sea.md": "# The sea\n\nA whale swims in the sea. Sailors fear the whale.\n\nThe sea is deep and cold.\n",
+    "tea.html": "<html><head><title>茶</title></head><body><h1>茶</h1><p>秤是工具。</p><table><tr><td>a</table>"
+    "<!-- none --><ul><li>龙井茶来自杭州。</ul></body></html>",
+    "more.jsonl": '{"_id": "one", "title": "One", "text": "The first."}\n{"_id": "two", "text": "Second."}\n',
+}
+QUESTIONS = [
+    {
+        "qid": "q1", "query": "What slides along the beam?", "answer": "The weight", "tags": ["scales"],
+        "conversation": "c1", "evidence": [{"doc": "scales", "start": 46, "end": 79}],
+    },
+    {
+        "qid": "q2", "query": "Who fears the whale?", "gold_evidence": ["sea#1"],
+        "evidence": [
+            {"doc": "sea", "quote": "Sailors fear the whale", "gain": 2, "group": "g"},
+            {"text": "deep and cold", "group": "g", "gain": 2},
+        ],
+    },
+    {
+        "qid": "q3", "query": "龙井茶来自哪里？", "rel_map": {"c3": 1},
+        "evidence": [{"doc": "tea"}, {"doc": "manual", "pages": "1-2"}, {"id": "c3"}],
+    },
+]  # fmt: skip
+OUTPUTS = [
+    {
+        "qid": "q1", "answer": "The weight", "candidates": ["c2", "c1"], "latency_ms": {"search": 1.5, "total": 2.25},
+        "retrieved": [
+            {"id": "c1", "score": 2.5, "text": "The weight slides.", "doc": "scales", "start": 42, "end": 60},
+            {"id": "c2", "score": 1, "text": "A whale swims.", "doc": "sea", "start": 11, "end": 25},
+        ],
+    },
+    {"qid": "q2", "retrieved": [{"chunk_id": "c4", "score": 0.5, "text": "Sailors fear it", "doc": "sea", "page": 1}]},
+    {"qid": "q3", "error": "the server fell asleep"},
+]  # fmt: skip
+CHUNKS = [
+    {"id": "c1", "doc": "scales", "start": 42, "end": 75, "text": "The weight slides along the beam."},
+    {"id": "c3", "doc": "sea", "start": 11, "end": 40, "text": "A whale swims in the sea. Sai"},
+]
+RAGAS = [
+    {"user_input": "Who fears it?", "retrieved_contexts": ["Sailors fear the whale"], "response": "Sailors",
+     "reference": "Sailors", "reference_contexts": ["Sailors fear the whale"]},
+]  # fmt: skip
+PIPELINE = """\
+documents = "documents"
+questions = "questions.jsonl"
+name = "small"
+k = 3
+depth = 5
+chunk = { kind = "recursive", size = 60, overlap = 10 }
+index = "bm25"
+cache = false
+[weigh]
+measures = ["evidence_recall@3", "mrr"]
+rule = "any"
+"""
+PROFILE = """\
+name = "strict"
+title = { en = "Strict", zh = "严格" }
+levels = ["fair", "good"]
+recommend = ["mrr"]
+[measures.map]
+levels = { fair = 0.3, good = 0.7 }
+advice = "look again"
+[measures.latency]
+better = "lower"
+given = true
+levels = { fair = 500, good = 100 }
+[relative]
+measure = "map"
+least = 0.1
+"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file of the folder, and the words of commands that read it."""
+
+    file: str
+    commands: tuple[tuple[str, ...], ...]
+
+
+def write_seeds(folder: Path) -> list[Target]:
+    """Write all files into a folder, and name what reads each of them; commands run in that folder."""
+    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder)]
+    assert all((folder / target.file).is_file() for target in targets)
+    return targets
+
+
+def _tables(folder: Path) -> list[Target]:
+    truth = pl.DataFrame([("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "文", 1.0), ("q3", "c", 1.0)], TRUTH, orient="row")
+    run = pl.DataFrame([("q1", "a", 2.5), ("q1", "x", 1e-3), ("q2", "文", -1.0), ("q2", "b", -1.0)], RUN, orient="row")
+    write_truth(truth, folder / "ok.qrels")
+    write_run(run, folder / "ok.trec", "ok")
+    targets = []
+    for format in TABLES:
+        write_truth(truth, folder / f"truth.{format}")
+        write_run(run, folder / f"run.{format}", "run")
+        targets += [
+            Target(f"truth.{format}", (
+                ("evaluate", f"truth.{format}", "ok.trec", "-m", "ndcg@10", "-m", "map"),
+                ("convert", f"truth.{format}", "out/t.jsonl", "--kind", "truth"),
+                ("convert", f"truth.{format}", "out/t.trec"),
+            )),
+            Target(f"run.{format}", (
+                ("evaluate", "ok.qrels", f"run.{format}", "-m", "map"), ("convert", f"run.{format}", "out/r.parquet"),
+                ("compare", "ok.qrels", "ok.trec", f"run.{format}", "-m", "map"),
+                ("diagnose", "ok.qrels", f"run.{format}"),
+            )),
+        ]  # fmt: skip
+    (folder / "queries.tsv").write_text("q1\tWhat?\nq2\t哪里？\n")
+    _lines(folder / "beir" / "queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "哪里？"}])
+    _lines(
+        folder / "beir" / "corpus.jsonl", [{"_id": "a", "title": "A", "text": "An a."}, {"_id": "b", "text": "A b."}]
+    )
+    (folder / "beir" / "qrels").mkdir()
+    (folder / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\nq2\tb\t1\n")
+    beir = (
+        ("evaluate", "beir", "ok.trec"),
+        ("evaluate", "beir", "outputs.jsonl"),
+        ("compare", "beir", "ok.trec", "run.csv"),
+    )
+    trec_eval = (("trec-eval", "-q", "-m", "all_trec", "ok.qrels", "run.trec"), ("trec-eval", "truth.trec", "ok.trec"))
+    return [
+        *targets, Target("run.trec", trec_eval[:1]), Target("truth.trec", trec_eval[1:]),
+        *(Target(f"beir/{name}", beir) for name in ("queries.jsonl", "corpus.jsonl", "qrels/test.tsv")),
+        Target("queries.tsv", (("diagnose", "ok.qrels", "ok.trec", "--queries", "queries.tsv"),)),
+    ]  # fmt: skip
+
+
+def _evidence(folder: Path) -> list[Target]:
+    for name, content in DOCUMENTS.items():
+        (folder / "documents").mkdir(exist_ok=True)
+        (folder / "documents" / name).write_text(content)
+    (folder / "documents" / "manual.pdf").write_bytes(_pdf("Turn the key twice.", "Then wait."))
+    (folder / "documents" / "old.txt.gz").write_bytes(gzip.compress(b"Old words.", mtime=0))
+    for name, values in (("questions", QUESTIONS), ("outputs", OUTPUTS), ("chunks", CHUNKS), ("ragas", RAGAS)):
+        _lines(folder / f"{name}.jsonl", values)
+    ragas = {"question": "Who?", "answer": "Sailors", "reference_contexts": "['Sailors']", "contexts": "['Sailors']"}
+    pl.DataFrame([ragas]).write_csv(folder / "ragas.csv")
+    weigh = ("evaluate", "questions.jsonl", "outputs.jsonl")
+    with_corpus = (*weigh, "--corpus")
+    documents = [f"documents/{name}" for name in (*DOCUMENTS, "manual.pdf", "old.txt.gz")]
+    return [
+        *[Target("questions.jsonl", (
+            weigh, (*with_corpus, "documents"),
+            ("diagnose", "questions.jsonl", "outputs.jsonl", "--corpus", "chunks.jsonl"),
+            ("evaluate", "questions.jsonl", "done"), ("run", "small.toml", "-o", "out/run", "--overwrite"),
+            ("evaluate", "ok.qrels", "ok.trec", "--queries", "questions.jsonl", "--cluster", "conversation"),
+        ))] * 3,
+        *[Target("outputs.jsonl", (weigh, (*with_corpus, "chunks.jsonl"), ("report", "questions.jsonl", "outputs.jsonl",
+                                                                          "-o", "out/report.html")))] * 3,
+        Target("chunks.jsonl", ((*with_corpus, "chunks.jsonl"),)),
+        Target("ragas.jsonl", (("evaluate", "ragas.jsonl", "ragas.jsonl"),)),
+        Target("ragas.csv", (("evaluate", "ragas.csv", "ragas.csv"),)),
+        *(Target(file, ((*with_corpus, "documents"), (*with_corpus, file))) for file in documents),
+    ]  # fmt: skip
+
+
+def _configurations(folder: Path) -> list[Target]:
+    (folder / "out").mkdir()
+    (folder / "small.toml").write_text(PIPELINE)
+    (folder / "grid.toml").write_text(PIPELINE + '[sweep]\n"chunk.size" = [40, 60]\n')
+    (folder / "profile.toml").write_text(PROFILE)
+    (folder / "run.toml").write_text('levels = ["good"]\n[measures.mrr]\nlevels = { good = 0.5 }\n')
+    qrels, run, scores = (str(folder / name) for name in ("ok.qrels", "ok.trec", "scores.json"))
+    app(["evaluate", qrels, run, "-m", "map", "-m", "mrr", "--format", "json", "--output", scores])
+    app(["run", str(folder / "small.toml"), "-o", str(folder / "done")])
+    profiled = ("--profile", "profile.toml", "--value", "latency=100", "--min-questions", "2")
+    gate = ("gate", "scores.json", *profiled)
+    finished = (("evaluate", "questions.jsonl", "done"), ("gate", "done", "--profile", "run.toml"),
+                ("diagnose", "questions.jsonl", "done"), ("run", "small.toml", "-o", "done"),
+                ("evaluate", "questions.jsonl", "outputs.jsonl", "--corpus", "done"))  # fmt: skip
+    names = ("manifest.json", "config.json", "outputs.jsonl", "chunks.parquet", "documents.parquet")
+    return [
+        *[Target("small.toml", (("run", "small.toml", "-o", "out/run", "--overwrite"),))] * 3,
+        Target("grid.toml", (("sweep", "grid.toml", "--overwrite"),)),
+        *[Target("scores.json", (gate, (*gate, "--baseline", "scores.json")))] * 3,
+        *[Target("profile.toml", (gate, ("evaluate", "ok.qrels", "ok.trec", "--profile", "profile.toml")))] * 3,
+        *(Target(f"done/{name}", finished) for name in names),
+    ]
+
+
+def _lines(path: Path, values: Sequence[object]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
+
+
+def _pdf(*pages: str) -> bytes:
+    """A small PDF with a line of text on each page."""
+    kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]  # fmt: skip
+    for i, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET"
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * i} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    end = (
+        f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\n"
+    )
+    return f"{body}{end}startxref\n{len(body)}\n%%EOF\n".encode()

@@ -1,0 +1,48 @@
+"""Every refusal is one line, nothing ends in a traceback, nothing hangs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.fuzzing import Counts, fuzz, run_case
+from tests.fuzz.seeds import Target, write_seeds
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.fixture(scope="module")
+def targets(folder: Path) -> list[Target]:
+    return write_seeds(folder)
+
+
+def check(counts: Counts, n_cases: int) -> None:
+    assert counts.n_cases == n_cases
+    assert not counts.problems, "\n\n".join([str(counts), *counts.problems])
+    # A fuzzer whose files are all taken, or all refused, looks at nothing.
+    assert n_cases / 4 < len(counts.refusals) < n_cases * 0.95
+
+
+def test_good_files_are_accepted(folder: Path, targets: list[Target], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    counts = Counts()
+    commands = sorted({command for target in targets for command in target.commands})
+    for words in commands:
+        run_case(list(words), " ".join(words), counts)
+    assert counts.refusals + counts.problems == []
+
+
+def test_three_hundred_cases(folder: Path, targets: list[Target]) -> None:
+    check(fuzz(folder, targets, n_cases=300, seed=12), 300)
+
+
+@pytest.mark.slow
+def test_five_thousand_cases(folder: Path, targets: list[Target], capsys: pytest.CaptureFixture[str]) -> None:
+    counts = fuzz(folder, targets, n_cases=5_000, seed=7)
+    with capsys.disabled():
+        print(f"\nfuzz: {counts}")
+    check(counts, 5_000)
