@@ -1,6 +1,7 @@
 """Gold that is retrieved under a name that is not its own: every command that weighs says so, in both languages."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+def paths(tmp_path: Path) -> tuple[Path, Path, Path]:
     """Questions of N travel rules, and two systems that return each rule from an export with a name of its own."""
     rules = [f"Rule {i}: 出差第 {i} 条 must be kept." for i in range(N)]
     questions = write(
@@ -52,8 +53,8 @@ def said(*arguments: object, **options: Any) -> str:
          "而包含它的是 export-7。"),
     ],
 )  # fmt: skip
-def test_every_command_says_that_names_differ(files: tuple[Path, Path, Path], lang: str, note: str) -> None:
-    questions, new, old = files
+def test_every_command_says_that_names_differ(paths: tuple[Path, Path, Path], lang: str, note: str) -> None:
+    questions, new, old = paths
     scores = new.with_suffix(".json")
     commands = [
         ("evaluate", questions, new), ("compare", questions, new, old), ("report", questions, new, old),
@@ -65,8 +66,21 @@ def test_every_command_says_that_names_differ(files: tuple[Path, Path, Path], la
     assert note in said("gate", scores, "--max-missing", 0, "--lang", lang)
 
 
-def test_a_run_and_its_gate_say_it_too(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    questions, *_ = files
+def test_json_has_the_notes_and_fits_its_schema(paths: tuple[Path, Path, Path]) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="holding JSON against a schema needs jsonschema")
+    questions, new, old = paths
+    comparison = json.loads(said("compare", questions, new, old, "-f", "json"))
+    assert {system: [note["code"] for note in notes] for system, notes in comparison["notes"].items()} == {
+        "new": ["quote_elsewhere"], "old": ["quote_elsewhere"],
+    }  # fmt: skip
+    scores = json.loads(said("evaluate", questions, new, "-f", "json"))
+    schema = json.loads((files("steelyard.report.formats") / "schema.json").read_text("utf-8"))
+    for name, content in (("comparison", comparison), ("scores", scores)):
+        jsonschema.validate(content, schema | {"$ref": f"#/$defs/{name}"})
+
+
+def test_a_run_and_its_gate_say_it_too(paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    questions, *_ = paths
     (tmp_path / "searching.py").write_text(
         "import json\n"
         "from pathlib import Path\n"
@@ -83,9 +97,9 @@ def test_a_run_and_its_gate_say_it_too(files: tuple[Path, Path, Path], tmp_path:
     assert note in said("gate", "out", "--max-missing", 0, "--lang", "en", cwd=tmp_path)
 
 
-def test_the_documents_bring_the_names_together(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_the_documents_bring_the_names_together(paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """With `--corpus` the gold is placed by its document; the name of the chunks is still nobody's."""
-    questions, new, _ = files
+    questions, new, _ = paths
     (tmp_path / "documents").mkdir()
     text = "\n".join(json.loads(line)["evidence"][0]["quote"] for line in questions.read_text("utf-8").splitlines())
     (tmp_path / "documents" / "差旅.md").write_text(text, encoding="utf-8")

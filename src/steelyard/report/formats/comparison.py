@@ -18,6 +18,7 @@ from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.changing import changes_json, changes_sheets, changes_text, settings_json
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.headline import headline
+from steelyard.report.sheets.notes import notes_json
 from steelyard.report.sheets.verdicts import group_letters, verdict_text
 from steelyard.report.words import Words, read_words
 from steelyard.report.wrapping import wrapped
@@ -92,6 +93,7 @@ def comparison_json(comparison: Comparison) -> str:
         "margin": comparison.margin,
         "seed": comparison.seed,
         "missing": comparison.missing,
+        **({"notes": notes_json(comparison.notes)} if comparison.notes else {}),
         "measures": _measures(comparison),
         "agreement": [
             {name: _finite(value) for name, value in asdict(agreement).items()} for agreement in comparison.agreement

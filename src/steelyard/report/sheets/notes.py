@@ -43,6 +43,11 @@ def notes_of_systems(
         yield text if len(names) == n_systems else words("scores.gold.of", systems=named, note=text)
 
 
+def notes_json(notes: Mapping[str, Sequence[Note]]) -> dict[str, list[dict[str, Any]]]:
+    """System -> its notes as data."""
+    return {system: [note.as_json() for note in of_system] for system, of_system in notes.items()}
+
+
 def _listed(value: Any, note: Note, words: Words) -> Any:
     """A list of names in a row, with an ellipsis where it is shorter than the number n of all."""
     if not isinstance(value, list | tuple):
