@@ -112,6 +112,17 @@ def test_scores_by_hand(folder: Path) -> None:
     assert talker.scores(response) == {"Hit": 1.0, "Precision": 0.5, "Recall": 1.0, "F1": pytest.approx(2 / 3)}
 
 
+def test_whole_gold_documents_are_answered_with_documents(folder: Path) -> None:
+    asked = {"qid": "q", "query": "What weighs goods?", "evidence": [{"doc": "scales.txt"}, {"doc": "sea.txt"}]}
+    (folder / "questions.jsonl").write_text(json.dumps(asked) + "\n")
+    talk = assistant(folder)
+    response = talk.ask("What weighs goods?")
+    assert sorted(passage.doc_id or "" for passage in response.passages) == ["scales", "sea"]
+    assert talk.scores(response) == {"Hit": 1.0, "Precision": 1.0, "Recall": 1.0, "F1": 1.0}
+    of_chunks = assistant(folder, unit="chunk", k=9).ask("What weighs goods?").passages
+    assert len(of_chunks) == 9
+
+
 def test_gold_that_was_not_found_scores_nothing(folder: Path) -> None:
     question = {"qid": "q9", "query": "whale", "evidence": [{"doc": "茶.txt", "start": 17, "end": 25}]}
     (folder / "questions.jsonl").write_text(json.dumps(question) + "\n")

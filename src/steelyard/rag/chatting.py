@@ -32,12 +32,13 @@ class Assistant:
     """
 
     def __init__(self, config: Config, *, progress: Progress | None = None) -> None:
+        questions = None if config.questions is None else Questions.read(config.questions)
+        config = config if questions is None else config.with_unit_of(questions)
         self.pipeline = Pipeline.read(config if config.generate else replace(config, generate=Stage("extractive")))
         self.pipeline.prepare(progress)
         self._weigh, self._unit = config.weigh, config.unit
         self._embedder = self.pipeline.embedder or self._fitted(config, progress)
-        questions = Questions.read(config.questions) if config.questions is not None else ()
-        self._questions = {fold(question.query): question for question in questions if question.query}
+        self._questions = {fold(question.query): question for question in questions or () if question.query}
 
     def _fitted(self, config: Config, progress: Progress | None) -> Embedder:
         """An embedder for similarity alone."""
