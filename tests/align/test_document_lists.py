@@ -317,6 +317,14 @@ def test_a_diagnosis_follows_documents_through_the_stages() -> None:
     assert (advice.numbers["pieces"], advice.numbers["all_pieces"]) == (6, 12)
 
 
+def test_an_answer_uses_a_document_where_it_cites_a_chunk_of_it() -> None:
+    items = [{"id": f"{doc}#1", "doc": doc} for doc in "ab"]
+    answers = {"q": "It is so [a#1].", "r": "It is not [b#1]."}
+    lines = [{"qid": q, "retrieved": items, "answer": answer} for q, answer in answers.items()]
+    weighing = sy.weigh(asked({"q": {"a": 1}, "r": {"a": 1}}), [Outputs(lines)])
+    assert sy.diagnose(weighing, k=2).funnels[0].lists()["unused"] == ["r"]
+
+
 def test_lists_of_a_report_are_documents_with_their_texts() -> None:
     documents = [Document("a", "The first " + "x" * 90), Document("b", "The second " + "y" * 90)]
     corpus = Chunks.of(documents, lambda text: [(0, 50), (50, len(text))])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -84,6 +85,11 @@ class DocumentGold:
 
         candidates = None if outputs.candidates is None else collapsed(outputs.candidates)
         return outputs.with_lists(collapsed(outputs.run), candidates, self.table)
+
+    @cached_property
+    def document_of(self) -> Mapping[str, str]:
+        """The document of each chunk, by id."""
+        return dict(self.documents.iter_rows())
 
     def count_lost(self, n_queries: int, min_gain: float) -> Ints:
         """(q,) relevant pieces of whose document there is no chunk."""

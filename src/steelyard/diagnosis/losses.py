@@ -65,14 +65,18 @@ def _mask(gold: Gold, rows: Ints) -> Bools:
 
 
 def unused_gold(weighed: Weighed, query_ids: Sequence[str], min_gain: float) -> tuple[Bools | None, Bools]:
-    """(q,) whether each answer cites chunks, None where none does; and (q,) whether none of those holds gold."""
+    """(q,) whether each answer cites chunks, None where none does; and (q,) whether none of those holds gold.
+
+    Where documents are weighed, a chunk of a gold document does.
+    """
     answers = weighed.outputs.answers if weighed.outputs else {}
     cited_ids = [set(citations(answers.get(query_id, ""))) for query_id in query_ids]
     cited = np.array([bool(ids) for ids in cited_ids], bool)
-    if not cited.any() or weighed.evidence is None:
+    if not cited.any() or weighed.labels is None:
         return None, np.zeros(len(query_ids), bool)
+    labelled = {} if weighed.documents is None else weighed.documents.document_of
     used = [
-        any(gains.get(id, -np.inf) >= min_gain for id in ids)
-        for ids, gains in zip(cited_ids, weighed.evidence.labels.labels, strict=True)
+        any(gains.get(labelled.get(id, id), -np.inf) >= min_gain for id in ids)
+        for ids, gains in zip(cited_ids, weighed.labels.labels, strict=True)
     ]
     return cited, cited & ~np.array(used, bool)
