@@ -78,6 +78,7 @@ TINY = {
     "-m rbp_resid.p=0.5": {"rbp_resid_p=0.5": "0.2188"},
     "-J -m rbp_resid": {"rbp_resid": "0.0000"},
     "-o -m P.1.9,2.2": {"P_1": "1.0000", "P_2": "0.5000"},
+    "--Output_old_results_format 1 -m P.1": {"P_1": "1.0000"},
     "-m 11pt_avg..5,1": {"11pt_avg_.5,1": "0.8750"},
     "-m ideal_dcg": {"ideal_dcg": "7.8155"},
     "-m ideal_dcg.3=1": {"ideal_dcg_3=1": "6.8155"},

@@ -99,8 +99,8 @@ def undocumented(ours: str, theirs: str, options: list[str]) -> list[tuple[str, 
 
 def _is_documented(ours: str, theirs: str, options: list[str]) -> bool:
     name, query, _ = (part.strip() for part in theirs.split("\t"))
-    if "-J" in options and theirs.endswith("-nan"):
-        return name.startswith(("iprec_at_recall", "11pt_avg"))
+    if theirs.endswith("-nan"):
+        return name.startswith(("iprec_at_recall", "11pt_avg", "Rndcg"))
     if "-c" not in options:
         return False
     invented = name.startswith(("utility_", "rbp_resid_p=", "relstring_"))
@@ -131,7 +131,8 @@ def test_its_expected_files(arguments: str, qrels: str, run: str, output: str) -
 
 def weigh_both_ways(seed: int, theirs: Program, folder: Path) -> None:
     draw = random.Random(seed)
-    options = [option for option in ("-c", "-l2", "-J", "-M7", "-N100") if draw.random() < 0.35]
+    levels, depths = draw.choice(["-l2", "-l2", "-l0"]), draw.choice(["-M7", "-M0"])
+    options = [option for option in ("-c", levels, "-J", depths, "-N100") if draw.random() < 0.35]
     files = collection(seed, folder, complete="-c" not in options)
     for measures in (EVERYTHING, PARAMETERS, SMOOTHED):
         text = printed("trec-eval", "-q", *options, *measures, *files)
@@ -149,6 +150,35 @@ def test_four_thousand_random_runs(theirs: Program, tmp_path: Path) -> None:
         weigh_both_ways(seed, theirs, tmp_path)
         (tmp_path / f"{seed}.qrels").unlink()
         (tmp_path / f"{seed}.run").unlink()
+
+
+# label: arguments, a second line of the run, and the value of q1 there and here (or why it is refused here).
+SAID_TO_DIFFER = {
+    "an invented document": ("-c -m utility.1,-1,0,0", "q9 Q0 d2 1 1 t", "-1.0000", "0.0000"),
+    "unjudged documents in a map": ("-m dcg.-1=2", "q1 Q0 x 2 9 t", "2.6309", "0.6309"),
+    "documents below 0 in a map": ("-m dcg.-2=2", "q1 Q0 below 2 9 t", "2.6309", "0.6309"),
+    "nothing is left": ("-M0 -m 11pt_avg", "", "-nan", "0.0000"),
+    "no label above 0": ("-l0 -m Rndcg", "", "-nan", "0.0000"),
+    "gains below 0": ("-m rbp.0=-1", "", "0.1000", "a gain below 0 is no share of the highest"),
+    "a blank in an id": ("-m P.1", "q1 Q0 my d1 9 0.5 t", "0.0000", "the rank being 'd1'"),
+}
+
+
+@pytest.mark.parametrize("case", SAID_TO_DIFFER)
+def test_what_is_said_to_differ_does(case: str, theirs: Program, tmp_path: Path) -> None:
+    arguments, line, value, ours = SAID_TO_DIFFER[case]
+    qrels, run = tmp_path / "a.qrels", tmp_path / "a.run"
+    label = 0 if "-l0" in arguments else 1
+    qrels.write_text(f"q1 0 d1 {label}\nq1 0 below -3\n" + "q9 0 d2 1\n" * ("-c" in arguments))
+    run.write_text(f"{line}\n" + "q1 Q0 d1 1 5 t\n" * ("-c" not in arguments))
+    options = arguments.split()
+    shown = {row.split("\t")[1]: row.split()[-1] for row in theirs("-q", *options, qrels, run).splitlines()}
+    assert shown["q1"] == value
+    if ours.endswith(("0000", "6309")):
+        rows = printed("trec-eval", "-q", *options, qrels, run).splitlines()
+        assert {row.split("\t")[1]: row.split()[-1] for row in rows}["q1"] == ours
+    else:
+        assert ours in complaint("trec-eval", "-q", *options, qrels, run)
 
 
 def test_every_name_is_taken_or_said_not_to_be(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_recorded_pytrec_eval(recording: str, level: int, pool: str) -> None:
 def test_recorded_trec_eval_10(recording: str, options: dict[str, Any]) -> None:
     truth, run = fuzz()
     recorded = [row for row in rows(FUZZ / f"trec_eval-v10.0.q.c.{recording}.txt") if len(row) == 3]
-    # Its rbp and rbp_resid read memory that nobody wrote; the rest of these are no measures.
+    # Its rbp and rbp_resid have other defaults; what it prints of them is compared elsewhere. The rest are no measures.
     measures = [row for row in recorded if row[1] != "all" and not unknown_here(row[0])]
     specs = {name: ours(name, **options) for name in {row[0] for row in measures}}
     scores = sy.evaluate(truth, run, list(specs.values()))
