@@ -14,6 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError, OutputError, StageError
+from steelyard.data import outputs
 from steelyard.data.run_folder import RunFolder, find_run_folder, read_run_folder
 from steelyard.data.run_lock import run_lock
 from steelyard.rag import run_writer
@@ -198,6 +199,25 @@ def test_a_reader_waits_for_the_moves_of_another_process(folder: Path, monkeypat
     with run_lock(state), pytest.raises(OutputError, match="is being written by process"):
         read_run_folder(state)
     assert read_run_folder(state).config["k"] == 2
+
+
+@pytest.mark.parametrize("when", ["before", "amid"])
+def test_a_reader_notices_that_the_run_was_replaced(when: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of one run and lines of another give values of none."""
+    result = pipeline().run(questions(3), folder)
+
+    def overwrite() -> None:
+        pipeline(k=2, documents={"sea.txt": "A whale."}).run(questions(3), folder, overwrite=True)
+
+    with monkeypatch.context() as patched:
+        if when == "before":
+            overwrite()
+        else:
+            read = outputs.numbered_lines
+            patched.setattr(outputs, "numbered_lines", lambda source: (overwrite(), read(source))[1])
+        with pytest.raises(InputError, match="mine: was replaced by another run while it was read; read it again"):
+            sy.evaluate(questions(3), [result], ["mrr"])
+    assert len(sy.evaluate(questions(3), [folder], ["mrr"]).systems) == 1
 
 
 # Another configuration

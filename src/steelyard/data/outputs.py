@@ -17,7 +17,6 @@ from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Cor
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
-from steelyard.data.run_outputs import check_count, repairable
 from steelyard.io import formats
 from steelyard.io.evaluation_lines import output_lines
 from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
@@ -83,10 +82,12 @@ class Outputs:
         folder = path if isinstance(path, RunFolder) else None if isinstance(path, Source) else find_run_folder(path)
         if folder is not None:
             source, chunks = Source(folder.outputs), folder.chunks
-            with repairable():
+            with folder.reading_lines():
                 contents = _parse(name or folder.name, numbered_lines(source), chunks)
-                check_count(contents.run.frame["query_id"].n_unique(), folder.outputs, folder.manifest)
-            return cls(replace(contents, documents=folder.documents))
+                folder.check_count(contents.run.frame["query_id"].n_unique())
+            contents = replace(contents, documents=folder.documents)
+            folder.refuse_replaced()
+            return cls(contents)
         path = cast("str | Path | Source", path)
         if not isinstance(path, Source) and os.path.isdir(path):
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")

@@ -17,7 +17,9 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,8 +43,7 @@ from steelyard.data.run_manifest import (
     write_json,
     write_manifest,
 )
-from steelyard.data.run_outputs import check_count, repairable
-from steelyard.data.run_replacement import complete_replacement
+from steelyard.data.run_replacement import complete_replacement, is_being_replaced
 from steelyard.io.json_files import json_lines, query_id_of
 from steelyard.io.panics import native_reader
 from steelyard.io.source import Source
@@ -53,7 +54,7 @@ _DOCUMENT_COLUMNS = pl.Schema(
     [("doc_id", pl.String()), ("text", pl.String()), ("pages", pl.List(pl.Int64)), ("source", pl.String())]
 )
 
-
+REPAIR = "start the same run again (`steelyard run`), which repairs it from its whole lines"
 _WRITE_ANEW = "start the same run again (`steelyard run`), which writes it anew"
 
 
@@ -65,12 +66,14 @@ class RunFolder:
     path      the folder
     manifest  what manifest.json holds
     twin      another folder with the same chunks, which are then read once for both
+    stamp     of manifest.json when it was read, by which a run that takes its place is noticed; None takes no notice
     """
 
     name: str
     path: Path
     manifest: Mapping[str, Any]
     twin: RunFolder | None = field(default=None, repr=False)
+    stamp: tuple[int, int] | None = field(default=None, repr=False, compare=False)
 
     @property
     def outputs(self) -> Path:
@@ -88,7 +91,8 @@ class RunFolder:
 
         Raises   InputError where it cannot be read.
         """
-        return read_config(self.path)
+        with self._reading():
+            return read_config(self.path)
 
     def responses(self) -> Iterator[tuple[str, Response]]:
         """Each question's id and response, in the order of the questions.
@@ -96,7 +100,7 @@ class RunFolder:
         Raises   InputError for a line that is none of a run, or is there twice, and where some are missing.
         """
         first: dict[str, int] = {}
-        with repairable(), self._open_outputs() as lines:
+        with self.reading_lines(), self._open_outputs() as lines:
             for number, line in enumerate(lines, 1):
                 try:
                     query_id, response = decode_response(line)
@@ -108,7 +112,40 @@ class RunFolder:
                     )
                 first[query_id] = number
                 yield query_id, response
-            check_count(len(first), self.outputs, self.manifest)
+            self.check_count(len(first))
+
+    def check_count(self, n: int) -> None:
+        """Hold the lines of the outputs against the manifest, where that has a number.
+
+        Raises   InputError where some are missing, or there twice.
+        """
+        counts = self.manifest.get("counts")
+        expected = counts.get("questions") if isinstance(counts, Mapping) else None
+        if isinstance(expected, int) and n != expected:
+            raise InputError(f"{self.outputs}: has lines of {n} questions; its {MANIFEST} says {expected}")
+
+    @contextmanager
+    def reading_lines(self) -> Iterator[None]:
+        """Give the advice to repair the run with what is wrong with its lines."""
+        with self._reading():
+            try:
+                yield
+            except InputError as error:
+                raise InputError(f"{error}; {REPAIR}") from None
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Files that do not fit together are of two runs, where another one has taken the place of this one by now."""
+        try:
+            yield
+        except InputError:
+            self.refuse_replaced()
+            raise
+
+    def refuse_replaced(self) -> None:
+        """Raise   InputError where another run has taken the place of this one since it was opened, or is doing so."""
+        if self.stamp is not None and (is_being_replaced(self.path) or self.stamp != _stamp(self.path)):
+            raise InputError(f"{self.path}: was replaced by another run while it was read; read it again")
 
     def _open_outputs(self) -> BinaryIO:
         try:
@@ -124,21 +161,24 @@ class RunFolder:
         """
         if self.twin is not None:
             return self.twin.chunks
-        return _read_chunks(self.path) if self._holds(CHUNKS, "chunks") else None
+        with self._reading():
+            return _read_chunks(self.path) if self._holds(CHUNKS, "chunks") else None
 
     @cached_property
     def documents(self) -> Sequence[Document] | None:
         """The documents that were searched, or None where they are not known."""
         if self.chunks is not None:
             return self.chunks.documents
-        return read_documents(self.path) if self._holds(DOCUMENTS, "documents") else None
+        with self._reading():
+            return read_documents(self.path) if self._holds(DOCUMENTS, "documents") else None
 
     @cached_property
     def chunks_digest(self) -> str | None:
         """A fingerprint of the files of chunks and documents; None where the run has no chunks."""
-        if not (self._holds(CHUNKS, "chunks") and self._holds(DOCUMENTS, "documents")):
-            return None
-        return " ".join(Source(self.path / name).digest() for name in (CHUNKS, DOCUMENTS))
+        with self._reading():
+            if not (self._holds(CHUNKS, "chunks") and self._holds(DOCUMENTS, "documents")):
+                return None
+            return " ".join(Source(self.path / name).digest() for name in (CHUNKS, DOCUMENTS))
 
     def _holds(self, name: str, counted: str) -> bool:
         """Whether the run has a table.
@@ -160,7 +200,7 @@ class RunFolder:
     def latency_ms(self) -> Mapping[str, float]:
         """query_id -> milliseconds that the system took in all, of the questions that it reports them for."""
         source = Source(self.outputs)
-        with repairable():
+        with self.reading_lines():
             lines = ((query_id_of(line, self.name), total_latency(line)) for _, line in json_lines(source))
             return {query_id: ms for query_id, ms in lines if ms is not None}
 
@@ -180,12 +220,21 @@ def find_run_folder(path: str | Path) -> RunFolder | None:
     """
     path = Path(path)
     complete_replacement(path)
-    manifest = read_manifest(path)
+    stamp, manifest = _stamp(path), read_manifest(path)
     if manifest is None:
         return None
     if not manifest.get("finished") or not (path / OUTPUTS).exists():
         raise InputError(f"{path}: holds a run that was interrupted; start it again, and it goes on from there")
-    return RunFolder(str(manifest["name"]), path, manifest)
+    return RunFolder(str(manifest["name"]), path, manifest, stamp=stamp)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes when another manifest.json takes the place of one; None where there is none."""
+    try:
+        status = os.stat(path / MANIFEST)
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_mtime_ns
 
 
 def read_run_folder(path: str | Path) -> RunFolder:

@@ -23,6 +23,11 @@ def _finished_manifest(new: Path) -> dict[str, Any] | None:
     return manifest if manifest is not None and manifest.get("finished") else None
 
 
+def is_being_replaced(folder: Path) -> bool:
+    """Whether a run is about to be moved into the place of the one that a folder holds."""
+    return _finished_manifest(folder / NEW) is not None
+
+
 def replace_run(folder: Path) -> None:
     """Move a finished run of the folder `.new` into the place of the one before; the folder's lock is ours.
 
@@ -55,7 +60,7 @@ def complete_replacement(folder: Path) -> None:
     Raises   OutputError where it cannot be.
     """
     deadline = time.monotonic() + _PATIENCE_S
-    while _finished_manifest(folder / NEW) is not None:
+    while is_being_replaced(folder):
         try:
             with run_lock(folder):
                 replace_run(folder)

@@ -20,7 +20,7 @@ from steelyard.data.questions import LateQuestions, Questions, read_queries
 from steelyard.data.repeats import Repeats
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
-from steelyard.data.run_outputs import RunReader
+from steelyard.data.run_reader import RunReader
 from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
@@ -365,7 +365,7 @@ def _rankings(run: object, name: str | None) -> Run | StreamedRun:
     if isinstance(run, RunFolder):
         rankings = StreamedRun(run.outputs, name=name or run.name)
         if not isinstance(rankings.content, RunDict):
-            rankings.content = RunReader(rankings.name, rankings.content, run.outputs, run.manifest)
+            rankings.content = RunReader(rankings.name, rankings.content, run)
         rankings.digest = rankings.rankings_digest
         return rankings
     if isinstance(run, Source):
