@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Ints
-from steelyard.experiment.weighing import Weighed
+from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Alignment
 from steelyard.measures.alignment import offsets, rank_order
 

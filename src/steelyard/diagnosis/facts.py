@@ -18,7 +18,8 @@ from steelyard.diagnosis.groups import QuestionGroup
 from steelyard.diagnosis.lists import Lists
 from steelyard.diagnosis.reordering import Reordering, reordering_of
 from steelyard.diagnosis.thresholds import MATCHING, MIN_MATCHED, MIN_QUESTIONS, MIN_SHARE
-from steelyard.experiment.weighing import Weighed, Weighing
+from steelyard.experiment.weighed import Weighed
+from steelyard.experiment.weighing import Weighing
 from steelyard.measures import make, parse
 
 

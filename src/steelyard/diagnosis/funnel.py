@@ -11,7 +11,7 @@ import polars as pl
 from steelyard.base.arrays import Bools, Ints
 from steelyard.diagnosis.lists import Lists
 from steelyard.diagnosis.losses import count_losses, count_split, unused_gold
-from steelyard.experiment.weighing import Weighed
+from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Alignment
 
 STAGES = (

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.base.arrays import Ints
-from steelyard.experiment.weighing import Weighed
+from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Alignment
 from steelyard.measures.alignment import by_query, offsets, owners, rank_order
 

@@ -10,7 +10,7 @@ import polars as pl
 from steelyard.align.gold import Gold
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.experiment.weighing import Weighed
+from steelyard.experiment.weighed import Weighed
 from steelyard.text.citing import citations
 from steelyard.text.spans import join
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from steelyard.data.run import ranked
-from steelyard.experiment.weighing import Weighed
+from steelyard.experiment.weighed import Weighed
 
 
 @dataclass(frozen=True)

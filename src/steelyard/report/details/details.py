@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.experiment.weighing import Weighed, Weighing
+from steelyard.experiment.weighed import Weighed
+from steelyard.experiment.weighing import Weighing
 from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened
 from steelyard.report.details.lists import ListDetails, list_details, list_frames, unread_chunks

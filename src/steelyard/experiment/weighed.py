@@ -1,0 +1,190 @@
+"""One system on the scale: its run, aligned with the gold, and what else is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from steelyard.align.aligned import Aligned
+from steelyard.align.document_lists import DocumentGold, DocumentResolver
+from steelyard.align.evidence import align_evidence
+from steelyard.align.naming import naming_notes
+from steelyard.align.rankings import align
+from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
+from steelyard.base.arrays import Floats
+from steelyard.base.choices import OnDuplicate
+from steelyard.base.notes import Note
+from steelyard.data.chunk_table import ChunkTable
+from steelyard.data.outputs import Outputs
+from steelyard.data.run import Run, StreamedRun
+from steelyard.data.run_folder import RunFolder
+from steelyard.data.truth import Truth
+from steelyard.experiment.opening import System
+from steelyard.measures import Alignment, Measure
+from steelyard.measures.perfect import perfect_values
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """One system against the gold.
+
+    aligned     ranks and gains of what is judged, and what else the run holds
+    run         its rankings;   digest   a fingerprint of them
+    outputs     texts, places and answers, where the gold is evidence
+    evidence    the gold among its chunks; None where the gold names documents by id
+    candidates  the alignment of what its reranker was given, in the order before it; None without candidates
+    folder      its run folder, if it has one
+    notes       what a reader should know of how it was weighed
+    documents   the gold as documents, where the lists of chunks are weighed as such: then run and outputs are of these
+    lengths     mean length of its lists of chunks, and of documents, where that differs; None elsewhere
+    repeats     its further runs over the same questions, where there are several: values are then means over all of
+                them, and everything else here is of the first one
+    """
+
+    name: str
+    aligned: Aligned
+    run: Run | StreamedRun
+    digest: Callable[[], str]
+    outputs: Outputs | None = None
+    evidence: ResolvedGold | None = None
+    candidates: Alignment | None = None
+    folder: RunFolder | None = None
+    notes: Sequence[Note] = ()
+    documents: DocumentGold | None = None
+    lengths: tuple[float, float] | None = None
+    repeats: Sequence[Weighed] = ()
+
+    @property
+    def runs(self) -> Sequence[Weighed]:
+        """Each of its runs."""
+        return (self, *self.repeats)
+
+    @classmethod
+    def of_ids(cls, system: System, truth: Truth, on_duplicate: OnDuplicate, aligned: Aligned) -> Weighed:
+        """A system against judged documents, or against labels of chunks by id, with which its run is aligned."""
+        candidates = None
+        if system.outputs is not None and (before := system.outputs.before_reranking()) is not None:
+            candidates = align(truth, before.run, on_duplicate=on_duplicate).alignment
+        digest = system.run.digest if system.outputs is None else system.outputs.digest
+        return cls(
+            system.name, aligned, system.run,
+            digest=digest, outputs=system.outputs, candidates=candidates, folder=system.folder,
+        )  # fmt: skip
+
+    @classmethod
+    def of_evidence(cls, system: System, outputs: Outputs, resolver: Resolver, on_duplicate: OnDuplicate) -> Weighed:
+        """A system against gold that is looked up among its chunks."""
+        gold, candidates = resolver.resolve(outputs), None
+        aligned = align_evidence(gold, outputs, on_duplicate=on_duplicate)
+        if (before := outputs.before_reranking()) is not None:
+            candidates = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
+        return cls(
+            system.name, aligned, system.run,
+            digest=outputs.digest, outputs=outputs, evidence=gold, candidates=candidates, folder=system.folder,
+            notes=list(naming_notes(gold, outputs)),
+        )  # fmt: skip
+
+    @classmethod
+    def of_documents(
+        cls, system: System, outputs: Outputs, resolver: DocumentResolver, on_duplicate: OnDuplicate
+    ) -> Weighed:  # fmt: skip
+        """A system's documents, each at the best of its chunks, against gold documents."""
+        gold = resolver.resolve(outputs)
+        listed = gold.listed(outputs, on_duplicate)
+        candidates = None if listed.candidates is None else align(gold.labels, listed.candidates).alignment
+        return cls(
+            system.name, align(gold.labels, listed.run), listed.run,
+            digest=outputs.digest, outputs=listed, candidates=candidates, folder=system.folder, documents=gold,
+            lengths=_mean_lengths(outputs.run, listed.run), notes=gold.notes,
+        )  # fmt: skip
+
+    @property
+    def alignment(self) -> Alignment:
+        """Ranks and gains of what is judged."""
+        return self.aligned.alignment
+
+    @property
+    def labels(self) -> Truth | None:
+        """The gain of every gold document, or of every chunk that holds gold; None where the truth names them."""
+        gold = self.evidence or self.documents
+        return None if gold is None else gold.labels
+
+    def notes_at(self, k: int | None) -> Sequence[Note]:
+        """What a reader should know who looks at the first k results."""
+        if k is None or self.lengths is None or self.lengths[1] >= k:
+            return self.notes
+        chunks, documents = (round(mean, 1) for mean in self.lengths)
+        return [*self.notes, Note("few_documents_listed", {"chunks": chunks, "documents": documents, "k": k})]
+
+    @property
+    def corpus(self) -> ChunkTable | None:
+        """All that could have been retrieved; None where that is not known."""
+        gold = self.evidence or self.documents
+        return gold.table if gold is not None and gold.table.complete else None
+
+    @property
+    def corpus_known(self) -> bool:
+        """Whether it is known which gold the corpus lacks."""
+        return self.corpus is not None or (self.documents is not None and self.documents.mapping.placed)
+
+    def perfect_values(self, spec: Measure) -> Floats:
+        """(q,) values of a perfect ranking; NaN where the truth does not bound the measure.
+
+        Gold evidence bounds nothing where only the retrieved chunks are at hand: others may hold it too.
+        """
+        gold, by_pieces = self.evidence, None
+        if gold is not None:
+            if not gold.table.complete:
+                return np.full(self.alignment.n_queries, np.nan)
+            pieces, by_pieces = gold.resolution.gold, np.zeros(self.alignment.n_queries, bool)
+            by_pieces[gold.labels.places(pl.Series(pieces.query_ids))] = pieces.has_texts
+        return perfect_values(spec, self.alignment, by_pieces=by_pieces)
+
+    @property
+    def mapping(self) -> GoldMapping | None:
+        """How gold evidence maps to the chunks, or to documents."""
+        gold = self.evidence or self.documents
+        return None if gold is None else gold.mapping
+
+    @property
+    def failures(self) -> Collection[str]:
+        """Ids of the questions on which the system failed, as it says itself."""
+        return self.outputs.failures if self.outputs else ()
+
+    @property
+    def reranks(self) -> bool | None:
+        """Whether the system has a reranker, by the configuration of its run folder; None where there is none."""
+        return None if self.folder is None else self.folder.reranks
+
+    @property
+    def latency_ms(self) -> Mapping[str, float]:
+        """query_id -> milliseconds in all, of the questions that the outputs report them for."""
+        if self.outputs is not None:
+            return self.outputs.latency_ms
+        return {} if self.folder is None else self.folder.latency_ms
+
+
+def weigh_system(
+    system: System, resolver: Resolver | DocumentResolver, on_duplicate: OnDuplicate, *, has_chunks: bool
+) -> Weighed:  # fmt: skip
+    """One run against the gold of a resolver;   has_chunks   whether a corpus says what chunks with bare ids are"""
+    outputs = system.outputs
+    if outputs is not None and isinstance(resolver, DocumentResolver):
+        return Weighed.of_documents(system, outputs, resolver, on_duplicate)
+    says_where = has_chunks or (outputs is not None and (not len(outputs.table) or outputs.table.says_where))
+    if outputs is not None and says_where and isinstance(resolver, Resolver):
+        return Weighed.of_evidence(system, outputs, resolver, on_duplicate)
+    truth = resolver.gold if isinstance(resolver.gold, Truth) else resolver.gold.truth()
+    return Weighed.of_ids(system, truth, on_duplicate, align(truth, system.run, on_duplicate=on_duplicate))
+
+
+def _mean_lengths(chunks: Run, documents: Run) -> tuple[float, float] | None:
+    """Results of a list on average, those that are empty left aside, before and after; None where none is shorter."""
+    before, after = (run.frame.drop_nulls("doc_id") for run in (chunks, documents))
+    if before.height == after.height:
+        return None
+    n = after["query_id"].n_unique()
+    return before.height / n, after.height / n
