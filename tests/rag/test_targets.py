@@ -202,6 +202,19 @@ def test_exceptions_that_say_too_much_or_nothing() -> None:
         callable_target(silent)("q", 5)
 
 
+class Torn:
+    """A document whose text cannot be had."""
+
+    @property
+    def page_content(self) -> str:
+        raise ValueError("no text")
+
+
+def test_exceptions_of_what_it_gave() -> None:
+    with pytest.raises(StageError, match=r"raised ValueError: no text \(.*test_targets"):
+        given_back([Torn()])
+
+
 def test_a_call_that_does_not_fit() -> None:
     with pytest.raises(InputError, match=r"without_parameters' takes \(\) -> list\[str\]; expected a query"):
         callable_target(without_parameters)

@@ -46,7 +46,7 @@ def question_lines(rows: Iterable[Placed]) -> Iterator[tuple[str, dict[str, Any]
         elif ids:
             line["gold_evidence"] = ids
         else:
-            line["evidence"] = [{"text": text} for text in dict.fromkeys(texts)]
+            line["evidence"] = [{"text": text} for n, text in enumerate(texts) if text not in texts[:n]]
         yield where, _others(row) | line
 
 
@@ -147,16 +147,20 @@ def _check_lengths(texts: Sequence[Any], ids: Sequence[Any], name: str, where: s
 def _texts_of_documents(lists: Iterable[Sequence[Any]]) -> dict[Any, set[str]]:
     """The texts that each `doc_id` of RAGChecker names."""
     texts: dict[Any, set[str]] = {}
-    for item in (item for items in lists for item in items if isinstance(item, Mapping)):
-        texts.setdefault(item.get("doc_id"), set()).add(str(item.get("text")))
+    for item in (item for items in lists for item in items if _is_named_text(item)):
+        texts.setdefault(item["doc_id"], set()).add(item["text"])
     return texts
+
+
+def _is_named_text(item: Any) -> bool:
+    return isinstance(item, Mapping) and isinstance(item.get("doc_id"), str | int) and isinstance(item.get("text"), str)
 
 
 def _item(item: Any, documents: Mapping[Any, set[str]]) -> Any:
     """An item of ours: of RAGChecker, by its `doc_id` where that names one text, else by its text."""
     if isinstance(item, str):
         return {"text": item}
-    if isinstance(item, Mapping) and item.get("doc_id") is not None and isinstance(item.get("text"), str):
+    if _is_named_text(item):
         alone = len(documents[item["doc_id"]]) == 1
         return {
             "id": item["doc_id"] if alone else content_id(item["text"]),

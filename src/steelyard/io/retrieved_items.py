@@ -113,7 +113,12 @@ def _plain(item: Any, texts: bool) -> dict[str, Any] | None:
         document = None if _is_pair(item[0]) else _plain(item[0], texts)
         return None if document is None else document | {"score": item[1]}
     mark = next((mark for mark in _ATTRIBUTES if hasattr(item, mark)), None)
-    return None if mark is None else _from_dump({name: getattr(item, name, None) for name in _ATTRIBUTES[mark]})
+    if mark is None:
+        return None
+    fields = {name: getattr(item, name, None) for name in _ATTRIBUTES[mark]}
+    if fields.get("text", "") is None and callable(content := getattr(item, "get_content", None)):
+        fields["text"] = content()  # Nodes of LlamaIndex that hold more than a text.
+    return _from_dump(fields)
 
 
 def _is_pair(item: Any) -> bool:

@@ -68,16 +68,15 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
             results = search.function(*positional, **named)
             if inspect.isawaitable(results):
                 results = loop.run(_awaited(results))
-            results = listed(results)  # A generator of the user's may fail here.
+            # A generator of the user's may fail here, and so may the attributes of an object.
+            return parse_results(query, listed(results), texts=texts)
         except StageError:
             raise
+        except Odd as odd:
+            raise StageError(f"target {name}: {odd}") from None
         except (Exception, SystemExit) as error:  # A function that exits would end the run as if all were done.
             raised = describe_exception(error, outside=__file__)
             raise StageError(f"target {name}: raised {raised}; mend it, then run again") from error
-        try:
-            return parse_results(query, results, texts=texts)
-        except Odd as odd:
-            raise StageError(f"target {name}: {odd}") from None
 
     return ask
 
