@@ -104,7 +104,7 @@ def _is_documented(ours: str, theirs: str, options: list[str]) -> bool:
     if "-c" not in options:
         return False
     invented = name.startswith(("utility_", "rbp_resid_p=", "relstring_"))
-    return invented or (name == "num_rel" and query == "all" and "-l2" in options)
+    return invented or (name == "num_rel" and query == "all" and not {"-l0", "-l2"}.isdisjoint(options))
 
 
 @pytest.mark.parametrize(("arguments", "qrels", "run"), QUICKTEST)

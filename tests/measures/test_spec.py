@@ -169,6 +169,15 @@ UNKNOWN = {
 }
 # Names of other tools: what is said of them, whatever spelling of ours looks like them.
 MEANINGS = {
+    "alpha_nDCG@10": "it needs labels for each subtopic of a query",
+    "ERR_IA@20": "it needs labels for each subtopic of a query",
+    "NRBP": "it needs labels for each subtopic of a query",
+    "StRecall@5": "it needs labels for each subtopic of a query",
+    "Compat": "by rank-biased overlap, which is not here",
+    "INST": "it is a model of readers that is not here",
+    "NERR10": "it is a model of readers that is not here",
+    "P_avgjg_5": "it needs preferences, or judgments of several groups",
+    "prefs_simp_ret": "it needs preferences, or judgments of several groups",
     "citation_coverage": "of answers",
     "citation-precision": "of answers",
     "faithfulness": "of answers",

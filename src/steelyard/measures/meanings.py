@@ -9,7 +9,14 @@ _ANSWERS = (
     "it is of answers, and every measure here is of what was retrieved; compare the values that another tool gave it "
     "as a column of numbers (sy.Scores.of)"
 )
+_SUBTOPICS = "it needs labels for each subtopic of a query, and none of the measures here is of diversity"
+_READERS = "it is a model of readers that is not here; rbp, err and ndcg are those that are"
+_GROUPS = "it needs preferences, or judgments of several groups, and a truth here has one label for a document"
 _MEANINGS = (
+    (r"(alpha|α)_n?dcg|(ap|map|p|n?err)_ia|n?nrbp|st?_?recall", _SUBTOPICS),
+    (r"bpm|ins[tq]|nerr\d+|sdcg", _READERS),
+    (r"compat|rbo", "it compares with another list by rank-biased overlap, which is not here"),
+    (r"(all_)?prefs(_.*)?|.+_avgjg(_\d+)?|qrels_jg", _GROUPS),
     (r"(top_?\d*_?k?_?)?acc(uracy)?|hit_?ratio|(answer|success|found)_?rate|top_?(k|\d+)", _HIT_RATE),
     (
         r"context_?recall|(passage|chunk|fact)_?recall",
