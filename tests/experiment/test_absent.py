@@ -89,20 +89,32 @@ def beir(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("lang", "note", "stage"),
+    ("lang", "note", "of_documents", "stage", "in_report"),
     [
-        ("en", "2 of 5 relevant documents are not in the corpus: gone1 of q1, ...", "not in the corpus"),
-        ("zh", "5 篇相关文档中有 2 篇不在语料库中，例如问题 q1 的 gone1。", "不在语料库中"),
+        ("en", "2 of 5 relevant documents are not in the corpus: gone1 of q1, ...",
+         "3 of 6 gold pieces are in no chunk",
+         "not in the corpus", "2 gold documents are not in the corpus: gone1, gone2"),
+        ("zh", "5 篇相关文档中有 2 篇不在语料库中，例如问题 q1 的 gone1。",
+         "6 条标准证据中有 3 条不在任何文本块中", "不在语料库中",
+         "2 篇标准文档不在语料库中：gone1、gone2"),
     ],
-)
-def test_commands_say_it_of_a_beir_folder_with_its_corpus(beir: Path, lang: str, note: str, stage: str) -> None:
+)  # fmt: skip
+def test_commands_say_it(
+    beir: Path, lang: str, note: str, of_documents: str, stage: str, in_report: str
+) -> None:  # fmt: skip
+    def text(command: str, truth: str, *options: str) -> str:
+        done = steelyard(command, truth, "run.jsonl", *options, "--lang", lang, columns=999, cwd=beir)
+        assert not done.stderr
+        return done.stdout.decode()
+
+    (beir / "truth.qrels").write_text(
+        "".join(f"{q} 0 {d} {gain:g}\n" for q, of in GAINS.items() for d, gain in of.items())
+    )
     for command in ("evaluate", "report"):
-        done = steelyard(command, "beir", "run.jsonl", "--corpus", "beir", "--lang", lang, columns=999, cwd=beir)
-        assert note in done.stdout.decode(), done.stderr.decode()
-    done = steelyard("report", "beir", "run.jsonl", "--lang", lang, columns=999, cwd=beir)
-    own = {"en": "2 gold documents are not in the corpus: gone1, gone2", "zh": "2 篇标准文档不在语料库中：gone1、gone2"}
-    assert own[lang] in done.stdout.decode()
-    done = steelyard("diagnose", "beir", "run.jsonl", "--corpus", "beir", "--lang", lang, columns=999, cwd=beir)
-    assert stage in done.stdout.decode()
-    done = steelyard("report", "beir", "run.jsonl", "--corpus", "beir", "-o", "r.html", "--lang", lang, cwd=beir)
-    assert "Text of 3." in (beir / "r.html").read_text("utf-8")
+        assert note in text(command, "truth.qrels", "--corpus", "beir")
+    assert of_documents in text("evaluate", "beir", "--corpus", "beir")
+    for truth in ("beir", "truth.qrels"):
+        assert stage in text("diagnose", truth, "--corpus", "beir")
+        text("report", truth, "--corpus", "beir", "-o", f"{truth}.html")
+        assert "Text of 3." in (beir / f"{truth}.html").read_text("utf-8")
+    assert in_report in text("report", "beir")

@@ -28,6 +28,7 @@ from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import DefaultMeasures, Policy
+from steelyard.experiment.gold_notes import AbsentGold, unjudged_notes
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
@@ -37,9 +38,6 @@ from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
 from steelyard.measures.alignment import stacked, stacks
 from steelyard.stats.repeats import means_of_runs
-
-_NAMED = 5
-"""Ids that a note names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,34 +272,24 @@ class Weighing:
 
     @cached_property
     def _gold_notes(self) -> list[Note]:
-        notes, unjudged = list[Note](), self.gold.unjudged if isinstance(self.gold, Questions) else ()
-        if unjudged:
-            counts = {"n": len(unjudged), "total": len(unjudged) + len(self.query_ids)}
-            notes.append(Note("queries_unjudged", {**counts, "names": list(unjudged[:_NAMED])}))
-        if (absent := self._absent) is not None and not absent.is_empty():
-            first = dict(zip(("query_id", "name"), absent.select("query_id", "doc_id").row(0), strict=True))
-            total = int(np.count_nonzero(self._truth.gain > 0))
-            code = "gold_ids_foreign" if absent.height == total else "gold_ids_absent"
-            notes.append(Note(code, {"n": absent.height, "total": total, **first}))
-        return notes
+        unjudged = self.gold.unjudged if isinstance(self.gold, Questions) else ()
+        absent = () if self._absent is None else self._absent.notes()
+        return [*unjudged_notes(unjudged, len(self.query_ids)), *absent]
 
     @cached_property
-    def _absent(self) -> pl.DataFrame | None:
-        """Labels of relevant documents that the named corpus lacks, where ids name them; None where it says nothing."""
+    def _absent(self) -> AbsentGold | None:
+        """Gold that the named corpus lacks, where documents are named by ids; None elsewhere."""
         if self.named_corpus is None or any(system.labels is not None for system in self.weighed):
             return None
-        labels = self._truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
-        lacking = self.named_corpus.lacking(labels["doc_id"].unique().to_list())
-        return labels.filter(pl.col("doc_id").is_in(list(lacking)))
+        return AbsentGold.of(self._truth, self.named_corpus)
 
     @property
     def absent(self) -> pl.DataFrame | None:
         """Labels of relevant documents that the corpus lacks: query_id, doc_id, gain, by query; of ids alone.
 
-        None where no corpus is named, and where it has none of them at all: then it names other things.
+        None where no corpus is named, and where it has none of them at all.
         """
-        absent = self._absent
-        return None if absent is None or absent.height == np.count_nonzero(self._truth.gain > 0) else absent
+        return None if self._absent is None or self._absent.is_foreign else self._absent.labels
 
     def perfect_values(self, spec: Measure) -> Floats:
         """(s, q) values of a perfect ranking, which systems of one truth share; NaN where the truth bounds nothing."""

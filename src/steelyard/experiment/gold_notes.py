@@ -1,0 +1,55 @@
+"""What a reader should know of the gold itself, whichever system is weighed by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.notes import Note
+from steelyard.data.chunk_table import Corpus
+from steelyard.data.truth import Truth
+
+_NAMED = 5
+"""Ids that a note names."""
+
+
+@dataclass(frozen=True, eq=False)
+class AbsentGold:
+    """Relevant documents, named by their ids, that a corpus lacks.
+
+    labels      query_id, doc_id and gain of each, by query;   n_relevant   how many relevant documents there are in all
+    """
+
+    labels: pl.DataFrame
+    n_relevant: int
+
+    @classmethod
+    def of(cls, truth: Truth, corpus: Corpus) -> AbsentGold:
+        """Those of a truth: of every query its own."""
+        labels = truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
+        lacking = corpus.lacking(labels["doc_id"].unique().to_list())
+        return cls(labels.filter(pl.col("doc_id").is_in(list(lacking))), int(np.count_nonzero(truth.gain > 0)))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the corpus has none of them: then it names other things."""
+        return self.labels.height == self.n_relevant
+
+    def notes(self) -> Iterator[Note]:
+        """How many they are, with the first one; nothing where there is none."""
+        if not self.labels.is_empty():
+            query_id, name = self.labels.select("query_id", "doc_id").row(0)
+            yield Note(
+                "gold_ids_foreign" if self.is_foreign else "gold_ids_absent",
+                {"n": self.labels.height, "total": self.n_relevant, "query_id": query_id, "name": name},
+            )
+
+
+def unjudged_notes(unjudged: Sequence[str], n_judged: int) -> Iterator[Note]:
+    """How many queries of a BEIR folder are neither asked nor weighed, and which; nothing where there is none."""
+    if unjudged:
+        n = len(unjudged)
+        yield Note("queries_unjudged", {"n": n, "total": n + n_judged, "names": list(unjudged[:_NAMED])})
