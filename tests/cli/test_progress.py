@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
+from steelyard.services.waits import Wait, announce
 
 
 class Terminal(io.StringIO):
@@ -42,6 +44,39 @@ def test_a_terminal_sees_each_stage_by_name(code: str, name: str, monkeypatch: p
 def test_a_pipe_and_a_quick_command_see_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(io.StringIO(), monkeypatch) == ""
     assert drawn(Terminal(), monkeypatch, after=60.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [("en", "waiting 12 s for api.example.com (429)"), ("zh", "等待 api.example.com，还有 12 秒（429）")],
+)
+def test_a_terminal_sees_what_is_waited_for(code: str, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bars(read_words(code)) as show:
+        show("questions", 0, 3)
+        announce(Wait("api.example.com", 0.2, 503))
+        announce(Wait("api.example.com", 12.0, 429))
+        announce(Wait("api.example.com", 2.0, "timeout"))
+        time.sleep(0.3)  # Bars are drawn ten times a second.
+    assert sentence in stream.getvalue()
+    assert "503" not in stream.getvalue()
+
+
+def test_a_log_says_once_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress_bars(read_words("en")):
+        for _ in range(3):
+            announce(Wait("api.example.com", 11.2, 429))
+            announce(Wait("api.example.com", 2.0, "timeout"))
+            announce(Wait("other.example.com", 0.5, "no answer"))
+    announce(Wait("api.example.com", 12.0, 500))
+    assert stream.getvalue().splitlines() == [
+        "steelyard: waiting 12 s for api.example.com (429)",
+        "steelyard: waiting 2 s for api.example.com (no answer in time)",
+    ]
 
 
 def test_every_run_is_reported(tmp_path: Path) -> None:

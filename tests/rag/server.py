@@ -269,10 +269,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving(kind: type[Server] = Server) -> Iterator[Server]:
     """The server, for as long as the block lasts; it leaves no thread, socket or connection behind."""
     with _Listener() as listener:
-        server = Server(f"http://127.0.0.1:{listener.server_address[1]}")
+        server = kind(f"http://127.0.0.1:{listener.server_address[1]}")
         listener.served = server
         thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()

@@ -155,9 +155,9 @@ main()
             "endpoints",
         ),
         (
-            {"stamina"},
+            {"httpx2"},
             'generate = {kind = "openai", model = "m", base_url = "http://127.0.0.1:9/"}',
-            "needs stamina, which is not installed",
+            "needs httpx2, which is not installed",
             "endpoints",
         ),
         (

@@ -21,7 +21,6 @@ from tests.rag import small
 from tests.rag.server import CUT, MALFORMED, WEB_PAGE, Fault, Server, change, overlap, put, stall, status, vector
 
 pytest.importorskip("httpx2", reason="needs the extra endpoints")
-pytest.importorskip("stamina", reason="needs the extra endpoints")
 EMBED, RERANK, CHAT, SEARCH = "/v1/embeddings", "/rerank", "/v1/chat/completions", "/search"
 PATIENCE = {"wait_initial_s": 0.01, "wait_max_s": 0.02, "timeout_s": 0.4, "attempts": 3}
 SENTENCES = [
@@ -38,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def configured(folder: Path, server: Server, **changes: Any) -> Config:
     given = {
-        "name": "far", "documents": "documents", "questions": "questions.jsonl", "k": 3,
+        "name": "far", "documents": "documents", "questions": "questions.jsonl", "k": 3, "concurrency": 1,
         "chunk": "tests.rag.small:Stops", "index": {"kind": "dense", "backend": "numpy"},
         "embed": {"kind": "openai", "model": "m", "base_url": server.base_url, "batch_size": 4, **PATIENCE},
         "rerank": {"kind": "http", "url": f"{server.url}{RERANK}", "top_n": 5, **PATIENCE},
@@ -141,13 +140,16 @@ def test_a_question_that_fails_is_recorded_and_asked_again(
     server.script(path, None, *[fault] * times)
     made = ran(config)
     first, second, third = lines(made)
+    stage = {RERANK: "rerank", CHAT: "generate", EMBED: "embed"}[path]
     assert ("error" in first, "error" in third) == (False, False)
-    assert second["retrieved"] == []
+    assert [item["id"] for item in second["retrieved"]] == (expected(second["query"]) if path == CHAT else [])
     assert reason in second["error"]
+    assert second["failed"] == stage
     assert made.manifest["counts"]["failed"] == 1
+    assert made.manifest["failed_at"] == {stage: 1}
     scores = evaluate(folder / "questions.jsonl", [made.path], ["evidence_recall@3"])
-    assert scores.failed.tolist() == [[False, True, False]]
-    assert scores.values[0, 0].tolist() == [1.0, 0.0, 1.0]
+    assert scores.failed.tolist() == [[False, path != CHAT, False]]
+    assert scores.values[0, 0].tolist() == [1.0, float(path == CHAT), 1.0]
     n_before = {each: len(server.seen(each)) for each in (EMBED, RERANK, CHAT)}
     again = ran(config)
     assert lines(again)[0] == first
@@ -155,7 +157,8 @@ def test_a_question_that_fails_is_recorded_and_asked_again(
     assert lines(again)[2] == third
     assert again.manifest["counts"]["failed"] == 0
     asked = {each: len(server.seen(each)) - n_before[each] for each in (EMBED, RERANK, CHAT)}
-    assert (asked[RERANK], asked[CHAT]) == (1, 1)  # the failed question alone
+    assert (asked[RERANK], asked[CHAT]) == (int(path != CHAT), 1)  # the failed question alone, and of it what failed
+    assert set(lines(again)[1]["latency_ms"]) == set(first["latency_ms"])
     assert asked[EMBED] == (1 if path == EMBED else 0)
     assert evaluate(folder / "questions.jsonl", [again.path], ["evidence_recall@3"]).means[0, 0] == 1.0
 
@@ -233,7 +236,7 @@ def test_an_endpoint_with_names_of_its_own(folder: Path, server: Server) -> None
         '{"qid": "q2", "query": "秤", "evidence": [{"text": "已知的砣"}]}\n'
     )
     target = {"url": f"{server.url}{SEARCH}", **names, **PATIENCE}
-    config = Config.of({"target": target, "questions": "questions.jsonl", "k": 2}, base=folder)
+    config = Config.of({"target": target, "questions": "questions.jsonl", "k": 2, "concurrency": 1}, base=folder)
     server.always(SEARCH, change(_renamed))
     server.script(SEARCH, status(429), change(_renamed), *[status(500)] * 3)
     made = ran(config)
@@ -258,6 +261,7 @@ documents = "documents"
 questions = "questions.jsonl"
 index = {{kind = "dense", backend = "numpy"}}
 k = 3
+concurrency = 1
 [embed]
 kind = "openai"
 model = "m"
@@ -272,7 +276,7 @@ measures = ["recall@3"]
     (folder / "far.toml").write_text(toml)
     server.script(RERANK, None, status(500))
     text = printed("run", "far.toml", cwd=folder)
-    assert "1 of 3 questions failed; the same command asks them again. First q2: rerank: http://" in text
+    assert "1 of 3 questions failed (1 at rerank); the same command asks them again. First q2: rerank: http://" in text
     assert "far: 1 of 3 queries failed and counts 0: q2." in " ".join(text.split())
     again = printed("run", "far.toml", cwd=folder)
     assert "2 of 3 questions were answered before and are kept." in again

@@ -23,7 +23,7 @@ from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerato
 from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.registry import make
 from steelyard.services.addresses import checked_url, is_loopback, shown
-from steelyard.services.client import Patience, Service, _retry_after_s, _stamina
+from steelyard.services.client import Patience, Service, _retry_after_s
 from tests.hypothesis_profiles import examples
 from tests.rag.server import (
     CUT,
@@ -40,7 +40,6 @@ from tests.rag.server import (
     vector,
 )
 
-pytest.importorskip("stamina", reason="the extra 'endpoints' is not installed")
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
 QUICK: dict[str, Any] = {"timeout_s": 5.0, "attempts": 3, "wait_initial_s": 0.001, "wait_max_s": 0.02}
@@ -199,9 +198,7 @@ def test_one_attempt_is_one_request(server: Server) -> None:
 def test_asking_again_prints_nothing(
     server: Server, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (None, "stamina"):  # As in a program that has set up no logging.
-        monkeypatch.setattr(logging.getLogger(name), "handlers", [])
-    _stamina.cache_clear()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # As in a program that has set up no logging.
     server.script("/rerank", status(500))
     ask(server, "/rerank")
     assert capfd.readouterr() == ("", "")
@@ -384,12 +381,10 @@ def test_a_stage_a_thread(server: Server) -> None:
     assert all(np.array_equal(one, found[0]) for one in found)
 
 
-@pytest.mark.parametrize("module", ["stamina", "httpx2"])
 @each_path
-def test_a_missing_library(server: Server, path: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    _stamina.cache_clear()
-    with pytest.raises(MissingExtraError, match=rf"{module}.*pip install .*\[endpoints\]'"):
+def test_a_missing_library(server: Server, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(MissingExtraError, match=r"httpx2.*pip install .*\[endpoints\]'"):
         ask(server, path)
 
 

@@ -27,11 +27,9 @@ def test_every_library_that_stages_use_is_named() -> None:
 
 def test_a_run_over_http_names_its_client(server: Server, tmp_path: Path) -> None:
     httpx2 = pytest.importorskip("httpx2", reason="needs the extra endpoints")
-    pytest.importorskip("stamina", reason="needs the extra endpoints")
     config = Config.of({"target": {"url": f"{server.url}/search"}}, base=tmp_path)
     libraries = run(TargetSystem.read(config), QUESTIONS, tmp_path / "run").manifest["libraries"]
     assert libraries["httpx2"] == httpx2.__version__
-    assert "stamina" in libraries
 
 
 def test_times_stand_beside_the_machine(tmp_path: Path) -> None:

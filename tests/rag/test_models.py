@@ -3,8 +3,8 @@
 import os
 import shutil
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,12 @@ VOCABULARY = [
     "大",
     "海",
 ]
+
+
+def instance(stage: Any) -> Any:
+    """The model that a stage of one thread uses."""
+    with stage._models.borrowed() as model:
+        return model
 
 
 @pytest.fixture(scope="module")
@@ -124,26 +130,17 @@ class TestEmbedder:
         captured = capfd.readouterr()
         assert captured.out + captured.err == ""
 
-    def test_every_thread_has_its_own_instance(self, minilm: str) -> None:
-        shared = SentenceTransformerEmbedder(minilm, device="cpu")
-        seen: list[Any] = []
-
-        def look() -> None:
-            shared.query("whale")
-            seen.extend([shared._loaded(), shared._loaded()])
-
-        threads = [threading.Thread(target=look) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(seen) == 4
-        assert len({id(model) for model in seen}) == 2
+    def test_threads_at_once_have_an_instance_each_and_get_the_same(self, minilm: str) -> None:
+        shared, texts = SentenceTransformerEmbedder(minilm, device="cpu"), ["whale", "a ship on the sea"] * 10
+        with ThreadPoolExecutor(2) as pool:
+            at_once = list(pool.map(shared.query, texts))
+        assert np.allclose(at_once, [shared.query(text) for text in texts], atol=1e-6)
+        assert 1 <= len(shared._models._idle) <= 2
 
     def test_nan_is_told_of(self, minilm: str, monkeypatch: pytest.MonkeyPatch) -> None:
         broken = SentenceTransformerEmbedder(minilm, device="cpu")
         vectors = np.array([[1.0, 0.0], [np.nan, 0.0]], np.float32)
-        monkeypatch.setattr(broken._loaded(), "encode", lambda *_, **__: vectors)
+        monkeypatch.setattr(instance(broken), "encode", lambda *_, **__: vectors)
         with pytest.raises(StageError, match="NaN or infinite numbers for 1 of 2 texts, first 2"):
             broken.documents(["a", "b"])
 
@@ -153,7 +150,7 @@ class TestEmbedder:
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("out of memory\nat line 7")
 
-        monkeypatch.setattr(broken._loaded(), "encode", fail)
+        monkeypatch.setattr(instance(broken), "encode", fail)
         with pytest.raises(StageError, match=r"MiniLM|model failed: RuntimeError: out of memory$"):
             broken.query("a")
 
@@ -199,7 +196,7 @@ class TestCrossEncoder:
 
     def test_nan_is_told_of(self, crossing: str, monkeypatch: pytest.MonkeyPatch) -> None:
         reranker = CrossEncoderReranker(crossing, device="cpu")
-        monkeypatch.setattr(reranker._loaded(), "predict", lambda *_, **__: np.array([0.5, np.nan], np.float32))
+        monkeypatch.setattr(instance(reranker), "predict", lambda *_, **__: np.array([0.5, np.nan], np.float32))
         with pytest.raises(StageError, match="for 1 of 2 texts, first 2"):
             reranker.scores("whale", ["a", "b"])
 
@@ -226,7 +223,7 @@ class TestNames:
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
         made = stage("nobody/none-such")
         with pytest.raises(InputError, match=r"model nobody/none-such cannot be loaded: .*; HF_HUB_OFFLINE is set"):
-            made._loaded()
+            instance(made)
 
     def test_the_hub_is_asked_only_for_what_is_not_here(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
@@ -240,7 +237,7 @@ class TestNames:
 
         for library in ("SentenceTransformer", "CrossEncoder"):
             monkeypatch.setattr(sentence_transformers, library, load)
-        stage("owner/name")._loaded()
+        instance(stage("owner/name"))
         assert asked == [True, False]
 
     def test_a_hub_that_cannot_be_reached(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,11 +249,11 @@ class TestNames:
         for library in ("SentenceTransformer", "CrossEncoder"):
             monkeypatch.setattr(sentence_transformers, library, load)
         with pytest.raises(InputError, match="cannot be loaded: OSError: no route; it is not on this machine; check"):
-            stage("owner/name")._loaded()
+            instance(stage("owner/name"))
 
     def test_a_folder_without_a_model(self, stage: Any, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="expected a folder that sentence-transformers can load"):
-            stage(str(tmp_path), device="cpu")._loaded()
+            instance(stage(str(tmp_path), device="cpu"))
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -303,7 +303,6 @@ def test_texts_have_ids_of_their_own(texts: list[str]) -> None:
 @pytest.fixture
 def endpoint(server: Server) -> Server:
     pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
-    pytest.importorskip("stamina", reason="the extra 'endpoints' is not installed")
     return server
 
 

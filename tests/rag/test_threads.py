@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.base.errors import StageError
 from steelyard.data.responses import Response
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.reranking import Lexical
@@ -116,8 +117,9 @@ def test_what_a_stage_raises_reaches_its_own_thread_alone() -> None:
     def ask(query: str) -> str:
         try:
             return str(len(pipeline.ask(query).passages))
-        except ValueError as error:
-            return str(error)
+        except StageError as error:
+            return f"{error.stage}, {error.__cause__}"
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        assert list(pool.map(ask, QUERIES)) == ["no beams" if "beam" in query else "3" for query in QUERIES]
+        answers = list(pool.map(ask, QUERIES))
+    assert answers == ["rerank, no beams" if "beam" in query else "3" for query in QUERIES]

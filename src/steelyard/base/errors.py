@@ -59,7 +59,14 @@ class MissingExtraError(SteelyardError, ImportError):
 
 
 class StageError(SteelyardError, RuntimeError):
-    """A stage of a pipeline, or an endpoint behind it, that failed on one question or gave nonsense."""
+    """A stage of a pipeline, or an endpoint behind it, that failed on one question or gave nonsense.
+
+    stage   its name, such as search.bm25, rerank or generate; None where that is not known
+    """
+
+    def __init__(self, message: str = "", *, stage: str | None = None) -> None:
+        super().__init__(message)
+        self.stage = stage
 
 
 def quoted(value: object) -> str:

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.cli.progress import progress_bars
+from steelyard.cli.progress import printed_waits, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.config import Config
 from steelyard.report.formats.chat import assistant_text, greeting_text
-from steelyard.report.words import read_words
+from steelyard.report.words import Words, read_words
 
 _LEAVE = {"exit", "quit", "退出"}
 _PREVIEW = 100
@@ -25,6 +25,11 @@ def run(config: Path, *, k: int | None, lang: str | None = None) -> None:
     with progress_bars(words) as bars:
         assistant = Assistant(settings, progress=bars)
     print(greeting_text(assistant.pipeline, words))
+    with printed_waits(words):
+        _talk(assistant, words)
+
+
+def _talk(assistant: Assistant, words: Words) -> None:
     while (query := _typed(words("chat.you"))) is not None:
         if not query:
             continue

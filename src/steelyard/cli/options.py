@@ -86,6 +86,11 @@ ALPHA = argument(
 )  # fmt: skip
 CUTOFF = argument("--k", "-k", type=int, help="Results that count as found; k of the first measure, else 5.")
 DEPTH = argument("--k", "-k", type=int, help="Chunks (or documents) that a question gets (10).")
+CONCURRENCY = argument(
+    "--concurrency", type=int,
+    help="Questions under way at once, as far as the stages take several; by default what the configuration says, "
+    "else 8 where a stage calls out.",
+)  # fmt: skip
 _FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
 FORMAT = argument(
     "--format", "-f", choices=_FORMATS, metavar="FORMAT",
@@ -103,4 +108,5 @@ REPORT_PROFILE = argument(
     "--profile", "-p", help=f"{_PROFILE} The report shows its gate too. Without one, ratings and no gate."
 )  # fmt: skip
 OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
+STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")

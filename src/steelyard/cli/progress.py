@@ -1,7 +1,8 @@
-"""Bars that show how far a command is."""
+"""Bars that show how far a command is, and what it waits for."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -9,31 +10,38 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from steelyard.base.progress import Progress, no_progress
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
+from steelyard.services.waits import Wait, listening
 
 SOON = 0.5
 """Seconds in which a command may be ready that draws nothing until then, nor imports what draws."""
+_WORTH_SAYING_S = 1.0
 
 
 @contextmanager
 def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
-    """Bars on standard error, where that is a terminal; else nothing is shown.
+    """Bars on standard error, where that is a terminal, and below them the wait that ends last.
+
+    Anywhere else there are no bars, and a line says what is waited for, once for each service and reason.
 
     after   seconds before the first one
     """
     if not sys.stderr.isatty():
-        yield no_progress
+        with printed_waits(words):
+            yield no_progress
         return
     tasks: dict[str, Any] = {}
     bars: Any = None
     started = time.monotonic()
-    with ExitStack() as stack:
+    waiting = _Waiting(words)
+    with listening(waiting.add), ExitStack() as stack:
 
         def show(stage: str, done: int, total: int) -> None:
             nonlocal bars
             if bars is None and (done == total or time.monotonic() - started < after):
                 return
-            bars = bars or stack.enter_context(_bars())
+            bars = bars or stack.enter_context(_bars(waiting))
             if stage not in tasks:
                 name = words(f"progress.{stage}") if f"progress.{stage}" in words else stage
                 tasks[stage] = bars.add_task(name, total=total)
@@ -42,9 +50,54 @@ def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
         yield show
 
 
-def _bars() -> Any:
+@contextmanager
+def printed_waits(words: Words) -> Iterator[None]:
+    """A line on standard error for what is waited for, once for each service and reason."""
+    said = set[tuple[str, object]]()
+
+    def say(wait: Wait) -> None:
+        if wait.seconds >= _WORTH_SAYING_S and (wait.host, wait.reason) not in said:
+            said.add((wait.host, wait.reason))
+            print(f"steelyard: {_text(wait, wait.seconds, words)}", file=sys.stderr, flush=True)
+
+    with listening(say):
+        yield
+
+
+class _Waiting:
+    """The wait that ends last, of those that are worth a word."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._ends, self._wait = -math.inf, Wait("", 0.0, "timeout")
+
+    def add(self, wait: Wait) -> None:
+        """Take a wait that begins."""
+        ends = time.monotonic() + wait.seconds
+        if wait.seconds >= _WORTH_SAYING_S and ends > self._ends:
+            self._ends, self._wait = ends, wait
+
+    def text(self) -> str:
+        """What is waited for, with the seconds that are left; nothing where it is over."""
+        left_s = self._ends - time.monotonic()
+        return _text(self._wait, left_s, self._words) if left_s > 0 else ""
+
+
+def _text(wait: Wait, seconds: float, words: Words) -> str:
+    reason = wait.reason if isinstance(wait.reason, int) else words(f"progress.reason.{wait.reason.replace(' ', '_')}")
+    return words("progress.waiting", seconds=math.ceil(seconds), host=single_line(wait.host), reason=reason)
+
+
+def _bars(waiting: _Waiting) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Bars(Progress):
+        def get_renderables(self) -> Iterator[Any]:
+            yield from super().get_renderables()
+            if text := waiting.text():
+                yield Text(text)
 
     columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Bars(*columns, console=Console(stderr=True), transient=True)

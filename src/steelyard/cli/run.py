@@ -14,19 +14,19 @@ from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.words import read_words
 
-INTERRUPTED = 130
+INTERRUPTED, QUESTIONS_FAILED = 130, 1
 
 
 def run(
     config: Path | None, *, documents: Path | None, questions: Path | None, target: str | None, corpus: Path | None,
-    k: int | None, unit: Unit | None, measures: list[str], cluster: str | None, output: Path | None, overwrite: bool,
-    cache: bool,
-    lang: str | None = None,
+    k: int | None, unit: Unit | None, measures: list[str], cluster: str | None, concurrency: int | None,
+    output: Path | None, overwrite: bool, strict: bool, cache: bool, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
     words = read_words(lang)
     settings = Config.of_options(
         config, documents=documents, questions=questions, target=target, corpus=corpus, k=k, unit=unit,
+        concurrency=concurrency,
         folder=output, cache=cache,
     )  # fmt: skip
     try:
@@ -44,3 +44,5 @@ def run(
         print("steelyard: interrupted; what was answered is kept. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
     print(weighed_run_text(weighed, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+    if strict and weighed.folder.n_failed:
+        sys.exit(QUESTIONS_FAILED)

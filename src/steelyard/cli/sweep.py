@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import progress_bars
-from steelyard.cli.run import INTERRUPTED
+from steelyard.cli.run import INTERRUPTED, QUESTIONS_FAILED
 from steelyard.cli.terminal import terminal_width
 from steelyard.io.write import write_text
 from steelyard.rag.config import Config
@@ -21,7 +21,8 @@ from steelyard.report.words import read_words
 
 def run(
     config: Path, *, unit: Unit | None, measures: list[str], cluster: str | None, holdout: bool, seed: int,
-    overwrite: bool, format: str | None, output: Path | None, lang: str | None = None,
+    concurrency: int | None, overwrite: bool, strict: bool, format: str | None, output: Path | None,
+    lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
     words, format = read_words(lang), format_of(output, format)
@@ -30,11 +31,13 @@ def run(
     try:
         with progress_bars(words) as bars:
             swept = sweep(
-                Config.of_options(config, unit=unit), measures=measures or None, cluster=cluster, holdout=holdout,
-                seed=seed, overwrite=overwrite, progress=bars,
+                Config.of_options(config, unit=unit, concurrency=concurrency), measures=measures or None,
+                cluster=cluster, holdout=holdout, seed=seed, overwrite=overwrite, progress=bars,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was run is kept. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
     width, colour = (None, False) if output else (terminal_width(), sys.stdout.isatty())
     write_text(output or "-", sweep_text(swept, format, words, seed=seed, width=width, colour=colour))
+    if strict and swept.n_failed:
+        sys.exit(QUESTIONS_FAILED)

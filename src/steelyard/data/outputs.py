@@ -15,6 +15,7 @@ from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import RUN
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.responses import GENERATE
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.io import formats
@@ -39,6 +40,7 @@ class _Contents:
     candidates: Run | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    unanswered: Mapping[str, str] = field(default_factory=dict)
     latency_ms: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -59,6 +61,7 @@ class Outputs:
     candidates  the lists before reranking, from a line's `candidates`; None without any
     answers   query_id -> answer
     failures  query_id -> why the system gave no result
+    unanswered  query_id -> why it gave results without an answer: lines with `error` and `"failed": "generate"`
     latency_ms  query_id -> milliseconds in all, where a line has `latency_ms` with `total`
     Raises    InputError, DuplicateError naming line and item.
     """
@@ -74,6 +77,7 @@ class Outputs:
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
         self.documents = contents.documents
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
+        self.unanswered = contents.unanswered
         self._contents = contents
 
     @classmethod
@@ -158,6 +162,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     first: dict[str, str] = {}
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
+    unanswered: dict[str, str] = {}
     latency_ms: dict[str, float] = {}
     collector, bare_ids = ChunkCollector(), dict[str, ChunkRow]()
     for where, line in lines:
@@ -166,7 +171,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
             raise DuplicateError(f"{where}: question {query_id!r} is listed already, in {first[query_id]}; remove one")
         first[query_id] = where
         if line.get("error") is not None:
-            failures[query_id] = str(line["error"])
+            (unanswered if line.get("failed") == GENERATE else failures)[query_id] = str(line["error"])
         if isinstance(answer := answer_of(line), str):
             answers[query_id] = answer
         if (milliseconds := total_latency(line)) is not None:
@@ -188,7 +193,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     candidates = _run(candidate_rows, name) if candidate_rows else None
     return _Contents(
         _run(rows, name), table, chunks,
-        candidates=candidates, answers=answers, failures=failures, latency_ms=latency_ms,
+        candidates=candidates, answers=answers, failures=failures, unanswered=unanswered, latency_ms=latency_ms,
     )  # fmt: skip
 
 

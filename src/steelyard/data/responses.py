@@ -12,6 +12,9 @@ import orjson
 from steelyard.base.errors import exception_line
 from steelyard.data.corpus import Passage
 
+GENERATE = "generate"
+"""The stage that answers, the last one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -23,7 +26,9 @@ class Response:
     latency_ms  milliseconds of each stage that there is, such as embed, search, rerank, generate; and total
     candidates  ids that `passages` was taken from, in the order before any reranking; None where the system does not
                 report them, or `passages` is all of it
-    error       why the system failed on this question; it then has no passages
+    error       why the system failed on this question
+    failed      the stage that failed, where it is known.  What earlier stages gave is here: where it is "generate", the
+                passages are the system's, and the answer alone is missing
     """
 
     query: str
@@ -32,13 +37,19 @@ class Response:
     latency_ms: Mapping[str, float] = field(default_factory=dict)
     candidates: tuple[str, ...] | None = None
     error: str | None = None
+    failed: str | None = None
+
+    @property
+    def is_retrieved(self) -> bool:
+        """Whether passages are what the system retrieved: it did not fail, or only its answer did."""
+        return self.error is None or self.failed == GENERATE
 
 
 def encode_response(query_id: str, response: Response) -> bytes:
     r"""One line of JSON in UTF-8, the way `steelyard run` keeps a response, its end included.
 
-    What is None is left out, and milliseconds have four decimals; half a character (a lone surrogate), which UTF-8 does
-    not have, is escaped, and so is all of its line.
+    What is None is left out, and milliseconds have four decimals, those of stages alone where one failed; half a
+    character (a lone surrogate), which UTF-8 does not have, is escaped, and so is all of its line.
 
     >>> encode_response("q1", Response("why?", (Passage("d#2", score=0.5),), latency_ms={"total": 1.25}))
     b'{"qid":"q1","query":"why?","retrieved":[{"id":"d#2","score":0.5}],"latency_ms":{"total":1.25}}\n'
@@ -50,10 +61,14 @@ def encode_response(query_id: str, response: Response) -> bytes:
         line["candidates"] = response.candidates
     if response.answer is not None:
         line["answer"] = response.answer
+    latency_ms = {stage: round(ms, 4) for stage, ms in response.latency_ms.items()}
     if response.error is not None:
         line["error"] = response.error
-    else:
-        line["latency_ms"] = {stage: round(ms, 4) for stage, ms in response.latency_ms.items()}
+        latency_ms.pop("total", None)
+        if response.failed is not None:
+            line["failed"] = response.failed
+    if latency_ms or response.error is None:
+        line["latency_ms"] = latency_ms
     try:
         return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
@@ -95,6 +110,7 @@ def decode_response(line: bytes | str) -> tuple[str, Response]:
             latency_ms=values.get("latency_ms") or {},
             candidates=None if candidates is None else tuple(candidates),
             error=values.get("error"),
+            failed=values.get("failed"),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"is no line of a run ({exception_line(error)})") from error

@@ -85,6 +85,11 @@ class RunFolder:
         """What the run had to remark, such as empty documents."""
         return tuple(Note.of_json(note) for note in self.manifest.get("notes") or ())
 
+    @property
+    def n_failed(self) -> int:
+        """Questions on which the system failed, be it the answer alone."""
+        return int(self.manifest.get("counts", {}).get("failed", 0))
+
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """What config.json holds: the configuration, resolved, without secrets; empty where there is none.

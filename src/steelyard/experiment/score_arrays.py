@@ -16,6 +16,8 @@ from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.measures import Measure
 
+ANSWERS_FAILED = "answers_failed"
+"""The note of a system that retrieved for n questions what it then failed to answer."""
 SHARED_GOLD = "shared_gold"
 """Part of the recipe: how many questions share a gold document, and clusters they would make; None where none does."""
 

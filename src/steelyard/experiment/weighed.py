@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,12 @@ from steelyard.data.run import Run, StreamedRun
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment.opening import System
+from steelyard.experiment.score_arrays import ANSWERS_FAILED
 from steelyard.measures import Alignment, Measure
 from steelyard.measures.perfect import perfect_values
+
+_NAMED = 5
+"""Ids that a note names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +118,18 @@ class Weighed:
 
     def notes_at(self, k: int | None) -> Sequence[Note]:
         """What a reader should know who looks at the first k results."""
+        notes = [*self.notes, *self._answer_notes()]
         if k is None or self.lengths is None or self.lengths[1] >= k:
-            return self.notes
+            return notes
         chunks, documents = (round(mean, 1) for mean in self.lengths)
-        return [*self.notes, Note("few_documents_listed", {"chunks": chunks, "documents": documents, "k": k})]
+        return [*notes, Note("few_documents_listed", {"chunks": chunks, "documents": documents, "k": k})]
+
+    def _answer_notes(self) -> Iterator[Note]:
+        """How many answers failed to questions that are weighed."""
+        query_ids = self.alignment.query_id
+        names = [query_id for query_id in query_ids if query_id in self.unanswered]
+        if names:
+            yield Note(ANSWERS_FAILED, {"n": len(names), "total": len(query_ids), "names": names[:_NAMED]})
 
     @property
     def corpus(self) -> ChunkTable | None:
@@ -151,8 +163,13 @@ class Weighed:
 
     @property
     def failures(self) -> Collection[str]:
-        """Ids of the questions on which the system failed, as it says itself."""
+        """Ids of the questions on which the system failed to retrieve, as it says itself."""
         return self.outputs.failures if self.outputs else ()
+
+    @property
+    def unanswered(self) -> Collection[str]:
+        """Ids of the questions whose answer alone failed."""
+        return self.outputs.unanswered if self.outputs else ()
 
     @property
     def reranks(self) -> bool | None:

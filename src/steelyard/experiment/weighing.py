@@ -165,7 +165,7 @@ class Weighing:
             system.name: [
                 latency
                 for run in system.runs
-                for latency in {**run.latency_ms, **dict.fromkeys(run.failures, math.inf)}.values()
+                for latency in {**run.latency_ms, **dict.fromkeys([*run.failures, *run.unanswered], math.inf)}.values()
             ]
             for system in self.weighed
             if system.latency_ms

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from steelyard.experiment.score_arrays import ANSWERS_FAILED
 from steelyard.experiment.scores import Scores
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.profiles import Profile
@@ -19,7 +20,7 @@ def share_checks(
     """Each share that most bounds, by the names of SHARES, of one system; unjudged documents by what profile covers."""
     i, n = list(scores.systems).index(system), len(scores.query_ids)
     values = {
-        "failed": float(scores.failed[i].mean()) if n else math.nan,
+        "failed": (int(scores.failed[i].sum()) + _n_unanswered(scores, system)) / n if n else math.nan,
         "missing": float(scores.missing[i].mean()) if n else math.nan,
         "unjudged": _unjudged(scores, i, profile),
         "unmapped": _unmapped(scores, i),
@@ -33,6 +34,12 @@ def share_checks(
             mapping = scores.gold[i]
             behind = mapping.n_pieces if name == "unmapped" and mapping is not None else n
             yield Check(system, name, "share", reason, value=value, limit=bound, n=behind, better="lower")
+
+
+def _n_unanswered(scores: Scores, system: str) -> int:
+    """Questions whose answer alone failed: they are weighed by what was retrieved."""
+    notes = (note for note in scores.notes.get(system, ()) if note.code == ANSWERS_FAILED)
+    return sum(int(note.values["n"]) for note in notes)
 
 
 def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:

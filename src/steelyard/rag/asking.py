@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints, Vectors
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError, StageError, SteelyardError
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Passage
-from steelyard.data.responses import Response
+from steelyard.data.responses import GENERATE, Response
 from steelyard.rag.clock import Clock
-from steelyard.rag.preparing import check_query_vector
+from steelyard.rag.preparing import check_query_vector, stage_error
 from steelyard.rag.query_vectors import QueryVector, QueryVectors
 from steelyard.rag.reranking import checked_scores
 from steelyard.rag.stages import Embedder, Fuser, Generator, Index, Ranking, Reranker
+from steelyard.rag.turns import Turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,58 +92,141 @@ def document_tie_rank(chunks: Chunks) -> Ints:
     return ranks
 
 
-def answer(stages: Stages, prepared: Prepared, query: str, vectors: QueryVectors | None = None) -> Response:
-    """Passages, answer and times of a question.
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """What a question needs on its way; several threads may share it.
 
     vectors   where vectors of questions come from and go to; None embeds anew
-    Raises    InputError for an empty question; StageError.
+    turns     what to hold while a question is at a stage, by the stage's name; see `steelyard.rag.turns`
     """
-    clock = Clock()
-    ranked = rank(stages, prepared, query, clock, vectors)
-    text = None
-    if stages.generator is not None:
-        passages = ranked.passages(prepared.chunks, stages.n_passages)
-        clock.lap()
-        text = stages.generator.answer(query, passages)
-        clock.lap("generate")
-    latency_ms = clock.latency_ms()
-    candidates = None if ranked.candidates is None else prepared.chunks.ids_at(ranked.candidates)
-    return Response(query, ranked.passages(prepared.chunks), text, latency_ms, candidates)
 
+    stages: Stages
+    prepared: Prepared
+    vectors: QueryVectors | None = None
+    turns: Mapping[str, Turn] = field(default_factory=dict)
 
-def rank(
-    stages: Stages, prepared: Prepared, query: str, clock: Clock, vectors: QueryVectors | None = None
-) -> Ranked:  # fmt: skip
-    """At most k chunks for a question; nothing is generated.
+    def retrieve(self, query: str) -> Response:
+        """Passages of a question, its candidates, and the times until here.
 
-    Raises   InputError for an empty question; StageError.
-    """
-    if not query.strip():
-        raise InputError("the question is empty; ask something")
-    vector = _embed(stages.embedder, prepared, query, clock, vectors)
-    rankings = []
-    for index, name in zip(stages.indexes, stages.search_names, strict=True):
-        rankings.append(index.search(query, vector if index.needs_vectors else None, stages.depth))
-        clock.lap(name)
-    if stages.fuser is not None:
-        positions, scores = stages.fuser.fuse(rankings, stages.depth)
-        clock.lap("fuse")
-    else:
+        Raises   InputError for an empty question; StageError.
+        """
+        clock = Clock()
+        ranked, chunks = self.rank(query, clock), self.prepared.chunks
+        latency_ms = clock.latency_ms()
+        candidates = None if ranked.candidates is None else chunks.ids_at(ranked.candidates)
+        return Response(query, ranked.passages(chunks), latency_ms=latency_ms, candidates=candidates)
+
+    def generate(self, retrieved: Response) -> Response:
+        """The same with an answer from the first passages, where there is a generator.
+
+        Raises   StageError.
+        """
+        generator = self.stages.generator
+        if generator is None:
+            return retrieved
+        clock = Clock(retrieved.latency_ms)
+        with self._at(GENERATE, clock):
+            text = generator.answer(retrieved.query, retrieved.passages[: self.stages.n_passages])
+            if not isinstance(text, str):
+                raise StageError(f"generate: gave {type(text).__name__}, not a text")
+        return replace(retrieved, answer=text, latency_ms=clock.latency_ms(), error=None, failed=None)
+
+    def answer(self, query: str, earlier: Response | None = None, /) -> Response:
+        """What the stages give, or which of them failed, and why, with what those before it gave.
+
+        earlier   passages that were retrieved before, with their times; only the answer is wanted
+        Raises    InputError for an empty question.
+        """
+        response = earlier or Response(query)
+        try:
+            response = earlier or self.retrieve(query)
+            return self.generate(response)
+        except StageError as error:
+            failure = error
+        except SteelyardError:
+            raise
+        except Exception as error:
+            failure = stage_error(None, error)
+        return replace(response, error=str(failure), failed=failure.stage)
+
+    def rank(self, query: str, clock: Clock) -> Ranked:
+        """At most k chunks for a question; nothing is generated.
+
+        Raises   InputError for an empty question; StageError.
+        """
+        if not query.strip():
+            raise InputError("the question is empty; ask something")
+        stages, vector, rankings = self.stages, self._embed(query, clock), list[Ranking]()
+        for index, name in zip(stages.indexes, stages.search_names, strict=True):
+            with self._at(name, clock):
+                rankings.append(index.search(query, vector if index.needs_vectors else None, stages.depth))
         positions, scores = rankings[0]
-    if not (len(scores) and (scores[1:] < scores[:-1]).all()):
-        # Not best first, or two alike: else they are in order already.
-        order = np.lexsort((prepared.tie_rank[positions], -scores))
-        positions, scores = positions[order], scores[order]
-    candidates = positions
-    if stages.reranker is not None and len(positions):
-        positions, scores = _rerank(stages.reranker, stages.top_n, prepared.chunks, query, positions, clock)
-    # Best first: what is in between is finite where both ends are.
-    if len(scores) and not (math.isfinite(scores[0]) and math.isfinite(scores[-1])):
-        raise StageError("a chunk's score is not a finite number; check the index and fuse stages")
-    best = _best_of_documents(prepared.chunks.owner[positions]) if stages.of_documents else slice(None)
-    positions, scores = positions[best][: stages.k], scores[best][: stages.k]
-    are_result = stages.reranker is None and len(candidates) == len(positions)
-    return Ranked(positions, scores, None if are_result else candidates)
+        if stages.fuser is not None:
+            with self._at("fuse", clock):
+                positions, scores = stages.fuser.fuse(rankings, stages.depth)
+        if not (len(scores) and (scores[1:] < scores[:-1]).all()):
+            # Not best first, or two alike: else they are in order already.
+            order = np.lexsort((self.prepared.tie_rank[positions], -scores))
+            positions, scores = positions[order], scores[order]
+        candidates = positions
+        if stages.reranker is not None and len(positions):
+            head, tail = positions[: stages.top_n], positions[stages.top_n :]
+            texts = [self.prepared.chunks.texts[position] for position in head.tolist()]
+            with self._at("rerank", clock):
+                new_scores = checked_scores(stages.reranker, query, texts)
+            positions, scores = _reranked(head, tail, new_scores)
+        # Best first: what is in between is finite where both ends are.
+        if len(scores) and not (math.isfinite(scores[0]) and math.isfinite(scores[-1])):
+            last = stages.search_names[0] if stages.fuser is None else "fuse"
+            raise StageError("a chunk's score is not a finite number; check the index and fuse stages", stage=last)
+        best = _best_of_documents(self.prepared.chunks.owner[positions]) if stages.of_documents else slice(None)
+        positions, scores = positions[best][: stages.k], scores[best][: stages.k]
+        are_result = stages.reranker is None and len(candidates) == len(positions)
+        return Ranked(positions, scores, None if are_result else candidates)
+
+    def _embed(self, query: str, clock: Clock) -> Vectors | None:
+        """The vector of a question; one that was computed before counts the time that it took then."""
+        embedder = self.stages.embedder
+        if embedder is None:
+            return None
+        stored = None if self.vectors is None else self.vectors.get(query)
+        if stored is not None:
+            clock.lap("embed", stored.ms)
+            return stored.vector
+        with self._at("embed", clock) as step:
+            vector = check_query_vector(embedder.query(query), self.prepared.width)
+        if self.vectors is not None:
+            self.vectors.add(query, QueryVector(vector, step.ms))
+        return vector
+
+    def _at(self, stage: str, clock: Clock) -> _Step:
+        return _Step(stage, clock, self.turns.get(stage))
+
+
+class _Step:
+    """A question at one stage: it waits for its turn, its time is taken, and what is raised bears the stage's name."""
+
+    __slots__ = ("_clock", "_stage", "_turn", "ms")
+
+    def __init__(self, stage: str, clock: Clock, turn: Turn | None) -> None:
+        self._stage, self._clock, self._turn = stage, clock, turn
+        self.ms = 0.0
+
+    def __enter__(self) -> Self:
+        self._clock.lap()
+        if self._turn is not None:
+            self._turn.__enter__()
+            self._clock.lap(instead=0.0)  # Other questions took this time, not the system for this one.
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.ms = self._clock.lap(self._stage)
+        if self._turn is not None:
+            self._turn.__exit__(None, None, None)
+        if isinstance(error, StageError):
+            error.stage = error.stage or self._stage
+        elif isinstance(error, Exception) and not isinstance(error, SteelyardError):
+            raise stage_error(self._stage, error) from error
 
 
 def _best_of_documents(owner: Ints) -> Ints:
@@ -149,32 +234,8 @@ def _best_of_documents(owner: Ints) -> Ints:
     return np.sort(np.unique(owner, return_index=True)[1])
 
 
-def _embed(
-    embedder: Embedder | None, prepared: Prepared, query: str, clock: Clock, vectors: QueryVectors | None
-) -> Vectors | None:  # fmt: skip
-    """The vector of a question; one that was computed before counts the time that it took then."""
-    if embedder is None:
-        return None
-    stored = None if vectors is None else vectors.get(query)
-    if stored is not None:
-        clock.lap("embed", stored.ms)
-        return stored.vector
-    vector = check_query_vector(embedder.query(query), prepared.width)
-    ms = clock.lap("embed")
-    if vectors is not None:
-        vectors.add(query, QueryVector(vector, ms))
-    return vector
-
-
-def _rerank(
-    reranker: Reranker, top_n: int, chunks: Chunks, query: str, positions: Ints, clock: Clock
-) -> Ranking:  # fmt: skip
-    """The first top_n by the reranker's scores; the rest below them in its order."""
-    head, tail = positions[:top_n], positions[top_n:]
-    texts = [chunks.texts[position] for position in head.tolist()]
-    clock.lap()
-    scores = checked_scores(reranker, query, texts)
-    clock.lap("rerank")
+def _reranked(head: Ints, tail: Ints, scores: Floats) -> Ranking:
+    """Candidates by the reranker's scores of the first of them; the rest below them in its order."""
     order = np.argsort(-scores, kind="stable")
     # What the reranker holds equal keeps the order that it had: ids would settle it otherwise, which is chance.
     falling = scores[order].tolist()

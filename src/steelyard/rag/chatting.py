@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.base.errors import StageError
 from steelyard.base.progress import Progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
@@ -51,11 +52,15 @@ class Assistant:
         return embedder
 
     def ask(self, query: str) -> Response:
-        """Find passages, and answer from them.
+        """Find passages, and answer from them; where only the answer failed, the response says why.
 
         Raises   InputError for an empty question; StageError.
         """
-        return self.pipeline.ask(query)
+        with self.pipeline.session([query]) as ask:
+            response = ask(query)
+        if not response.is_retrieved:
+            raise StageError(response.error or "", stage=response.failed)
+        return response
 
     def cosines(self, response: Response) -> list[float]:
         """Cosine similarity of each passage to the question.

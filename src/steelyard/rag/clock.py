@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
 
 
 class Clock:
-    """Milliseconds of each stage of one question."""
+    """Milliseconds of each stage of one question.
+
+    earlier   those of stages that were done before, and maybe the total of these
+    """
 
     __slots__ = ("_kept", "_last", "_shift", "_start")
 
-    def __init__(self) -> None:
-        self._kept: dict[str, float] = {}
-        self.restart()
-
-    def restart(self) -> None:
-        """Count from now on."""
+    def __init__(self, earlier: Mapping[str, float] | None = None) -> None:
+        self._kept = dict(earlier or {})
+        self._shift = self._kept.pop("total", sum(self._kept.values()))
         self._start = self._last = perf_counter()
-        self._shift = 0.0
 
     def lap(self, stage: str | None = None, instead: float | None = None) -> float:
         """Time since the last lap; `instead` of it another, which then counts in the total too."""

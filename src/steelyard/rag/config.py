@@ -7,6 +7,7 @@
     depth = 100                          candidates that each index gives
     unit = "document"                    what lists hold and what is weighed: documents, each at its best chunk, or
                                          "chunk"; by default documents where the gold names whole ones
+    concurrency = 16                     questions under way at once; 8 by default where a stage calls out, else 1
     encoding = "utf-8"                   of the documents
     chunk = "recursive"                  each stage: a name, module:object, or a table with `kind` and its settings;
                                          a chunk stage "none" leaves documents whole
@@ -58,6 +59,7 @@ CACHE_NAME = ".steelyard-cache.sqlite"
 class Config:
     """A run: read it with `Config.read(path)` or `Config.of(mapping)`.
 
+    concurrency   questions under way at once, None for what the stages say
     top_n     candidates that are reranked;   passages  how many the generator sees
     folder    where the run goes;   cache   file, or None
     sweep     dotted key -> values, for `with_changes`
@@ -71,6 +73,7 @@ class Config:
     k: int
     depth: int
     unit: Unit | None
+    concurrency: int | None
     encoding: str
     chunk: Stage
     embed: Stage
@@ -113,7 +116,8 @@ class Config:
     def of_options(
         cls, path: str | Path | None = None, *, documents: str | Path | None = None,
         questions: str | Path | None = None, target: str | None = None, corpus: str | Path | None = None,
-        k: int | None = None, unit: Unit | None = None, folder: str | Path | None = None, cache: bool = True,
+        k: int | None = None, unit: Unit | None = None, concurrency: int | None = None,
+        folder: str | Path | None = None, cache: bool = True,
     ) -> Config:  # fmt: skip
         """A file with some values replaced, or these alone; their paths count from the working directory.
 
@@ -122,7 +126,8 @@ class Config:
         """
         paths = {"documents": documents, "questions": questions, "folder": folder}
         changes: dict[str, Any] = {key: str(Path(path).absolute()) for key, path in paths.items() if path is not None}
-        changes |= {key: value for key, value in {"k": k, "unit": unit}.items() if value is not None}
+        values = {"k": k, "unit": unit, "concurrency": concurrency}
+        changes |= {key: value for key, value in values.items() if value is not None}
         if not cache:
             changes["cache"] = False
         if target is not None:
@@ -177,7 +182,7 @@ class Config:
             "unit": self.unit,
         }
         if self.target is not None:
-            system = {"callable": self.target.callable, "url": self.target.url}
+            system = {key: getattr(self.target, key) for key in ("callable", "url", "concurrency")}
             system["documents"] = _shown(self.target.documents)
             named = {key: value for key, value in system.items() if value is not None}
             settings["target"] = named | dict(self.target.options)
@@ -188,6 +193,8 @@ class Config:
             settings["fuse"] = _table_of(self.fuse)
             settings["rerank"] = _table_of(self.rerank, top_n=self.top_n)
             settings["generate"] = _table_of(self.generate, passages=self.passages)
+        if self.concurrency is not None:
+            settings["concurrency"] = self.concurrency
         settings["weigh"] = {key: value for key, value in vars(self.weigh).items() if value is not None}
         settings |= {"folder": _shown(self.folder), "cache": _shown(self.cache) or False}
         blotted: dict[str, Any] = without_secrets(settings)
@@ -218,7 +225,8 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
     return Config(
         name=name, documents=_existing("documents", table.documents, base),
         questions=_existing("questions", table.questions, base), k=table.k, depth=table.depth, unit=table.unit,
-        encoding=table.encoding, index=tuple(_stage(stage, base, "index") for stage in table.index), **stages,
+        concurrency=table.concurrency, encoding=table.encoding,
+        index=tuple(_stage(stage, base, "index") for stage in table.index), **stages,
         top_n=table.count("rerank", 50), passages=table.count("generate", 5),
         target=None if target is None else _target(target, base),
         weigh=Weigh(
@@ -231,7 +239,7 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
 
 def _target(table: TargetTable, base: Path) -> TargetSettings:
     documents = _existing("documents", table.documents, base, "target")
-    return TargetSettings(table.callable, table.url, table.model_extra or {}, documents)
+    return TargetSettings(table.callable, table.url, table.model_extra or {}, documents, table.concurrency)
 
 
 def _stage(stage: Any, base: Path, role: str) -> Any:

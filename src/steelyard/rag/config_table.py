@@ -92,6 +92,7 @@ class PipelineTable(BaseModel):
     k: Count = 10
     depth: Count = 100
     unit: Annotated[Unit, Words('"chunk" or "document"')] | None = None
+    concurrency: Count | None = None
     encoding: Text = "utf-8"
     chunk: _stage("chunk") = "recursive"  # type: ignore[valid-type]
     embed: _stage("embed") = "lsa"  # type: ignore[valid-type]
@@ -134,6 +135,7 @@ class TargetTable(BaseModel):
     callable: Text | None = None
     url: Text | None = None
     documents: PathText | None = None
+    concurrency: Count | None = None
 
     @model_validator(mode="after")
     def _callable_or_url(self) -> Self:

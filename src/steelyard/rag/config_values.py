@@ -26,12 +26,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class TargetSettings:
-    """A system of the user's own: a callable, or an address, its options, and the documents that it searches."""
+    """A system of the user's own: a callable, or an address, its options, and the documents that it searches.
+
+    concurrency   questions that it takes at once
+    """
 
     callable: str | None
     url: str | None
     options: Mapping[str, Any] = field(default_factory=dict)
     documents: Path | None = None
+    concurrency: int | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from steelyard.base.limits import at_least
 from steelyard.data.corpus import Passage
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
 from steelyard.rag.registry import stage
+from steelyard.rag.turns import Concurrency
 from steelyard.services.addresses import checked_url, host_of
 from steelyard.services.client import Patience, Service
 from steelyard.services.secrecy import secret_from
@@ -31,9 +32,11 @@ class _Endpoint(Patience, ABC):
 
     api_key_env   the environment variable that holds the key.  None: OPENAI_API_KEY for api.openai.com, and no key for
                   any other address, as a key is not shown to a host that it was not made for
+    concurrency   questions that are asked here at once at most; None for all that are under way
     """
 
     api_key_env: str | None = None
+    concurrency: Concurrency = None
 
     @abstractmethod
     def _address(self) -> tuple[str, str]:

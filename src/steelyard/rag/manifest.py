@@ -18,7 +18,7 @@ LIBRARIES = {
     "numpy": "numpy", "polars": "polars", "bm25s": "bm25s", "Stemmer": "PyStemmer", "rjieba": "rjieba",
     "opencc": "opencc", "sklearn": "scikit-learn", "threadpoolctl": "threadpoolctl", "scipy": "scipy",
     "faiss": "faiss-cpu", "torch": "torch", "transformers": "transformers",
-    "sentence_transformers": "sentence-transformers", "openai": "openai", "httpx2": "httpx2", "stamina": "stamina",
+    "sentence_transformers": "sentence-transformers", "openai": "openai", "httpx2": "httpx2",
     "pypdfium2": "pypdfium2", "semantic_text_splitter": "semantic-text-splitter",
 }  # fmt: skip
 """Modules that stages and targets import, each with its distribution."""
@@ -40,6 +40,7 @@ def run_manifest(system: System, queries: Mapping[str, str], *, started: str) ->
         "fingerprint": dict(system.fingerprint),
         "questions": f"sha256:{digest}",
         "counts": {**counts, "questions": len(queries)},
+        "concurrency": system.concurrency,
         "notes": [note.as_json() for note in system.notes],
         "machine": dict(machine()),
         "python": platform.python_version(),

@@ -19,6 +19,7 @@ from steelyard.base.errors import InputError, StageError, exception_line
 from steelyard.base.extras import require
 from steelyard.base.limits import NotEmpty, Words, at_least
 from steelyard.base.settings import SettingError, check_fields
+from steelyard.rag.instances import Instances
 from steelyard.rag.registry import stage
 
 Model = Annotated[str, NotEmpty(), Words("a folder or a name on the Hugging Face hub")]
@@ -40,8 +41,8 @@ class SentenceTransformerEmbedder:
     query_prefix, document_prefix   put before each question and chunk, for models that were trained so ("query: ")
     max_length   longest text in the model's tokens, cut behind it; None is the model's own
 
-    Every thread has its own instance.  Texts of one batch are padded to one length, so the last bits of a vector may
-    depend on its company.
+    Threads that ask at once have an instance each.  Texts of one batch are padded to one length, so the last bits of a
+    vector may depend on its company.
     """
 
     model: Model
@@ -50,10 +51,11 @@ class SentenceTransformerEmbedder:
     query_prefix: str = ""
     document_prefix: str = ""
     max_length: Annotated[int, at_least(1)] | None = None
-    _own: threading.local = field(default_factory=threading.local, init=False, repr=False)
+    _models: Instances[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
+        self._models = Instances(self._load)
         _check_model("embed sentence-transformers", self.model)
 
     def fit(self, texts: Sequence[str]) -> None:
@@ -61,7 +63,8 @@ class SentenceTransformerEmbedder:
 
         Raises   InputError where it cannot be loaded.
         """
-        self._loaded()
+        with self._models.borrowed():
+            pass
 
     def documents(self, texts: Sequence[str]) -> Vectors:
         """(n, d) one vector a text.
@@ -79,17 +82,18 @@ class SentenceTransformerEmbedder:
         """What the model is, wherever its folder lies: see `identity_of`."""
         return identity_of(self.model)
 
-    def _loaded(self) -> Any:
-        if not hasattr(self._own, "model"):
-            library = require("sentence_transformers", extra="models", what="the embedder")
-            loaded = _load(library.SentenceTransformer, self.model, device=self.device)
-            if self.max_length is not None:
-                loaded.max_seq_length = self.max_length
-            self._own.model = loaded
-        return self._own.model
+    def _load(self) -> Any:
+        library = require("sentence_transformers", extra="models", what="the embedder")
+        model = _load(library.SentenceTransformer, self.model, device=self.device)
+        if self.max_length is not None:
+            model.max_seq_length = self.max_length
+        return model
 
     def _vectors(self, prefix: str, texts: Sequence[str]) -> Vectors:
-        model = self._loaded()
+        with self._models.borrowed() as model:
+            return self._encoded(model, prefix, texts)
+
+    def _encoded(self, model: Any, prefix: str, texts: Sequence[str]) -> Vectors:
         if not len(texts):
             return np.empty((0, model.encode([prefix or "."], show_progress_bar=False).shape[1]), np.float32)
         with _failing_as(f"embedder {self.model}"):
@@ -114,18 +118,19 @@ class CrossEncoderReranker:
     max_length   longest pair in the model's tokens, cut behind it; None is the model's own
     device       "cpu", "cuda", "mps"; None lets torch choose
 
-    Scores are on the model's own scale: most squash them to 0..1, some leave them as they are.  Every thread has its
-    own instance.
+    Scores are on the model's own scale: most squash them to 0..1, some leave them as they are.  Threads
+    that ask at once have an instance each.
     """
 
     model: Model
     batch_size: Annotated[int, at_least(1)] = 32
     max_length: Annotated[int, at_least(1)] | None = 512
     device: str | None = None
-    _own: threading.local = field(default_factory=threading.local, init=False, repr=False)
+    _models: Instances[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
+        self._models = Instances(self._load)
         _check_model("rerank cross-encoder", self.model)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -134,9 +139,10 @@ class CrossEncoderReranker:
         Raises   InputError where the model cannot be loaded, or gives more than one number a pair; StageError where
                  it fails on these texts or gives NaN.
         """
-        model = self._loaded()
-        if not len(texts):
-            return []
+        with self._models.borrowed() as model:
+            return self._predicted(model, query, texts) if len(texts) else []
+
+    def _predicted(self, model: Any, query: str, texts: Sequence[str]) -> list[float]:
         with _failing_as(f"reranker {self.model}"):
             pairs = [(query, text) for text in texts]
             scores = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
@@ -147,16 +153,14 @@ class CrossEncoderReranker:
         """What the model is, wherever its folder lies: see `identity_of`."""
         return identity_of(self.model)
 
-    def _loaded(self) -> Any:
-        if not hasattr(self._own, "model"):
-            library = require("sentence_transformers", extra="models", what="the cross-encoder")
-            loaded = _load(library.CrossEncoder, self.model, device=self.device, max_length=self.max_length)
-            if loaded.num_labels != 1:
-                raise InputError(
-                    f"reranker {self.model}: gives {loaded.num_labels} numbers a pair; expected a model with one label"
-                )
-            self._own.model = loaded
-        return self._own.model
+    def _load(self) -> Any:
+        library = require("sentence_transformers", extra="models", what="the cross-encoder")
+        model = _load(library.CrossEncoder, self.model, device=self.device, max_length=self.max_length)
+        if model.num_labels != 1:
+            raise InputError(
+                f"reranker {self.model}: gives {model.num_labels} numbers a pair; expected a model with one label"
+            )
+        return model
 
 
 def identity_of(model: str) -> str:

@@ -27,6 +27,7 @@ def run(
     k: int = 10,
     name: str | None = None,
     texts: bool = False,
+    concurrency: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Outputs:
@@ -41,6 +42,7 @@ def run(
     k           results that each question asks for, where the target takes k; a retriever has a number of its own
     name        what the system is called; by default as its function or class
     texts       whether bare strings that it gives are texts rather than ids
+    concurrency questions that it is asked at once; by default 8 of a URL, and one of all else
     overwrite   replace a finished run
     progress    called as progress(stage, done, total)
     Raises      InputError; StageError where the first questions all fail with one error; OutputError
@@ -49,19 +51,23 @@ def run(
     >>> outputs.name, outputs.run.frame["doc_id"].to_list()
     ('mine', ['d3', 'd1'])
     """
-    system = _system(target, k=k, name=name, texts=texts)
+    system = _system(target, k=k, name=name, texts=texts, concurrency=concurrency)
     with TemporaryDirectory(prefix="steelyard-") as nowhere:
         place = Path(nowhere) / "run" if folder is None else folder
         finished = running.run(system, questions, place, overwrite=overwrite, progress=progress)
         return Outputs.read(finished, name=name)
 
 
-def _system(target: object, *, k: int, name: str | None, texts: bool) -> TargetSystem:
+def _system(
+    target: object, *, k: int, name: str | None, texts: bool, concurrency: int | None
+) -> TargetSystem:  # fmt: skip
     if isinstance(target, str):
         address = {"url" if "://" in target else "callable": target, **({"texts": True} if texts else {})}
-        return TargetSystem.read(Config.of({"target": address, "k": k, **({} if name is None else {"name": name})}))
-    if not isinstance(k, int) or k < 1:
-        raise InputError(f"k must be a whole number from 1, not {k!r}")
+        named = {key: value for key, value in (("name", name), ("concurrency", concurrency)) if value is not None}
+        return TargetSystem.read(Config.of({"target": address, "k": k, **named}))
+    for key, number in (("k", k), ("concurrency", 1 if concurrency is None else concurrency)):
+        if not isinstance(number, int) or number < 1:
+            raise InputError(f"{key} must be a whole number from 1, not {number!r}")
     shown = getattr(target, "__qualname__", type(target).__name__)
     described = {"name": name or shown, "k": k, "target": {"callable": shown, "texts": texts}}
     identity = getattr(target, "identity", None)
@@ -69,4 +75,5 @@ def _system(target: object, *, k: int, name: str | None, texts: bool) -> TargetS
     return TargetSystem(
         callable_target(target, texts=texts),  # type: ignore[arg-type]
         k=k, name=str(name or shown), described=described, source=source,
+        concurrency=1 if concurrency is None else concurrency,
     )  # fmt: skip

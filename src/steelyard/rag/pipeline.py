@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -13,25 +13,26 @@ import numpy as np
 
 from steelyard.base.arrays import Vectors
 from steelyard.base.choices import Unit
-from steelyard.base.errors import InputError, StageError, SteelyardError
+from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, validate
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder
-from steelyard.rag.asking import Prepared, Stages, answer, document_tie_rank, rank, tie_rank
-from steelyard.rag.clock import Clock
+from steelyard.rag.asking import Asking, Prepared, Stages, document_tie_rank, tie_rank
 from steelyard.rag.config import Config, default_name
 from steelyard.rag.config_table import Count, PipelineTable
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
 from steelyard.rag.making import kind_of, make_located, make_stage, search_names, table_of
-from steelyard.rag.preparing import Documents, cut_documents, embed_texts, load_documents, stage_error, stage_errors
+from steelyard.rag.preparing import Documents, cut_documents, embed_texts, load_documents, stage_errors
 from steelyard.rag.query_vectors import QueryVectors
 from steelyard.rag.registry import Role
 from steelyard.rag.running import run
 from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import Embedder
+from steelyard.rag.system import Ask
+from steelyard.rag.turns import concurrency_of, n_at_once, turns
 from steelyard.services.cache import Cache, NoCache, Store
 from steelyard.services.secrecy import without_secrets
 
@@ -51,6 +52,8 @@ class Pipeline:
     passages    how many of them the generator sees
     encoding    of the documents' files
     cache       an SQLite file in which chunks and vectors are kept by content, a Cache, or None
+    concurrency questions under way at once in a run, as far as stages allow it: a stage that has `concurrency` takes so
+                many (None: all), any other one.  By default what the stages say, 8 where one of them takes all
     name        what the system is called; made of the stages' names by default
     config      what `resolved()` gives, and by whose kinds the times of several indexes are named; set by `read`
     Raises      InputError for a stage or setting that does not exist; MissingExtraError
@@ -80,11 +83,12 @@ class Pipeline:
         passages: int = 5,
         encoding: str = "utf-8",
         cache: str | Path | Store | None = None,
+        concurrency: int | None = None,
         name: str | None = None,
         config: Config | None = None,
     ) -> None:
         arguments = {"chunk": chunk, "embed": embed, "index": index, "rerank": rerank, "generate": generate, "k": k,
-                     "depth": depth, "unit": unit, "encoding": encoding}  # fmt: skip
+                     "depth": depth, "unit": unit, "encoding": encoding, "concurrency": concurrency}  # fmt: skip
         arguments |= {} if fuse is None else {"fuse": fuse}
         table: PipelineTable = validate(PipelineTable, arguments)
         self.k, self.depth, self.unit, self.encoding = table.k, table.depth, table.unit, table.encoding
@@ -105,6 +109,8 @@ class Pipeline:
             k=self.k, depth=self.depth, top_n=self.top_n, n_passages=self.n_passages,
             of_documents=self.unit == "document",
         )  # fmt: skip
+        self._wished = table.concurrency
+        self.concurrency = n_at_once(map(concurrency_of, self._asked().values()), self._wished)
         self._source, self._cache, self._config = documents, cache, config
         self._n_damaged = 0
         self._lock = threading.Lock()
@@ -128,7 +134,7 @@ class Pipeline:
             return cls(
                 config.documents, **stages, index=indexes, k=config.k, depth=config.depth, unit=config.unit,
                 top_n=config.top_n, passages=config.passages, encoding=config.encoding,
-                cache=config.cache, name=config.name, config=config,
+                cache=config.cache, concurrency=config.concurrency, name=config.name, config=config,
             )  # fmt: skip
 
     @property
@@ -182,8 +188,12 @@ class Pipeline:
     @cached_property
     def _descriptions(self) -> dict[str, Description]:
         """Each stage by its role, an index by the name of its times; `prepare` takes them before it uses a stage."""
+        return {role: describe(stage) for role, stage in {"chunk": self._stages.chunker, **self._asked()}.items()}
+
+    def _asked(self) -> dict[str, object]:
+        """The stages that a question comes to, by role, indexes by the names of their times."""
         named = self._by_role() | dict(zip(self._stages.search_names, self._stages.indexes, strict=True))
-        return {role: describe(stage) for role, stage in named.items() if stage is not None}
+        return {role: stage for role, stage in named.items() if stage is not None and role != "chunk"}
 
     def _by_role(self) -> dict[str, object]:
         """The stages of which there is one, by role; None where there is none."""
@@ -236,8 +246,11 @@ class Pipeline:
             with stage_errors("chunk"):
                 chunks, more = cut_documents(documents, stages.chunker, descriptions["chunk"], cache, progress)
             if stages.embedder is not None:
+                at_once = n_at_once([concurrency_of(stages.embedder)], self._wished)
                 with stage_errors("embed"):
-                    vectors, key = embed_texts(chunks.texts, stages.embedder, descriptions["embed"], cache, progress)
+                    vectors, key = embed_texts(
+                        chunks.texts, stages.embedder, descriptions["embed"], cache, progress, concurrency=at_once
+                    )
         for i, index in enumerate(stages.indexes):
             progress("index", i, len(stages.indexes))
             with stage_errors("index"):
@@ -253,8 +266,7 @@ class Pipeline:
 
         Raises   InputError for an empty question; StageError.
         """
-        prepared = self._ready()
-        return list(rank(self._stages, prepared, query, Clock()).passages(prepared.chunks))
+        return list(Asking(self._stages, self._ready()).retrieve(query).passages)
 
     def ask(self, query: str) -> Response:
         """Passages and answer for a question; its latency_ms has embed, search (search.NAME for each of several
@@ -262,7 +274,8 @@ class Pipeline:
 
         Raises   InputError for an empty question; StageError.
         """
-        return answer(self._stages, self._ready(), query)
+        asking = Asking(self._stages, self._ready())
+        return asking.generate(asking.retrieve(query))
 
     def run(
         self,
@@ -276,33 +289,20 @@ class Pipeline:
         return run(self, questions, folder, overwrite=overwrite, progress=progress)
 
     @contextmanager
-    def session(self, queries: Sequence[str]) -> Iterator[Callable[[str], Response]]:
+    def session(self, queries: Sequence[str]) -> Iterator[Ask]:
         """A function that asks; while the session is open, the questions' vectors come from the cache and go there.
 
-        A vector from the cache counts the time that it took when it was computed.  The function raises StageError for
-        whatever a stage raises.
+        A vector from the cache counts the time that it took when it was computed.  Where a stage raises anything, the
+        response says so, with the passages where only the answer failed.
         """
-        prepared = self._ready()
-        vectors: QueryVectors | None = None
-
-        def ask(query: str) -> Response:
-            try:
-                response = answer(self._stages, prepared, query, vectors)
-            except SteelyardError:
-                raise
-            except Exception as error:
-                raise stage_error("a stage", error) from error
-            if response.answer is not None and not isinstance(response.answer, str):
-                raise StageError(f"generate: gave {type(response.answer).__name__}, not a text")
-            return response
-
+        prepared, turns_of = self._ready(), turns(self._asked(), self.concurrency)
         if self._stages.embedder is None or not self._descriptions["embed"].complete:
-            yield ask
+            yield Asking(self._stages, prepared, turns=turns_of).answer
             return
         with self._open_cache() as cache:
             vectors = QueryVectors(cache, prepared.embedder_key, prepared.width, queries)
             try:
-                yield ask
+                yield Asking(self._stages, prepared, vectors, turns_of).answer
             finally:
                 vectors.flush()
 

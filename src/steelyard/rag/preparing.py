@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -25,6 +26,7 @@ from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import Description, digest, texts_digest
 from steelyard.rag.stage_cache import StageCache
 from steelyard.rag.stages import Embedder, FittedEmbedder
+from steelyard.rag.workers import results_of
 from steelyard.services.cache import text_key
 
 Documents = str | Path | Sequence[Document] | Mapping[str, str]
@@ -47,9 +49,10 @@ def stage_errors(stage: str) -> Iterator[None]:
         raise stage_error(stage, error) from error
 
 
-def stage_error(stage: str, error: Exception) -> StageError:
-    """An exception of a stage as the failure of a question."""
-    return StageError(f"{stage} raised {describe_exception(error)}; mend it, then run again")
+def stage_error(stage: str | None, error: Exception) -> StageError:
+    """An exception of a stage, None where it is not known of which, as the failure of a question."""
+    raised = f"{stage or 'a stage'} raised {describe_exception(error)}; mend it, then run again"
+    return StageError(raised, stage=stage)
 
 
 def load_documents(
@@ -129,10 +132,12 @@ def cut_documents(
 
 
 def embed_texts(
-    texts: Sequence[str], embedder: Embedder, description: Description, cache: StageCache, progress: Progress
+    texts: Sequence[str], embedder: Embedder, description: Description, cache: StageCache, progress: Progress,
+    *, concurrency: int = 1,
 ) -> tuple[Vectors, str]:  # fmt: skip
     """(n, d) vectors of all chunks, and the key under which the cache has them.
 
+    concurrency   batches that are embedded at once
     A text that occurs several times is embedded once, one that is in the cache not at all.
     Raises   StageError where the embedder fails or gives something else than finite vectors of one length; what it
              gave before is in the cache.
@@ -150,14 +155,13 @@ def embed_texts(
     progress("embed", len(vectors), total)
     # An embedder that sends smaller batches may fail between them; what it has done by then is kept.
     size = min(BATCH, getattr(embedder, "batch_size", BATCH))
-    while batch := list(islice(missing, size)):
-        start = perf_counter()
-        rows = _check_vectors(embedder.documents([text for _, text in batch]), len(batch))
-        ms = (perf_counter() - start) * 1000 / len(batch)
-        new = {text: vector for (text, _), vector in zip(batch, rows, strict=True)}
-        store.put_vectors(key, "document", {text: (vector, ms) for text, vector in new.items()})
-        vectors |= new
-        progress("embed", len(vectors), total)
+    batches = iter(lambda: tuple(islice(missing, size)), ())
+    embed = partial(_embed_batch, embedder)
+    with closing(results_of(embed, batches, concurrency=concurrency)) as results:
+        for _, new in results:
+            store.put_vectors(key, "document", new)
+            vectors |= {text: vector for text, (vector, _) in new.items()}
+            progress("embed", len(vectors), total)
     widths = sorted({len(vector) for vector in vectors.values()})
     if len(widths) > 1:
         raise StageError(
@@ -165,6 +169,14 @@ def embed_texts(
             "Delete the cache, or choose another"
         )
     return np.stack([vectors[text] for text in text_keys]), key
+
+
+def _embed_batch(embedder: Embedder, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, tuple[Vectors, float]]:
+    """The vector of each text by the text's key, and the milliseconds that it took."""
+    start = perf_counter()
+    rows = _check_vectors(embedder.documents([text for _, text in batch]), len(batch))
+    ms = (perf_counter() - start) * 1000 / len(batch)
+    return {text: (vector, ms) for (text, _), vector in zip(batch, rows, strict=True)}
 
 
 def check_query_vector(vector: Any, width: int) -> Vectors:

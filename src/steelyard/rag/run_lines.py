@@ -94,8 +94,10 @@ def n_answered(files: Iterable[RunLines]) -> int:
 
 
 def without_results(response: Response) -> Response:
-    """How a question went, small enough to be kept for all questions of a run: query, times and error."""
-    return Response(response.query, latency_ms=response.latency_ms, error=response.error)
+    """How a question went, small enough to be kept for all questions of a run: query, times, error and its stage."""
+    return Response(
+        response.query, latency_ms=response.latency_ms, error=response.error, failed=response.failed
+    )  # fmt: skip
 
 
 def read_bytes(lines: Iterable[RunLine]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,7 +15,7 @@ from typing import Any, Self
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.machine import timestamp
 from steelyard.base.notes import Note
-from steelyard.data.responses import Response, encode_response
+from steelyard.data.responses import GENERATE, Response, decode_response, encode_response
 from steelyard.data.run_folder import write_chunks, write_documents
 from steelyard.data.run_lock import Holder
 from steelyard.data.run_manifest import (
@@ -35,6 +36,8 @@ from steelyard.rag.run_changes import describe_changes
 from steelyard.rag.run_lines import RunLines, lines_that_count, n_answered, read_bytes
 from steelyard.rag.system import System
 
+UNKNOWN_STAGE = "unknown"
+"""What `failed_at` of a manifest counts failures under whose stage is not known."""
 _REPLACE = "choose another folder, or replace it with --overwrite (overwrite=True)"
 _NO_ROOM, _NOT_ALLOWED = "Make room, and start", "Make the folder writable, and start"
 _ADVICE = {
@@ -61,6 +64,7 @@ class RunWriter:
 
     path        the folder, made where it is absent; nobody else writes it
     system      prepared
+    retrieved   after `resume`, the responses of earlier starts whose answer alone failed, with their passages
     queries     query_id to what is asked
     taken_over  whose lock of the folder was taken over
     """
@@ -73,6 +77,7 @@ class RunWriter:
         self._continues = self._goes_on = self._whole = False
         self._partial = RunLines()
         self._appended: list[str] = []
+        self.retrieved: dict[str, Response] = {}
         self._n_answered = 0
         self._started = timestamp()
 
@@ -163,7 +168,9 @@ class RunWriter:
         with self._writing(self._at / OUTPUTS):
             self._write_outputs()
         manifest = self._manifest()
-        manifest["counts"]["failed"] = sum(response.error is not None for response in responses.values())
+        failed = [response for response in responses.values() if response.error is not None]
+        manifest["counts"]["failed"] = len(failed)
+        manifest["failed_at"] = dict(Counter(response.failed or UNKNOWN_STAGE for response in failed))
         answered = [response.latency_ms for response in responses.values() if response.error is None]
         manifest["latency_ms"] = latency_summary(answered)
         # A clock that was put back in between must not make a run end before it began.
@@ -225,6 +232,8 @@ class RunWriter:
             self._appended = self._partial.query_ids
         lines = lines_that_count(files, self._queries)
         valid = {query_id: line.response for query_id, line in lines.items() if line.response.error is None}
+        unanswered = [line for line in lines.values() if line.response.failed == GENERATE]
+        self.retrieved = dict(map(decode_response, read_bytes(unanswered).splitlines()))
         if valid:
             begun = manifest if self._goes_on else read_manifest(self.path)
             self._started = (begun or {}).get("started") or self._started

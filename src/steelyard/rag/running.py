@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
-from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
 from steelyard.data.run_lock import Holder, run_lock
 from steelyard.rag.run_lines import without_results
 from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder
 from steelyard.rag.system import System
+from steelyard.rag.workers import results_of
 
 GIVE_UP_AFTER = 5
 """Where the first so many questions all fail with the same error, the run stops: the system is at fault, not they."""
@@ -52,10 +53,12 @@ def run(
     progress    called as progress(stage, done, total)
     check       called once the system is prepared, before the first question; what it raises ends the run
 
-    Every answered question is on disk before the next is asked.  A run that was interrupted goes on where it was, if
+    As many questions are under way at once as the system's `concurrency`; every answer is on disk as soon as it is
+    there, and all are in the order of the questions in the end.  A run that was interrupted goes on where it was, if
     configuration and corpus are the same; questions that failed are asked again; a finished run is not run again.
-    A question on which a stage fails (StageError) is recorded with its error and nothing retrieved, and the run goes
-    on; but where the first five all fail with the same error, it is raised.  One process at a time writes a folder.
+    A question on which a stage fails (StageError) is recorded with its error, and with what was retrieved where only
+    the answer failed, which alone is asked for again; the run goes on.  But where the first five all fail with the same
+    error, it is raised.  One process at a time writes a folder.
 
     Raises   InputError for a question without text, and for a folder that holds something else, or answers of
              another configuration or of questions that are no longer asked; OutputError where it cannot be written,
@@ -83,21 +86,28 @@ def _run(
     if not todo and writer.is_finished():
         return read_run_folder(folder)
     writer.begin()
-    errors: list[str | None] = []
-    with writer.appending(), system.session(list(todo.values())) as ask:
-        for query_id, query in todo.items():
-            try:
-                response = ask(query)
-            except StageError as error:
-                response = Response(query, error=str(error))
+    first = dict.fromkeys(list(todo)[:GIVE_UP_AFTER])
+    asked = [(query_id, query, writer.retrieved.get(query_id)) for query_id, query in todo.items()]
+    with (
+        writer.appending(),
+        system.session(list(todo.values())) as ask,
+        closing(results_of(lambda item: ask(*item[1:]), asked, concurrency=system.concurrency)) as results,
+    ):
+        for (query_id, *_), response in results:
             writer.append(query_id, response)
             responses[query_id] = without_results(response)
             progress("questions", len(responses), len(queries))
-            errors.append(response.error)
-            if len(errors) == GIVE_UP_AFTER and response.error is not None and len(set(errors)) == 1:
-                raise StageError(f"the first {GIVE_UP_AFTER} questions all failed: {response.error}")
+            if query_id in first:
+                first[query_id] = response.error
+                _refuse_to_go_on(list(first.values()))
     writer.finish(responses)
     return read_run_folder(folder)
+
+
+def _refuse_to_go_on(errors: Sequence[str | None]) -> None:
+    """Raise   StageError where all of the first questions failed, with the same error; None is of one that did not."""
+    if len(errors) == GIVE_UP_AFTER and errors[0] is not None and len(set(errors)) == 1:
+        raise StageError(f"the first {GIVE_UP_AFTER} questions all failed: {errors[0]}")
 
 
 def _read_questions(questions: Any) -> Sequence[Asked]:

@@ -59,6 +59,7 @@ class Swept:
     values     (rows, m, q) one value a question; NaN where it is undefined
     query_ids  the q questions;   held_out  (q,) those that do not take part in choosing
     notes      of the runs and of the weighing, each once
+    n_failed   questions that failed, of all runs together
     clustering which questions count as one, or None;   recipe   what of that of the scores is about this
     """
 
@@ -69,6 +70,7 @@ class Swept:
     query_ids: Sequence[str]
     held_out: Bools
     notes: Sequence[SweepNote]
+    n_failed: int = 0
     clustering: Clustering | None = None
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
@@ -142,6 +144,7 @@ def sweep(
         )
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
+    n_failed_of = {row.folder: row.n_failed for row in rows}  # Rows of several k have one run.
     held_out = np.zeros(len(query_ids), bool)
     if holdout:
         codes = np.arange(len(query_ids)) if clustering is None else clustering.codes
@@ -150,7 +153,7 @@ def sweep(
     return Swept(
         [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
         values=np.stack([row.values for row in rows]), query_ids=query_ids, held_out=held_out,
-        notes=_merge_notes(rows, len(trials)), clustering=clustering,
+        notes=_merge_notes(rows, len(trials)), n_failed=sum(n_failed_of.values()), clustering=clustering,
         recipe=computed({key: part for key, part in rows[0].scores.recipe_parts.items() if key in _OF_ALL}),
     )  # fmt: skip
 
@@ -165,6 +168,7 @@ class _Row:
     values: Floats
     scores: Scores
     notes: Sequence[Note]
+    n_failed: int
 
 
 def _run_and_weigh(
@@ -185,7 +189,7 @@ def _run_and_weigh(
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):
         values = np.array([scores.values[0, row_of[str(measure)]] for measure in of_k])
-        yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores, notes)
+        yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores, notes, folder.n_failed)
 
 
 def _at(specs: Sequence[Measure], k: int) -> list[Measure]:
@@ -203,6 +207,7 @@ def _names(specs: Sequence[Measure], ks: Sequence[int]) -> list[str]:
 
 def _weighing_notes(scores: Scores) -> Iterator[Note]:
     """By which rule the gold was mapped, and what the means of one pipeline hide."""
+    yield from (note for notes in scores.notes.values() for note in notes)
     mapping = scores.gold[0]
     if mapping is not None:
         yield Note("gold_documents") if mapping.unit == "document" else Note("gold_rule", {"rule": mapping.rule})

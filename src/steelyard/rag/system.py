@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, SettingError, check_settings
@@ -21,12 +21,30 @@ from steelyard.rag.fingerprint import corpus_digest, digest, own_source
 from steelyard.rag.own_code import import_object
 from steelyard.rag.preparing import searched_documents
 from steelyard.rag.targets import Target, callable_target, http_target
+from steelyard.rag.turns import n_at_once
+
+
+class Ask(Protocol):
+    """Asks a system one question; several threads may, as many as its `concurrency`."""
+
+    def __call__(self, query: str, earlier: Response | None = None, /) -> Response:
+        """What the system gives, or failed to.
+
+        earlier   what it gave at an earlier start, where only the answer failed: nothing is retrieved anew, if the
+                  system can do so
+        """
+        ...
 
 
 class System(Protocol):
     """What can be run over questions."""
 
     name: str
+
+    @property
+    def concurrency(self) -> int:
+        """Questions under way at once."""
+        ...
 
     @property
     def notes(self) -> Sequence[Note]:
@@ -56,10 +74,10 @@ class System(Protocol):
         """Do all that comes before the first question; a second call does nothing."""
         ...
 
-    def session(self, queries: Sequence[str]) -> AbstractContextManager[Callable[[str], Response]]:
-        """A function that asks one question at a time, these ones among them, while the session is open.
+    def session(self, queries: Sequence[str]) -> AbstractContextManager[Ask]:
+        """A function that asks, these questions among others, while the session is open.
 
-        It raises StageError where this question failed, and others may not.
+        Where a question failed, and others may not, the response says why.
         """
         ...
 
@@ -69,15 +87,17 @@ class TargetSystem:
 
     Its fingerprint is made of its name, its options, the source of the module of a callable, and the documents that it
     searches, where they are named; what else may have changed in it cannot be known here.
+
+    concurrency   questions under way at once
     """
 
     corpus: Chunks | None = None
 
     def __init__(
         self, target: Target, *, k: int, name: str, described: Mapping[str, Any], source: str = "",
-        documents: Path | None = None,
+        documents: Path | None = None, concurrency: int = 1,
     ) -> None:  # fmt: skip
-        self.name = name
+        self.name, self.concurrency = name, concurrency
         self._target, self._k, self._described = target, k, described
         self._source, self._path = source, documents
         self._loaded: tuple[Sequence[Document], Sequence[Note]] | None = None
@@ -103,9 +123,11 @@ class TargetSystem:
             except SettingError as error:
                 raise error.inside(owner=f"target {kind}") from error
         source = "" if settings.callable is None else own_source(settings.callable, function)
+        # A function is asked by several threads only where somebody says that it can be.
+        wished = config.concurrency or settings.concurrency or (1 if settings.url is None else None)
         return cls(
             target, k=config.k, name=config.name, described=config.resolved(), source=source,
-            documents=settings.documents,
+            documents=settings.documents, concurrency=n_at_once([settings.concurrency], wished),
         )  # fmt: skip
 
     @property
@@ -123,7 +145,8 @@ class TargetSystem:
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:
         """Digests of the target and, where they are named, of its documents; "all" is the one of both, with k."""
-        named = {key: value for key, value in self._described.get("target", {}).items() if key != "documents"}
+        target = self._described.get("target", {})
+        named = {key: value for key, value in target.items() if key not in ("documents", "concurrency")}
         identity = digest(named, self._source)
         if self.documents is None:
             return {"target": identity, "all": digest(identity, self._k)}
@@ -142,9 +165,9 @@ class TargetSystem:
         if self._path is not None and self._loaded is None:
             self._loaded = searched_documents(self._path, progress or no_progress)
 
-    def session(self, queries: Sequence[str]) -> AbstractContextManager[Callable[[str], Response]]:
+    def session(self, queries: Sequence[str]) -> AbstractContextManager[Ask]:
         """What asks one question; nothing is open."""
-        return nullcontext(self.ask)
+        return nullcontext(self._ask)
 
     def ask(self, query: str) -> Response:
         """Ask one question.
@@ -154,3 +177,9 @@ class TargetSystem:
         start = perf_counter()
         response = self._target(query, self._k)
         return replace(response, latency_ms={"total": (perf_counter() - start) * 1000})
+
+    def _ask(self, query: str, earlier: Response | None = None, /) -> Response:
+        try:
+            return self.ask(query)
+        except StageError as error:
+            return Response(query, error=str(error), failed="target")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import email.utils
 import json
-import logging
 import math
 import os
+import random
 import socket
 import weakref
 from collections.abc import Mapping
@@ -24,11 +24,14 @@ from steelyard.base.errors import StageError
 from steelyard.base.extras import require
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
-from steelyard.services.addresses import is_loopback, shown
+from steelyard.services.addresses import host_of, is_loopback, shown
 from steelyard.services.loops import BackgroundLoop, shared_loop
 from steelyard.services.secrecy import redacted
+from steelyard.services.throttle import Throttle
+from steelyard.services.waits import Reason, Wait, announce
 
 _AGAIN = {408, 409, 429}
+_TOO_MUCH = {429, 503}
 _HINTS = {
     400: "check the model's name and the other settings against what the server accepts",
     404: "check the address and the model's name",
@@ -39,6 +42,7 @@ _HINTS = {
     429: "raise attempts or wait_max_s, or ask for a higher quota",
 }
 _EXCERPT = 200
+_DOUBLINGS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +52,8 @@ class Patience:
     A request is sent again after a failed connection, a timeout, an answer cut short, and the statuses 408, 409, 429
     and 5xx; never after another 4xx nor after an answer that came whole but makes no sense.  The wait before the n-th
     repetition is wait_initial_s * 2 ** (n - 1) plus up to wait_initial_s of jitter, or what the server's Retry-After
-    says; neither exceeds wait_max_s.  These settings cannot change a result, so their fields are marked
-    `fingerprint: False`.
+    says, for which all requests to that address wait; neither exceeds wait_max_s.  These settings cannot change a
+    result, so their fields are marked `fingerprint: False`.
 
     timeout_s        seconds without a sign of life from the server
     attempts         how often a request is sent at most, from 1
@@ -68,11 +72,18 @@ class Patience:
 
 
 class _Unanswered(Exception):
-    """A request without a usable answer; `again` as stamina takes it: whether, or after how many seconds."""
+    """A request without a usable answer.
 
-    def __init__(self, fact: str, hint: str, *, again: bool | float, body: str = "") -> None:
+    again    whether to send it again;   wait_s   after how many seconds, where the service says so
+    reason   why, as `Wait` has it
+    """
+
+    def __init__(
+        self, fact: str, hint: str, *, again: bool, reason: Reason, wait_s: float | None = None, body: str = ""
+    ) -> None:  # fmt: skip
         super().__init__(fact)
-        self.fact, self.hint, self.again, self.body = fact, hint, again, body
+        self.fact, self.hint, self.body = fact, hint, body
+        self.again, self.reason, self.wait_s = again, reason, wait_s
 
 
 class Service:
@@ -124,13 +135,21 @@ class Service:
             _close(client, shared_loop())
 
     @cached_property
+    def _throttle(self) -> Throttle:
+        import asyncio
+
+        return Throttle(asyncio.get_running_loop())
+
+    @cached_property
     def _client(self) -> Any:
         """The `httpx2.AsyncClient`: follows no redirect, and reaches this computer without a proxy."""
-        client = _httpx2(self._what).AsyncClient(
+        httpx2 = _httpx2(self._what)
+        client = httpx2.AsyncClient(
             # Loading certificates takes long enough to spoil the first latency.
             verify=_certificates() if self._url.startswith("https:") else False,
             headers=self._headers,
             timeout=self._patience.timeout_s,
+            limits=httpx2.Limits(),  # None: whoever asks knows how much at once.
             trust_env=not is_loopback(self._url),
             follow_redirects=False,
         )
@@ -142,23 +161,29 @@ class Service:
         url = _httpx2(self._what).URL(self._url)
         if query:
             url = url.copy_merge_params(query)  # The client's own params would replace the address's.
-        patience, number = self._patience, 0
-        try:
-            async for attempt in _stamina().retry_context(
-                on=lambda error: error.again if isinstance(error, _Unanswered) else False,
-                attempts=patience.attempts,
-                timeout=None,
-                wait_initial=patience.wait_initial_s,
-                wait_max=patience.wait_max_s,
-                wait_jitter=patience.wait_initial_s,
-            ):
-                with attempt:
-                    number = attempt.num
-                    response = await self._send(method, url, body)
-        except _Unanswered as error:
-            attempts = f"after {number} attempt{'s' * (number > 1)}"
-            raise self.error(f"{error.fact} {attempts}{self._excerpt(error.body)}", error.hint) from None
-        return self._decode(response)
+        number = 1
+        while True:
+            try:
+                async with self._throttle.turn(number) as turn:
+                    response = await self._send(method, url, body, turn)
+                return self._decode(response)
+            except _Unanswered as error:
+                if not error.again or number == self._patience.attempts:
+                    after = f"after {number} attempt{'s' * (number > 1)}"
+                    raise self.error(f"{error.fact} {after}{self._excerpt(error.body)}", error.hint) from None
+                await self._wait(error, number)
+            number += 1
+
+    async def _wait(self, error: _Unanswered, number: int) -> None:
+        """Wait before the next attempt, but for what the throttle waits for."""
+        import asyncio
+
+        initial_s = self._patience.wait_initial_s
+        doubled = initial_s * 2.0 ** min(number - 1, _DOUBLINGS) + random.uniform(0, initial_s)
+        wait_s = min(doubled, self._patience.wait_max_s)
+        announce(Wait(host_of(self._url), wait_s if error.wait_s is None else error.wait_s, error.reason))
+        if error.wait_s is None:
+            await asyncio.sleep(wait_s)
 
     def error(self, fact: str, hint: str) -> StageError:
         """The error to raise: who asked where, what came back, what to try."""
@@ -168,7 +193,7 @@ class Service:
         """A text without this service's keys, on one line."""
         return redacted(text, self._secrets)
 
-    async def _send(self, method: str, url: Any, body: Mapping[str, Any] | None) -> Any:
+    async def _send(self, method: str, url: Any, body: Mapping[str, Any] | None, turn: int) -> Any:
         """One response with a status that is a success.
 
         Raises   _Unanswered for anything else.
@@ -178,17 +203,24 @@ class Service:
             response = await self._client.request(method, url, json=body)
         except httpx2.TimeoutException:
             fact = f"did not answer within {self._patience.timeout_s:g} s"
-            raise _Unanswered(fact, "look whether the server is busy, or raise timeout_s", again=True) from None
+            raise _Unanswered(
+                fact, "look whether the server is busy, or raise timeout_s", again=True, reason="timeout"
+            ) from None
         except httpx2.RequestError as error:
             fact = f"gave no answer ({self.redacted(_cause(error)) or type(error).__name__})"
             again = isinstance(error, httpx2.TransportError) and not isinstance(error, httpx2.LocalProtocolError)
-            raise _Unanswered(fact, "check the address, and that the server runs", again=again) from None
+            raise _Unanswered(
+                fact, "check the address, and that the server runs", again=again, reason="no answer"
+            ) from None
         except UnicodeEncodeError as error:
             fact = f"cannot be sent {error.object[error.start : error.start + 1]!r} (half a character)"
-            raise _Unanswered(fact, "repair the text", again=False) from None
+            raise _Unanswered(fact, "repair the text", again=False, reason="no answer") from None
         if response.is_success:
             return response
-        raise self._refusal(response)
+        refusal = self._refusal(response)
+        if response.status_code in _TOO_MUCH or refusal.wait_s is not None:
+            self._throttle.refuse(turn, refusal.wait_s)
+        raise refusal
 
     def _refusal(self, response: Any) -> _Unanswered:
         status: int = response.status_code
@@ -197,11 +229,12 @@ class Service:
             hint = self._key_hint
         elif response.has_redirect_location:
             hint = f"name the address that it points to: {shown(urljoin(self._url, response.headers['location']))}"
-        again: bool | float = status in _AGAIN or status >= 500
-        wait_s = _retry_after_s(response.headers)
-        if again and wait_s is not None:
-            again = float(min(wait_s, self._patience.wait_max_s))
-        return _Unanswered(f"answered {_phrase(status)}", hint, again=again, body=response.text)
+        again, wait_s = status in _AGAIN or status >= 500, None
+        if again and (retry_after_s := _retry_after_s(response.headers)) is not None:
+            wait_s = min(retry_after_s, self._patience.wait_max_s)
+        return _Unanswered(
+            f"answered {_phrase(status)}", hint, again=again, reason=status, wait_s=wait_s, body=response.text
+        )
 
     def _decode(self, response: Any) -> Any:
         try:
@@ -232,14 +265,6 @@ def _certificates() -> Any:
 
 def _httpx2(what: str) -> Any:
     return require("httpx2", extra="endpoints", what=what)
-
-
-@cache
-def _stamina() -> Any:
-    stamina = require("stamina", extra="endpoints", what="asking an endpoint")
-    # Without any handler, Python would print its warning of each repetition, amid progress bars and results.
-    logging.getLogger("stamina").addHandler(logging.NullHandler())
-    return stamina
 
 
 def _cause(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CLOSING_S = 5.0
+SIGNAL_S = 0.1
+"""Seconds that anything is waited for at once: a library that has its own handler of Ctrl-C, as Polars has, may let a
+wait for another thread go on, and Windows does so always."""
+_awaited: dict[threading.Thread, Future[Any]] = {}
+"""What each thread waits for in `BackgroundLoop.run`."""
+
+
+def cancel_requests(threads: Iterable[threading.Thread]) -> None:
+    """Cancel what some threads wait for; they get a CancelledError."""
+    for thread in threads:
+        if (future := _awaited.get(thread)) is not None:
+            future.cancel()
 
 
 class BackgroundLoop:
@@ -44,9 +56,11 @@ class BackgroundLoop:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine, or the exception that it raises.  Not for code that runs on the loop itself."""
         future = self.submit(coroutine)
+        _awaited[threading.current_thread()] = future
         try:
-            return future.result()
+            return _result(future)
         finally:
+            del _awaited[threading.current_thread()]
             future.cancel()  # Ctrl-C leaves nothing running.
 
     def finish(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -57,6 +71,16 @@ class BackgroundLoop:
         future = self.submit(coroutine)
         if threading.current_thread() is not self._thread:
             future.result(_CLOSING_S)
+
+
+def _result(future: Future[T]) -> T:
+    """What a future gives; asked again and again, as a wait without end may not see Ctrl-C (see `SIGNAL_S`)."""
+    while True:
+        try:
+            return future.result(SIGNAL_S)
+        except TimeoutError:
+            if future.done():
+                return future.result()
 
 
 def _serve(started: Future[asyncio.AbstractEventLoop]) -> None:

@@ -100,7 +100,8 @@ def _system(weighed: Weighed, place: int, weighing: Weighing, limits: Limits) ->
     answers, failures = dict[int, str | None](), dict[int, str]()
     if weighed.outputs is not None:
         answered = {number[id]: text for id, text in weighed.outputs.answers.items() if id in number}
-        failed = {number[id]: text for id, text in weighed.outputs.failures.items() if id in number}
+        reasons = {**weighed.outputs.failures, **weighed.outputs.unanswered}
+        failed = {number[id]: text for id, text in reasons.items() if id in number}
         answers = {q: budget(answered[q]) for q in sorted(answered)}
         failures = {q: shortened(failed[q], limits.reason) for q in sorted(failed)}
     return SystemDetails(

@@ -49,7 +49,8 @@ def response_text(
         lines.append(_cut(f"     {' '.join((passage.text or '').split())}", width))
     if not response.passages:
         lines.append(words("chat.nothing"))
-    lines.append("\n" + words("chat.answer", answer=response.answer or ""))
+    key, text = ("failed", response.error) if response.error else ("answer", response.answer)
+    lines.append("\n" + words(f"chat.{key}", answer=text or ""))
     if question is not None:
         values = [f"{name}@{k} {value:.2f}" for name, value in (scores or {}).items()]
         lines.append("\n" + words("chat.scores", query_id=question.query_id, scores=words("list.comma").join(values)))

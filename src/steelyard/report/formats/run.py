@@ -23,7 +23,7 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
     n_before   questions that had been answered by an earlier start
     """
     counts = folder.manifest.get("counts", {})
-    n_questions, n_failed = counts.get("questions", n_before), counts.get("failed", 0)
+    n_questions, n_failed = counts.get("questions", n_before), folder.n_failed
     for note in folder.notes:
         yield words("runs.note", note=note_text(note, words))
     if n_before == n_questions:
@@ -32,7 +32,10 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
         yield words("runs.kept", n=n_before, total=n_questions)
     if n_failed:
         query_id, error = first_failure(folder)
-        yield words("runs.failed", n=n_failed, total=n_questions, query_id=query_id, error=error)
+        yield words(
+            "runs.failed", n=n_failed, total=n_questions, stages=failed_stages(folder, words), query_id=query_id,
+            error=error,
+        )  # fmt: skip
     parts = [words("count.questions", n=n_questions)]
     if "chunks" in counts and "documents" in counts:
         chunks, documents = words("count.chunks", n=counts["chunks"]), words("count.documents", n=counts["documents"])
@@ -40,6 +43,12 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
     if total := folder.manifest.get("latency_ms", {}).get("total"):
         parts.append(words("runs.latency", median=f"{total['p50']:.1f}", p95=f"{total['p95']:.1f}"))
     yield words("runs.summary", folder=folder.path, parts=words("runs.comma").join(parts))
+
+
+def failed_stages(folder: RunFolder, words: Words) -> str:
+    """How many questions failed at which stage, most first."""
+    counts = sorted(folder.manifest.get("failed_at", {}).items(), key=lambda item: -item[1])
+    return words.listed([words("runs.failed_at", stage=stage, n=n) for stage, n in counts])
 
 
 def first_failure(folder: RunFolder) -> tuple[str, str]:

@@ -1,0 +1,36 @@
+"""Things that one thread at a time may use, such as models: as many as are in use at once, and no more."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Instances(Generic[T]):
+    """Lends instances, each to one borrower; threads that take turns share one.
+
+    make   makes another one, where all are lent
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._idle: deque[T] = deque()
+
+    @contextmanager
+    def borrowed(self) -> Iterator[T]:
+        """An instance, for as long as the block lasts.
+
+        Raises   what `make` raises.
+        """
+        try:
+            instance = self._idle.pop()
+        except IndexError:
+            instance = self._make()
+        try:
+            yield instance
+        finally:
+            self._idle.append(instance)
