@@ -360,6 +360,30 @@ def test_queries_without_a_relevant_document_are_undefined_wherever_they_are() -
     assert not sy.parse("n_retrieved").undefined(alignment).any()
 
 
+def test_graded_rbp_is_undefined_where_nothing_gains() -> None:
+    alignment = sy.weigh({"q1": {"a": 0.5}, "q2": {"b": 0}, "q3": {"c": 2}}, {"q1": ["a"]}).alignments[0]
+    assert sy.parse("rbp(gain=linear)").undefined(alignment).tolist() == [False, True, False]
+    assert sy.parse("rbp").undefined(alignment).tolist() == [True, True, False]
+    assert sy.parse("rbp(gain={2:0})").undefined(alignment).tolist() == [False, True, True]
+
+
+def test_a_default_does_not_meet_the_parameter_that_takes_its_place() -> None:
+    assert str(sy.parse("rbp(gain=exp)", min_gain=2.0)) == "rbp(gain=exp)"
+    assert str(sy.parse("rbp(gain=exp)").with_default(min_gain=2.0)) == "rbp(gain=exp)"
+    assert str(sy.parse("rbp(gain=binary)", min_gain=2.0)) == "rbp(min_gain=2)"
+    want = sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "rbp(gain=linear)").values.tolist()
+    assert sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "rbp(gain=linear)", min_gain=2).values.tolist() == want
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_parameter_gives_way_to_one_of_its_measure() -> None:
+    with pytest.raises(sy.MeasureError, match="lonely: 'min_gain' holds unless 'gian' is set, which is no parameter"):
+
+        @sy.measure(parameters={"min_gain": Number(about="a level", unless="gian")})
+        def lonely(a: Alignment, *, min_gain: float = 1.0) -> Floats:
+            return np.zeros(a.n_queries)
+
+
 def test_several_at_once() -> None:
     found = parse_all(["P_5, nDCG(gains={1:1,2:3})@10", sy.parse("map"), "AP, , ndcg_cut_10"])
     assert [*map(str, found)] == ["precision@5", "ndcg(gain={1:1,2:3})@10", "map", "ndcg@10"]

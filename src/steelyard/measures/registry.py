@@ -172,6 +172,11 @@ def _parameters(
     if bare is not None:
         raise MeasureError(f"{measure}: parameter {bare!r} has no default; give it one")
     own = {key: declared(key, default, declarations.get(key)) for key, default in defaults.items()}
+    alone = next((key for key, parameter in own.items() if parameter.unless and parameter.unless not in own), None)
+    if alone is not None:
+        raise MeasureError(
+            f"{measure}: {alone!r} holds unless {own[alone].unless!r} is set, which is no parameter of it"
+        )
     return own | VIEWS
 
 
