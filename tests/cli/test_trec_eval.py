@@ -1,8 +1,10 @@
 import random
+import re
 from pathlib import Path
 
 import pytest
 
+from steelyard.report.formats.trec_eval import NOT_TAKEN
 from tests.cli.command import complaint, printed
 from tests.shared_data import shared
 
@@ -164,3 +166,10 @@ def test_the_run_may_come_from_standard_input(tiny: list[Path]) -> None:
 
 def test_two_files_are_needed(tiny: list[Path]) -> None:
     assert "expected two files" in complaint("trec-eval", tiny[0])
+
+
+def test_the_docs_list_what_is_not_taken() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()
+    table = page.partition("What it does not take, and says so:")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`([A-Za-z_]+)`", table)) == NOT_TAKEN.keys()
+    assert {"-Z", "-D"} <= set(re.findall(r"`(-\w)`", table))
