@@ -147,7 +147,7 @@ COMMANDS = {
             argument(
                 "--questions", "-q", type=Path, help="Questions with gold evidence: JSONL, a folder, BEIR."
             ),
-            argument("--target", help="A system of your own instead: module:function, or the URL of an endpoint."),
+            argument("--target", help="A system of your own instead: module:object, or the URL of an endpoint."),
             argument("--corpus", type=Path, help="The documents that such a system searches: gold is placed by them."),
             options.DEPTH, options.UNIT, options.MEASURES, options.CLUSTER, options.CONCURRENCY,
             argument("--output", "-o", type=Path, help="Run folder (runs/NAME)."),

@@ -27,7 +27,7 @@
     chunk.size = [300, 1000]
     index = ["bm25", "dense", ["bm25", "dense"]]
 
-A system of the user's own has a table `[target]` with `callable = "module:function"` or `url = "..."`, in place of the
+A system of the user's own has a table `[target]` with `callable = "module:object"` or `url = "..."`, in place of the
 documents and the stages; its `documents` are those that it searches, by which gold is placed.
 """
 
@@ -121,7 +121,7 @@ class Config:
     ) -> Config:  # fmt: skip
         """A file with some values replaced, or these alone; their paths count from the working directory.
 
-        target   module:function, or a URL;   corpus   the documents that it searches
+        target   module:object, or a URL;   corpus   the documents that it searches
         Raises   InputError where neither a file, documents nor a target are named, and for a pipeline with a corpus.
         """
         paths = {"documents": documents, "questions": questions, "folder": folder}
@@ -143,7 +143,7 @@ class Config:
             return config.with_changes(searched)
         if documents is None and target is None:
             raise InputError(
-                "what is to be run? Give a CONFIG.toml, or --documents FOLDER, or --target module:function or a URL"
+                "what is to be run? Give a CONFIG.toml, or --documents FOLDER, or --target module:object or a URL"
             )
         if corpus is not None and target is None:
             raise InputError("--corpus (corpus=) names what a target searches; a pipeline searches its --documents")

@@ -144,7 +144,7 @@ class TargetTable(BaseModel):
         return self
 
 
-_TARGET = 'a table with either callable = "module:function" or url = "..."'
+_TARGET = 'a table with either callable = "module:object" or url = "..."'
 
 
 def _parse_measures(names: list[str] | str) -> list[str]:

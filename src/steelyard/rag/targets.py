@@ -56,7 +56,7 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
     ('d1#2', 0.9, 'WHY')
     """
     if isinstance(target, str) and ":" not in target:
-        raise InputError(f"target {target!r} names no function; expected module:function")
+        raise InputError(f"target {target!r} names no object; expected module:object")
     function = import_object(target, "target") if isinstance(target, str) else target
     name = target if isinstance(target, str) else getattr(target, "__qualname__", type(target).__name__)
     search = search_of(function, str(name))
