@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.align.documents import NumberedDocuments
@@ -12,7 +14,9 @@ from steelyard.align.gold import Gold
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkRow, ChunkTable
 from steelyard.data.corpus import Document
+from steelyard.data.document_names import DocumentNames
 from steelyard.data.questions import Questions
+from tests.hypothesis_profiles import examples
 
 CASES = [
     json.loads(line) for line in Path("tests/cases/names_of_two_sides.jsonl").read_text("utf-8").split("\n") if line
@@ -103,3 +107,36 @@ def test_an_ambiguous_chunk_harms_nothing_where_no_gold_is_in_its_documents() ->
         "mrr", corpus=documents,
     )  # fmt: skip
     assert scores.means.item() == 0.5
+
+
+PARTS = ["a", "b", "travel", "travel.md", "travel.pdf", "index.md", "差旅", "差旅.md", "Cafe\u0301", "Café", "a.txt.gz",
+         ".env", "v1.2", "..", ".", "", " "]  # fmt: skip
+names = st.tuples(
+    st.lists(st.sampled_from(PARTS), min_size=1, max_size=4), st.sampled_from(["/", "\\", "//"])
+).map(lambda drawn: drawn[1].join(drawn[0]) or "a")  # fmt: skip
+lists = st.lists(names, min_size=1, max_size=6, unique=True)
+
+
+@examples(200)
+@given(gold=lists, retrieved=lists)
+def test_no_order_decides_and_equal_names_are_one(gold: list[str], retrieved: list[str]) -> None:
+    try:
+        documents, reverse = numbered(gold, retrieved), numbered(gold[::-1], retrieved[::-1])
+    except InputError:  # An ambiguous name.
+        return
+    for name in gold:
+        assert documents.are_one(name, name)
+        assert (name in retrieved) <= documents.holds(documents.number(name))
+        for other in retrieved:
+            assert documents.are_one(name, other) == reverse.are_one(name, other)
+            assert (name == other) <= documents.are_one(name, other)
+
+
+@examples(200)
+@given(ids=lists, sources=st.lists(st.one_of(st.just(""), names), min_size=6, max_size=6), name=names)
+def test_slashes_of_either_kind_mean_the_same(ids: list[str], sources: list[str], name: str) -> None:
+    documents = DocumentNames.of([Document(id, "", source=source) for id, source in zip(ids, sources, strict=False)])
+    assert [documents.candidates(id) for id in ids] == [[i] for i in range(len(ids))]
+    other = name.replace("\\", "/")
+    if not {name, other} & {*ids}:
+        assert documents.candidates(name) == documents.candidates(other)
