@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
         "            raise StageError('the reranker is tired')\n"
         "        return [-float(i) for i in range(len(texts))]\n"
         "\n"
-        "def tired():\n"
+        "def tired() -> Tired:\n"
         "    return Tired()\n"
     )
     return tmp_path

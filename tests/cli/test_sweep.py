@@ -132,7 +132,7 @@ class Slow:
         return [1.0] * len(texts)
 
 
-def slow():
+def slow() -> Slow:
     return Slow()
 """
 
