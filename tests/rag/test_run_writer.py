@@ -166,7 +166,7 @@ def test_chunks_of_the_run_before_go_with_it(folder: Path) -> None:
     class NoChunks:
         """A system that names no chunks."""
 
-        name, corpus, documents, notes, fingerprint = "other", None, None, (), {"all": "1"}
+        name, corpus, documents, notes, concurrency, fingerprint = "other", None, None, (), 1, {"all": "1"}
 
         def __init__(self) -> None:
             self._pipeline = pipeline()

@@ -2,6 +2,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from steelyard.data.run_lock import run_lock
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.grid import grid, setting_text
+from steelyard.rag.sweep_overwriting import OVERWRITING
 from steelyard.rag.sweeping import MEASURES, SweepNote, Swept, sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from tests.rag import small
@@ -224,6 +226,36 @@ def test_an_interrupted_sweep_goes_on(folder: Path) -> None:
     swept = sweep(config)
     assert len(RERANKED) == 3
     assert len(swept.settings) == 3
+
+
+def test_an_interrupted_overwriting_of_a_sweep_goes_on(folder: Path) -> None:
+    config = configured(folder, {"rerank": [f"{HERE}:counting", "lexical", "none"]})
+
+    def stop(stage: str, done: int, _: int) -> None:
+        if (stage, done) == ("pipelines", 1):
+            raise KeyboardInterrupt
+
+    sweep(config)
+    (folder / "documents" / "sea.txt").write_text("A whale swims in the sea. Sailors fear the whale. It is deep.")
+    for progress, n_asked in ((stop, 6), (stop, 6), (None, 6), (stop, 9), (None, 9)):
+        with nullcontext() if progress is None else pytest.raises(KeyboardInterrupt):
+            sweep(config, overwrite=True, progress=progress)
+        assert len(RERANKED) == n_asked
+    assert not (folder / "runs" / "mine-sweep" / OVERWRITING).exists()
+
+
+def test_documents_that_are_edited_amid_an_overwriting_are_run_anew(folder: Path) -> None:
+    config = configured(folder, {"rerank": [f"{HERE}:counting", "none"]})
+
+    def stop(stage: str, done: int, _: int) -> None:
+        if (stage, done) == ("pipelines", 1):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(config, overwrite=True, progress=stop)
+    (folder / "documents" / "sea.txt").write_text("A whale swims in the sea. Sailors fear the whale.")
+    sweep(config, overwrite=True)
+    assert len(RERANKED) == 6
 
 
 def test_a_sweep_leaves_a_run_to_the_process_that_writes_it(folder: Path) -> None:

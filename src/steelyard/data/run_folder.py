@@ -149,7 +149,7 @@ class RunFolder:
 
     def refuse_replaced(self) -> None:
         """Raise   InputError where another run has taken the place of this one since it was opened, or is doing so."""
-        if self.stamp is not None and (is_being_replaced(self.path) or self.stamp != _stamp(self.path)):
+        if self.stamp is not None and (is_being_replaced(self.path) or self.stamp != manifest_stamp(self.path)):
             raise InputError(f"{self.path}: was replaced by another run while it was read; read it again")
 
     def _open_outputs(self) -> BinaryIO:
@@ -225,7 +225,7 @@ def find_run_folder(path: str | Path) -> RunFolder | None:
     """
     path = Path(path)
     complete_replacement(path)
-    stamp, manifest = _stamp(path), read_manifest(path)
+    stamp, manifest = manifest_stamp(path), read_manifest(path)
     if manifest is None:
         return None
     if not manifest.get("finished") or not (path / OUTPUTS).exists():
@@ -233,7 +233,7 @@ def find_run_folder(path: str | Path) -> RunFolder | None:
     return RunFolder(str(manifest["name"]), path, manifest, stamp=stamp)
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def manifest_stamp(path: Path) -> tuple[int, int] | None:
     """What changes when another manifest.json takes the place of one; None where there is none."""
     try:
         status = os.stat(path / MANIFEST)

@@ -81,9 +81,10 @@ class RunWriter:
         self._n_answered = 0
         self._started = timestamp()
 
-    def resume(self, *, overwrite: bool) -> dict[str, Response]:
+    def resume(self, *, overwrite: bool, anew: bool = True) -> dict[str, Response]:
         """The responses of earlier starts that are valid for this one, by query_id; nothing is changed yet.
 
+        anew     whether `overwrite` replaces a finished run of this very configuration too
         They come without their passages, and are valid where configuration and corpus are the same and the question
         did not fail.
         Raises   InputError, which says what has changed, where answers would be lost; OutputError where the folder
@@ -100,7 +101,7 @@ class RunWriter:
         answered = n_answered(files)
         if not overwrite and (finished or answered):
             self._refuse_losses(manifest, files, finished=finished, same=same)
-        self._continues = same and not (finished and overwrite)
+        self._continues = same and not (finished and overwrite and anew)
         if finished or (answered and not same):
             self._at = self.path / NEW
         damaged = any(lines.n_damaged or lines.n_repeated for lines in files)

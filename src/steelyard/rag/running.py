@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
+from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
-from steelyard.data.run_lock import Holder, run_lock
+from steelyard.data.run_lock import run_lock
 from steelyard.rag.run_lines import without_results
 from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder
 from steelyard.rag.system import System
@@ -41,6 +42,7 @@ def run(
     folder: str | Path,
     *,
     overwrite: bool = False,
+    anew: bool = True,
     progress: Progress | None = None,
     check: Callable[[], None] | None = None,
 ) -> RunFolder:
@@ -50,6 +52,7 @@ def run(
     folder      made where it is absent
     overwrite   replace a run of another configuration, or a finished one, once the new one is whole; one that was
                 interrupted still goes on
+    anew        whether `overwrite` replaces a finished run of this very configuration too
     progress    called as progress(stage, done, total)
     check       called once the system is prepared, before the first question; what it raises ends the run
 
@@ -71,20 +74,18 @@ def run(
         system.prepare(progress)
         if check is not None:
             check()
-        return _run(system, queries, path, taken_over=earlier, overwrite=overwrite, progress=progress)
+        writer = RunWriter(path, system, queries, taken_over=earlier)
+        return _run(writer, writer.resume(overwrite=overwrite, anew=anew), system, queries, progress)
 
 
 def _run(
-    system: System, queries: Mapping[str, str], folder: Path, *, taken_over: Holder | None, overwrite: bool,
-    progress: Progress,
-) -> RunFolder:  # fmt: skip
+    writer: RunWriter, responses: dict[str, Response], system: System, queries: Mapping[str, str], progress: Progress
+) -> RunFolder:
     """Ask what was not answered before, with a folder that is ours."""
-    writer = RunWriter(folder, system, queries, taken_over=taken_over)
-    responses = writer.resume(overwrite=overwrite)
     todo = {query_id: query for query_id, query in queries.items() if query_id not in responses}
     progress("questions", len(responses), len(queries))
     if not todo and writer.is_finished():
-        return read_run_folder(folder)
+        return read_run_folder(writer.path)
     writer.begin()
     first = dict.fromkeys(list(todo)[:GIVE_UP_AFTER])
     asked = [(query_id, query, writer.retrieved.get(query_id)) for query_id, query in todo.items()]
@@ -101,7 +102,7 @@ def _run(
                 first[query_id] = response.error
                 _refuse_to_go_on(list(first.values()))
     writer.finish(responses)
-    return read_run_folder(folder)
+    return read_run_folder(writer.path)
 
 
 def _refuse_to_go_on(errors: Sequence[str | None]) -> None:

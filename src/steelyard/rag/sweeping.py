@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
+from steelyard.rag.sweep_overwriting import overwriting
 from steelyard.rag.weighed_run import check_cluster, weigh_folder
 from steelyard.stats.samples import checked_seed, cluster_sums
 
@@ -122,7 +124,7 @@ def sweep(
     cluster    which questions count as one, as of `evaluate`; as the configuration has it by default
     holdout    keep half of the questions, or of their clusters, drawn by the seed, from the choice of the best
     Each run has a folder of its own beside that of the configuration; finished ones are not run again, and chunks and
-    vectors that pipelines share are computed once.
+    vectors that pipelines share are computed once.  Where it was interrupted with `overwrite`, it goes on likewise.
     Raises     InputError, StageError; what was run before stays.
     """
     if config.questions is None:
@@ -137,11 +139,13 @@ def sweep(
     resolver, rows = config.weigh.resolver(questions, config.unit), list[_Row]()
     cluster = cluster or config.weigh.cluster
     check_cluster(cluster, questions)
-    for number, trial in enumerate(trials):
-        progress("pipelines", number, len(trials))
-        rows += _run_and_weigh(
-            trial, questions, resolver, specs, cluster=cluster, overwrite=overwrite, progress=progress
-        )
+    with overwriting([trial.config.folder for trial in trials]) if overwrite else nullcontext() as is_old:
+        for number, trial in enumerate(trials):
+            progress("pipelines", number, len(trials))
+            anew = is_old is not None and is_old(trial.config.folder)
+            rows += _run_and_weigh(
+                trial, questions, resolver, specs, cluster=cluster, overwrite=overwrite, anew=anew, progress=progress
+            )
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     n_failed_of = {row.folder: row.n_failed for row in rows}  # Rows of several k have one run.
@@ -173,13 +177,14 @@ class _Row:
 
 def _run_and_weigh(
     trial: Trial, questions: Questions, resolver: Resolver | DocumentResolver, specs: Sequence[Measure], *,
-    cluster: str | None, overwrite: bool,
-    progress: Progress,
+    cluster: str | None, overwrite: bool, anew: bool, progress: Progress,
 ) -> Iterator[_Row]:  # fmt: skip
     """One run, and a row for each k."""
     config = trial.config
     try:
-        folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, progress=progress)
+        folder = run(
+            Pipeline.read(config), questions, config.folder, overwrite=overwrite, anew=anew, progress=progress
+        )  # fmt: skip
     except StageError as error:
         raise StageError(f"{config.name}: {error}") from error
     measures_by_k = [_at(specs, k) for k in trial.ks]
