@@ -1,6 +1,7 @@
 """Retrievers of other libraries as targets: real ones of LangChain, and stand-ins with the methods of others."""
 
 import re
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -125,6 +126,22 @@ def test_k_goes_where_it_is_taken() -> None:
 def test_what_cannot_be_asked(target: Any, message: str) -> None:
     with pytest.raises(sy.InputError, match=re.escape(message)):
         sy.run(target, QUESTIONS)
+
+
+def test_several_questions_at_once() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def search(query: str) -> list[str]:
+        both.wait()  # Until the other question is asked too.
+        return [query]
+
+    assert sy.run(search, QUESTIONS, concurrency=2).run.frame["doc_id"].to_list() == ["bees?", "whales?"]
+
+
+@pytest.mark.parametrize("counts", [{"k": 0}, {"concurrency": 0}, {"k": 1.5}])
+def test_counts_that_are_none(counts: dict[str, Any]) -> None:
+    with pytest.raises(sy.InputError, match=f"{next(iter(counts))} must be a whole number from 1"):
+        sy.run(lambda query: ["c1"], QUESTIONS, **counts)
 
 
 def test_pages_and_documents_reach_the_outputs() -> None:
