@@ -159,6 +159,9 @@ def test_torchmetrics() -> None:
     ]  # fmt: skip
     names = ["map", "mrr@2", "precision@2", "recall@2", "hit_rate@2", "r_precision", "ndcg", "ndcg@2"]
     assert means(TRUTH, *names, missing="skip") == pytest.approx(want)
+    more = {query: labels | {"not retrieved": 1} for query, labels in TRUTH.items()}
+    views = [name.replace("@", "(scope=retrieved)@") if "@" in name else f"{name}(scope=retrieved)" for name in names]
+    assert means(more, *views, missing="skip") == pytest.approx(want)
     assert (value("MAP", **two), *means(TRUTH, "map@2", missing="skip")) == (0.75, 0.5)
 
 
