@@ -246,6 +246,74 @@ def test_a_binary_file_named_txt_is_refused(tmp_path: Path, content: bytes, byte
     assert f"is a binary file, not text (byte {byte} at {at})" in bad_text(tmp_path, content)
 
 
+ZH = "押金在三个工作日内退还，逾期不还的物品按原价赔偿。\r\n如果您对费用有疑问，请联系服务台。"
+TW = "押金在三個工作天內退還，逾期不還的物品按原價賠償。如果您對費用有疑問，請聯絡服務檯。"
+
+
+def test_files_of_several_encodings_lie_in_one_folder(tmp_path: Path) -> None:
+    line = json.dumps({"id": "j", "text": ZH}, ensure_ascii=False) + "\n"
+    files = {
+        "a.txt": ZH, "b.md": ZH.encode("gbk"), "tw/c.txt": TW.encode("big5"), "d.txt": ZH.encode("utf-16"),
+        "e.jsonl": line.encode("gb18030"), "f.txt": b"plain", "g.txt": "\ufeff" + ZH,
+    }  # fmt: skip
+    loaded = load(write(tmp_path, files))
+    want = {"a": ZH, "b": ZH, "tw/c": TW, "d": ZH, "j": ZH, "f": "plain", "g": ZH}
+    assert texts(loaded) == want
+    assert loaded.encodings == {"b.md": "gb18030", "d.txt": "utf-16", "e.jsonl": "gb18030", "tw/c.txt": "cp950"}
+
+
+def test_encodings_may_be_named_by_pattern(tmp_path: Path) -> None:
+    files = {"old/a.txt": "押金".encode("gbk"), "old/b.txt": "喂".encode(), "c.txt": ZH.encode("gbk"), "d.html": "中"}
+    write(tmp_path, files)
+    loaded = load(tmp_path, encoding={"old/b.txt": "utf-8", "old/**": "gbk", "*.html": "utf-8"})
+    assert texts(loaded) == {"old/a": "押金", "old/b": "喂", "c": ZH, "d": "中"}
+    assert loaded.encodings == {"c.txt": "gb18030"}
+    with pytest.raises(InputError, match=r"c\.txt: byte 0xbd at 2 is not UTF-8; name"):
+        load(tmp_path, encoding={"old/b.txt": "utf-8", "old/**": "gbk", "*": "utf-8"})
+    with pytest.raises(InputError, match="there is no encoding 'klingon'"):
+        load(tmp_path, encoding={"nothing.txt": "klingon"})
+
+
+@pytest.mark.parametrize(
+    ("head", "declared", "encoding"),
+    [
+        ('<meta charset="gb2312">', "gbk", "gb18030"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=EUC-KR">', "cp949", "cp949"),
+        ('<?xml version="1.0" encoding="Big5"?>', "cp950", "cp950"),
+        ('<meta charset="windows-1251">', "cp1251", "cp1251"),
+    ],
+)
+def test_a_page_is_in_the_encoding_that_it_declares(tmp_path: Path, head: str, declared: str, encoding: str) -> None:
+    word = {"cp949": "한국", "cp1251": "да"}.get(declared, "中")
+    loaded = load(write(tmp_path, {"a.html": f"{head}<p>{word}</p>".encode(declared)}))
+    assert texts(loaded) == {"a": word}
+    assert loaded.encodings == {"a.html": encoding}
+
+
+def test_a_declaration_that_is_wrong_is_not_believed(tmp_path: Path) -> None:
+    pages = {"a.html": f'<meta charset="gbk"><p>{ZH}'.encode(), "b.html": f'<meta charset="x"><p>{TW}'.encode("big5")}
+    loaded = load(write(tmp_path, pages))
+    assert loaded.encodings == {"b.html": "cp950"}
+    assert texts(loaded) == {"a": ZH.replace("\r\n", " "), "b": TW}
+
+
+def test_what_reads_as_several_languages_is_refused(tmp_path: Path) -> None:
+    message = (
+        r"a\.txt: byte 0xbd at 2 is not UTF-8, and reads as no one language for sure; name the file's encoding with "
+        r"encoding=\.\.\., or convert it \(its bytes would pass as gb18030, "
+    )
+    with pytest.raises(InputError, match=message):
+        load(write(tmp_path, {"a.txt": "押金".encode("gbk")}))
+    with pytest.raises(InputError, match="is a binary file"):
+        load(write(tmp_path, {"a.txt": ZH.encode("gbk") + b"\x01"}))
+
+
+def test_a_line_of_jsonl_longer_than_what_is_looked_at(tmp_path: Path) -> None:
+    text = "中" * 50_001
+    line = json.dumps({"id": "a", "text": text}, ensure_ascii=False)
+    assert texts(load(write(tmp_path, {"x.jsonl": line}))) == {"a": text}
+
+
 def test_control_characters_that_stand_in_text_stay(tmp_path: Path) -> None:
     text = "a\tb\x0b\x0cc\x1b[1m\x1a\x85\u2028\r"
     assert load(write(tmp_path, {"a.txt": text}) / "a.txt")[0].text == text

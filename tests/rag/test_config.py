@@ -20,7 +20,7 @@ def read(folder: Path, text: str) -> Config:
 
 def test_what_is_left_out_has_a_default(folder: Path) -> None:
     config = read(folder, 'documents = "documents"')
-    assert (config.name, config.k, config.depth, config.encoding) == ("mine", 10, 100, "utf-8")
+    assert (config.name, config.k, config.depth, config.encoding) == ("mine", 10, 100, "detect")
     assert config.documents == folder / "documents"
     assert config.questions is None
     assert (config.chunk, config.embed, config.index) == (Stage("recursive"), Stage("lsa"), (Stage("bm25"),))
@@ -94,7 +94,8 @@ REFUSED = {
     "no fusion": ('documents = "documents"\nindex = ["bm25", "dense"]\nfuse = "none"', "line 3: 2 indexes need a fuse"),
     "top_n": ('documents = "documents"\n[rerank]\nkind = "lexical"\ntop_n = 0', "line 4: rerank.top_n must be"),
     "name": ('documents = "documents"\nname = "a/b"', "line 2: name must be a name that a folder can have, not 'a/b'"),
-    "empty encoding": ('documents = "documents"\nencoding = ""', "encoding must be a text that is not empty, not ''"),
+    "empty encoding": ('documents = "documents"\nencoding = ""', "encoding must be the name of an encoding, or a"),
+    "no encoding": ('documents = "documents"\nencoding = { "*.txt" = "klingon" }', "there is no encoding 'klingon'"),
     "folder": ('documents = "documents"\nfolder = 3', "folder must be a path"),
     "target and documents": ('documents = "documents"\n[target]\nurl = "http://x"', "documents belongs to a pipeline"),
     "target twice": ('[target]\nurl = "http://x"\ncallable = "a:b"', "either callable"),

@@ -173,6 +173,21 @@ def test_notes_say_each_thing_once(tmp_path: Path) -> None:
     assert len(pipeline.search("One")) == 1
 
 
+def test_encodings_that_were_detected_are_in_a_note_and_in_the_manifest(tmp_path: Path) -> None:
+    old, table = "押金在三个工作日内退还，逾期不还的物品按原价赔偿。", {"b.*": "utf-8", "*": "gbk"}
+    small.write(tmp_path, {"a.txt": "", "b.txt": "押金"})
+    (tmp_path / "documents" / "a.txt").write_bytes(old.encode("gbk"))
+    detected, named = (made(tmp_path / "documents", encoding=encoding, k=1) for encoding in ("detect", table))
+    assert [document.text for document in detected.documents] == [old, "押金"]
+    values = {"n": 1, "names": ["a.txt (gb18030)"], "encodings": {"a.txt": "gb18030"}}
+    assert detected.notes == (Note("files_decoded", values),)
+    folder = detected.run([{"qid": "q", "query": "押金"}], tmp_path / "run")
+    assert folder.manifest["notes"] == [{"code": "files_decoded", "values": values}]
+    assert (named.notes, named.resolved()["encoding"], detected.resolved()["encoding"]) == ((), table, "detect")
+    assert named.fingerprint == detected.fingerprint
+    assert made(tmp_path / "documents", encoding={"a.*": "latin-1"}, k=1).fingerprint != detected.fingerprint
+
+
 def test_documents_without_any_chunk() -> None:
     with pytest.raises(InputError, match="no chunk could be made of 2 documents"):
         made({"a": "", "b": ""}).prepare()

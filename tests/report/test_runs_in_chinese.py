@@ -87,6 +87,7 @@ def test_the_json_of_a_sweep_is_for_programs(folder: Path, monkeypatch: pytest.M
 
 NOTES = [
     Note("files_skipped", {"n": 5, "names": ["a.bin", "b.bin", "c.bin"]}),
+    Note("files_decoded", {"n": 1, "names": ["a.txt (gb18030)"], "encodings": {"a.txt": "gb18030"}}),
     Note("documents_empty", {"n": 1, "names": ["d"]}),
     Note("documents_without_chunks", {"n": 2, "names": ["d", "e"]}),
     Note("few_chunks", {"k": 10, "n": 1}),
@@ -112,7 +113,7 @@ def test_every_note_has_a_text_in_both_languages() -> None:
     assert heard - {"list.comma", "list.and_more"} == {f"notes.{note.code}" for note in NOTES}
     assert note_text(NOTES[0], read_words("en")) == "5 files were skipped: a.bin, b.bin, c.bin, ..."
     assert note_text(NOTES[0], ZH) == "跳过了 5 个文件：a.bin、b.bin、c.bin……"
-    assert note_text(NOTES[3], read_words("en")) == "k is 10, but there is only 1 chunk: questions get fewer results"
+    assert note_text(NOTES[4], read_words("en")) == "k is 10, but there is only 1 chunk: questions get fewer results"
 
 
 def test_notes_of_other_versions_are_shown_as_they_are(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@
     unit = "document"                    what lists hold and what is weighed: documents, each at its best chunk, or
                                          "chunk"; by default documents where the gold names whole ones
     concurrency = 16                     questions under way at once; 8 by default where a stage calls out, else 1
-    encoding = "utf-8"                   of the documents
+    encoding = "detect"                  of the documents; also a table, {"legacy/**" = "gbk", "*" = "utf-8"}
     chunk = "recursive"                  each stage: a name, module:object, or a table with `kind` and its settings;
                                          a chunk stage "none" leaves documents whole
     index = ["bm25", "dense"]            one or several
@@ -74,7 +74,7 @@ class Config:
     depth: int
     unit: Unit | None
     concurrency: int | None
-    encoding: str
+    encoding: str | Mapping[str, str]
     chunk: Stage
     embed: Stage
     index: tuple[Stage, ...]

@@ -14,6 +14,7 @@ from steelyard.base.errors import MeasureError
 from steelyard.base.limits import Limits, Words, at_least
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import SettingError, validate
+from steelyard.data.loading.decoding import DETECT, Encodings
 from steelyard.measures import parse
 from steelyard.rag.config_values import Stage
 from steelyard.text.folding import in_order
@@ -85,6 +86,11 @@ Indexes = Annotated[
 ]
 
 
+def _check_encoding(encoding: str | dict[str, str]) -> str | dict[str, str]:
+    Encodings.of(encoding)
+    return encoding
+
+
 class PipelineTable(BaseModel):
     """What a configuration file and the arguments of `Pipeline` have in common."""
 
@@ -93,7 +99,11 @@ class PipelineTable(BaseModel):
     depth: Count = 100
     unit: Annotated[Unit, Words('"chunk" or "document"')] | None = None
     concurrency: Count | None = None
-    encoding: Text = "utf-8"
+    encoding: Annotated[
+        Text | Annotated[dict[str, Text], Field(min_length=1)],
+        AfterValidator(_check_encoding),
+        Words("the name of an encoding, or a table of names by pattern"),
+    ] = DETECT
     chunk: _stage("chunk") = "recursive"  # type: ignore[valid-type]
     embed: _stage("embed") = "lsa"  # type: ignore[valid-type]
     index: Indexes = "bm25"  # type: ignore[assignment]

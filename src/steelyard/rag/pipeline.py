@@ -18,6 +18,7 @@ from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, validate
 from steelyard.data.corpus import Chunks, Document, Passage
+from steelyard.data.loading.decoding import DETECT
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder
 from steelyard.rag.asking import Asking, Prepared, Stages, document_tie_rank, tie_rank
@@ -50,7 +51,7 @@ class Pipeline:
     top_n       candidates that are reranked.  Those of one score keep the order they had, each a hair's breadth below
                 the one before; the rest stays below in its order, with the lowest reranked score less 1, less 2, ...
     passages    how many of them the generator sees
-    encoding    of the documents' files
+    encoding    of the documents' files, as `sy.load` takes it
     cache       an SQLite file in which chunks and vectors are kept by content, a Cache, or None
     concurrency questions under way at once in a run, as far as stages allow it: a stage that has `concurrency` takes so
                 many (None: all), any other one.  By default what the stages say, 8 where one of them takes all
@@ -81,7 +82,7 @@ class Pipeline:
         unit: Unit | None = None,
         top_n: int = 50,
         passages: int = 5,
-        encoding: str = "utf-8",
+        encoding: str | Mapping[str, str] = DETECT,
         cache: str | Path | Store | None = None,
         concurrency: int | None = None,
         name: str | None = None,

@@ -56,7 +56,7 @@ def stage_error(stage: str | None, error: Exception) -> StageError:
 
 
 def load_documents(
-    source: Documents, encoding: str, progress: Progress
+    source: Documents, encoding: str | Mapping[str, str], progress: Progress
 ) -> tuple[Sequence[Document], list[Note]]:  # fmt: skip
     """Documents of a path, or the ones at hand; with notes of files that were skipped and documents that are empty.
 
@@ -69,6 +69,10 @@ def load_documents(
         documents: Sequence[Document] = loaded.documents
         if loaded.skipped:
             notes.append(_named("files_skipped", [str(name) for name in loaded.skipped]))
+        if loaded.encodings:
+            names = [f"{path} ({encoding})" for path, encoding in loaded.encodings.items()]
+            decoded = _named("files_decoded", names)
+            notes.append(Note(decoded.code, {**decoded.values, "encodings": dict(loaded.encodings)}))
     elif isinstance(source, Mapping):
         documents = [Document(str(doc_id), text) for doc_id, text in source.items()]
     else:

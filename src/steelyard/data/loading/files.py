@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, overload
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.data.corpus import Document
-from steelyard.data.loading.decoding import python_encoding, read_text, refuse_half_characters
+from steelyard.data.loading.decoding import (
+    DETECT,
+    Encodings,
+    encoding_of,
+    matches,
+    read_text,
+    refuse_half_characters,
+)
 from steelyard.data.loading.html import visible_text
 from steelyard.data.loading.pdf import read_pdf
 from steelyard.io.json_files import json_lines, object_of
@@ -21,6 +27,7 @@ from steelyard.io.source import Source, strip_compression
 
 _ID_KEYS = ("_id", "doc_id", "id", "doc")
 _BEIR = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")
+_NO_TEXT = (".pdf",)
 _N_SHOWN = 5
 
 
@@ -31,10 +38,12 @@ class Loaded(Sequence[Document]):
     documents   sorted by path (as bytes), those of one file in its order
     skipped     paths within the folder that are no documents: other kinds of files, links that lead nowhere or to a
                 folder, pipes.  Hidden files, and files that the pattern leaves out, are not named.
+    encodings   of files whose encoding was detected, and is not UTF-8: path within the folder to encoding
     """
 
     documents: tuple[Document, ...]
     skipped: tuple[str, ...] = ()
+    encodings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def empty(self) -> tuple[str, ...]:
@@ -53,10 +62,15 @@ class Loaded(Sequence[Document]):
         return self.documents[at]
 
 
-def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = None) -> Loaded:
+def load(
+    path: str | Path, *, encoding: str | Mapping[str, str] = DETECT, pattern: str | None = None
+) -> Loaded:  # fmt: skip
     """Documents of a file, of a folder with all folders in it, or of a BEIR folder (one that holds corpus.jsonl).
 
-    encoding   of all text files; nothing is guessed
+    encoding   of all text files, to which they are held strictly; or a table by pattern, {"legacy/**": "gbk"}, of which
+               the first that matches a file counts.  By default each file is read by itself: by its byte order mark,
+               as UTF-8, by what an HTML page declares, or in the encoding in which it reads as a language
+               (`detecting.detect`); where several would do, it is refused.  `encodings` names those that are not UTF-8
     pattern    which files of a folder to read, as `*.md` (a name at any depth) or `guides/*` (a path; `*` crosses `/`);
                with one, a BEIR folder is read like any other
 
@@ -73,18 +87,18 @@ def load(path: str | Path, *, encoding: str = "utf-8", pattern: str | None = Non
     document of nothing but white space is kept with the text "".
     Raises   InputError naming file and byte, line or page; DuplicateError; MissingExtraError for a PDF.
     """
-    path, encoding = Path(path), python_encoding(encoding)
+    path, encodings = Path(path), Encodings.of(encoding)
     if not os.path.isdir(path):
         if pattern is not None:
             raise InputError(f"{path}: is no folder; a pattern ({pattern!r}) chooses files of a folder")
-        return _loaded([(path, path.name)], encoding, [])
+        return _loaded([(path, path.name)], encodings, [])
     beir = beir_corpus(path)
     if beir and pattern is None:
-        return _loaded([(beir, beir.name)], encoding, [])
+        return _loaded([(beir, beir.name)], encodings, [])
     files, skipped = _walk(path, pattern)
     if not files:
         raise InputError(f"{path}: {_nothing_there(skipped, pattern)}; documents are files of {', '.join(KINDS)}")
-    return _loaded(files, encoding, skipped)
+    return _loaded(files, encodings, skipped)
 
 
 def beir_corpus(folder: Path) -> Path | None:
@@ -131,7 +145,7 @@ def _walk(folder: Path, pattern: str | None) -> tuple[list[tuple[Path, str]], li
         for name in files + [name for name in folders if os.path.islink(os.path.join(parent, name))]:
             file = Path(parent, name)
             relative = file.relative_to(folder).as_posix()
-            if name.startswith(".") or not _matches(relative, pattern):
+            if name.startswith(".") or not (pattern is None or matches(relative, pattern)):
                 continue
             if _stem(name) is not None and os.path.isfile(file):
                 paths.append((file, text_id(relative, str(folder), "the name of a file")))
@@ -139,12 +153,6 @@ def _walk(folder: Path, pattern: str | None) -> tuple[list[tuple[Path, str]], li
                 skipped.append(relative)
     paths.sort(key=lambda pair: os.fsencode(pair[1]))
     return paths, sorted(skipped, key=os.fsencode)
-
-
-def _matches(relative: str, pattern: str | None) -> bool:
-    if pattern is None:
-        return True
-    return any(fnmatch.fnmatchcase(name, pattern) for name in (relative, PurePosixPath(relative).name))
 
 
 def _nothing_there(skipped: Sequence[str], pattern: str | None) -> str:
@@ -156,13 +164,19 @@ def _nothing_there(skipped: Sequence[str], pattern: str | None) -> str:
     return f"has no documents, only {', '.join(skipped[:_N_SHOWN])}{more}"
 
 
-def _loaded(files: Sequence[tuple[Path, str]], encoding: str, skipped: Sequence[str]) -> Loaded:
+def _loaded(files: Sequence[tuple[Path, str]], encodings: Encodings, skipped: Sequence[str]) -> Loaded:
     paths = [relative for _, relative in files]
     stems = [_stem(relative) or relative for relative in paths]
     taken = Counter(stems) + Counter(path for path, stem in zip(paths, stems, strict=True) if path != stem)
-    documents: dict[str, Document] = {}
+    documents, detected = dict[str, Document](), dict[str, str]()
     for (file, relative), stem in zip(files, stems, strict=True):
-        for document in _documents(file, stem if taken[stem] == 1 else relative, encoding):
+        source = _source(file)
+        encoding = encodings.of_file(relative)
+        if encoding == DETECT:
+            encoding = "utf-8" if source.suffix in _NO_TEXT else encoding_of(source, whole=source.suffix != ".jsonl")
+            if encoding != "utf-8":
+                detected[relative] = encoding
+        for document in KINDS[source.suffix](source, stem if taken[stem] == 1 else relative, encoding):
             before = documents.setdefault(document.doc_id, document)
             if before is not document:
                 raise DuplicateError(
@@ -171,16 +185,15 @@ def _loaded(files: Sequence[tuple[Path, str]], encoding: str, skipped: Sequence[
                 )
     if not documents:
         raise InputError(f"{files[0][0]}: has no documents; expected one JSON object a line, with an id and a text")
-    return Loaded(tuple(documents.values()), tuple(skipped))
+    return Loaded(tuple(documents.values()), tuple(skipped), detected)
 
 
-def _documents(file: Path, doc_id: str, encoding: str) -> Iterator[Document]:
+def _source(file: Path) -> Source:
     if not os.path.lexists(file):
         raise InputError(f"{file}: there is no such file or folder; check the path")
     if _stem(file.name) is None:
         raise InputError(f"{file}: is of no kind that can be read ({', '.join(KINDS)}); plain text is named .txt")
-    source = Source(file)
-    return KINDS[source.suffix](source, doc_id, encoding)
+    return Source(file)
 
 
 def _document(source: Source, doc_id: str, text: str, pages: tuple[int, ...] | None = None) -> Iterator[Document]:
