@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from steelyard._version import __version__
 
+TYPE_CHECKING = False  # as type checkers know it; to import typing takes longer than all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from steelyard.base.errors import (
         DuplicateError,
         InputError,

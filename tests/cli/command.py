@@ -36,7 +36,7 @@ def steelyard(
     environment: dict[str, str] | None = None,
 ) -> Finished:
     """`steelyard ARGUMENTS` in this process; an unexpected exception is raised, not printed."""
-    variables = {"COLUMNS": str(columns)} | (environment or {})
+    variables = {"COLUMNS": str(columns), "STEELYARD_TRACEBACK": "1"} | (environment or {})
     assert "PYTHONPATH" not in variables, "this needs a process"
     encoding = variables.get("PYTHONIOENCODING", "utf-8")
     out, err = io.BytesIO(), io.BytesIO()

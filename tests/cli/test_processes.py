@@ -2,10 +2,12 @@
 
 import gzip
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import steelyard as sy
@@ -62,4 +64,72 @@ def test_a_full_device_is_told_in_a_line() -> None:
             [sys.executable, "-m", "steelyard", "measures"], stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 2
-    assert done.stderr.decode() == "steelyard: standard output cannot be written (No space left on device)\n"
+    assert done.stderr.decode() == (
+        "steelyard: standard output cannot be written (No space left on device); write into a file with --output\n"
+    )
+
+
+CLOSED = "standard output cannot be written (it is closed); write into a file with --output"
+
+
+@pytest.mark.parametrize(
+    ("words", "streams", "status", "says"),
+    [
+        ("measures ndcg", ">&-", 2, CLOSED),
+        ("measures --help", ">&-", 2, CLOSED),
+        ("evaluate pilot.jsonl hybrid.jsonl", "<&- >&-", 2, CLOSED),
+        ("convert hybrid.jsonl -", ">&-", 2, "standard output: cannot be written (it is closed); choose another place"),
+        ("evaluate pilot.jsonl hybrid.jsonl -f json -o out.json", ">&-", 0, None),
+        ("evaluate pilot.jsonl -", "<&-", 2, "standard input: is empty; expected lines of"),
+        ("chat bm25.toml", "<&-", 0, None),
+        ("evaluate pilot.jsonl none.run", "<&- >&- 2>&-", 2, None),
+        ("measures --help", ">/dev/full", 2, "standard output cannot be written (No space left on device)"),
+    ],
+)
+def test_closed_and_full_streams(words: str, streams: str, status: int, says: str | None, tmp_path: Path) -> None:
+    folder = copy_data(tmp_path / "demo")
+    command = f'"{sys.executable}" -m steelyard {words} {streams}'
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
+    assert done.returncode == status, done.stderr.decode()
+    if says is None:
+        assert done.stderr == b""
+    else:
+        assert done.stderr.decode().startswith(f"steelyard: {says}")
+        assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.05])
+def test_ctrl_c_while_modules_are_imported_ends_without_a_word(seconds: float) -> None:
+    code = (
+        "import os, signal, sys, threading\n"
+        "sys.argv = ['steelyard', 'evaluate', 'a', 'b']\n"
+        "from steelyard.cli import main\n"
+        f"threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (RuntimeError("odd\nindeed"), r"this is a mistake in Steelyard, please report it: RuntimeError: odd indeed \("),
+        (MemoryError(), "there is not enough memory"),
+        (FileNotFoundError(2, "No such file or directory", "a.x"), "a.x: No such file or directory; check paths"),
+        (OSError(5, "Input/output error"), "the system refuses: Input/output error; check paths"),
+        (pl.exceptions.PanicException("at last"), "this is a mistake in Steelyard, please report it: PanicException"),
+    ],
+)
+def test_what_nobody_foresaw_is_one_line_too(error: BaseException, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from steelyard.cli import measures
+
+    def fail(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(measures, "run", fail)
+    done = steelyard("measures", environment={"STEELYARD_TRACEBACK": ""})
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert re.match(f"steelyard: {says}", done.stderr.decode())
+    with pytest.raises(type(error)):
+        steelyard("measures")

@@ -79,7 +79,7 @@ def test_nothing_is_written_over(folder: RunFolder) -> None:
 def test_a_configuration_that_is_damaged_or_absent(folder: RunFolder) -> None:
     assert folder.config["k"] == 2
     (folder.path / "config.json").write_text("{")
-    with pytest.raises(InputError, match=r"config.json: cannot be read"):
+    with pytest.raises(InputError, match=r"config\.json, line 1: is not JSON"):
         _ = read_run_folder(folder.path).config
     (folder.path / "config.json").unlink()
     assert read_run_folder(folder.path).config == {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
 from steelyard.cli.parser import Command, argument, flag, overview, repeated
@@ -189,18 +191,25 @@ def app(words: list[str]) -> int:
 
     Raises   SteelyardError, and SystemExit where a command leaves with a status of its own.
     """
+    return command_of(words)()
+
+
+def command_of(words: list[str]) -> Callable[[], int]:
+    """What the words behind `steelyard` ask for, ready to run: its arguments are read, its module is imported.
+
+    Raises   InputError for words that no command takes; SystemExit after help.
+    """
     if words[:1] == ["--version"]:
         from steelyard._version import __version__
 
-        print(f"steelyard {__version__}")
-        return 0
+        return partial(_printed, f"steelyard {__version__}\n")
     if not words or words[0] in ("--help", "-h"):
-        print(overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", COMMANDS), end="")
-        return 0 if words else 2
+        text = overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", COMMANDS)
+        return partial(_printed, text, 0 if words else 2)
     name, *rest = words
     if name not in COMMANDS:
         raise InputError(
-            f"no command is called {name!r}; {nearest(name, COMMANDS, otherwise='try `steelyard --help`')}"
+            f"no command is called {quoted(name)}; {nearest(name, COMMANDS, otherwise='try `steelyard --help`')}"
         )
     values = COMMANDS[name].parse(f"steelyard {name}", rest)
     if values.get("runs") and values.get("format") not in ("csv", "trec"):
@@ -209,5 +218,15 @@ def app(words: list[str]) -> int:
         from steelyard.io.source import hash_ahead
 
         hash_ahead([values["truth"], *run_paths(values["runs"])])
-    import_module(f"steelyard.cli.{name.replace('-', '_')}").run(**values)
-    return 0
+    module = import_module(f"steelyard.cli.{name.replace('-', '_')}")
+
+    def run() -> int:
+        module.run(**values)
+        return 0
+
+    return run
+
+
+def _printed(text: str, status: int = 0) -> int:
+    print(text, end="")
+    return status

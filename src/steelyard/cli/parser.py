@@ -6,6 +6,7 @@ Whoever asks for help or mistypes a word waits for this, so nothing that takes t
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -110,6 +111,10 @@ class _Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self.add_argument("--help", "-h", action="help", help="Show this message and exit.")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help; argparse says nothing where that fails."""
+        print(message, end="", file=file or sys.stdout)
 
     def error(self, message: str) -> NoReturn:
         """Raise   InputError, with the place where all options are explained."""

@@ -15,6 +15,7 @@ from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import RUN
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.pieces import is_whole_text
 from steelyard.data.responses import GENERATE
 from steelyard.data.run import Run
 from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
@@ -212,7 +213,8 @@ def _candidate_rows(
     query_id: str, candidates: Any, where: str, collector: ChunkCollector, bare_ids: dict[str, ChunkRow]
 ) -> list[_RunRow]:
     """Rows of a run of them; an id alone names a chunk that is described elsewhere, or nowhere."""
-    if isinstance(candidates, list) and all(type(id) is str and id for id in candidates):
+    plain = isinstance(candidates, list) and all(type(id) is str and id for id in candidates)
+    if plain and is_whole_text("".join(candidates)):
         # Many ids a question, most of them again and again: looked at no closer than needed.
         bare_ids.update(dict.fromkeys(candidates, ChunkRow()))
         return [(query_id, id, float(-place)) for place, id in enumerate(candidates)] or [(query_id, None, None)]

@@ -15,7 +15,6 @@ documents.parquet       doc_id, text, pages, source; texts of chunks are cut fro
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +43,7 @@ from steelyard.data.run_manifest import (
     write_manifest,
 )
 from steelyard.data.run_replacement import complete_replacement, is_being_replaced
-from steelyard.io.json_files import json_lines, query_id_of
+from steelyard.io.json_files import json_lines, parse_json, query_id_of
 from steelyard.io.panics import native_reader
 from steelyard.io.source import Source
 from steelyard.io.write import write_bytes
@@ -295,11 +294,13 @@ def read_config(path: Path) -> dict[str, Any]:
     Raises   InputError where it cannot be read.
     """
     try:
-        config = json.loads((path / CONFIG).read_bytes())
+        config = parse_json((path / CONFIG).read_bytes(), str(path / CONFIG))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise InputError(f"{path / CONFIG}: cannot be read ({error}); delete it, and {_WRITE_ANEW}") from None
+    except InputError as error:
+        raise InputError(f"{error}; delete it, and {_WRITE_ANEW}") from None
     return config if isinstance(config, dict) else {}
 
 

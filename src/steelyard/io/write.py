@@ -52,13 +52,13 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     A link stays a link, to the new content; pipes and devices are written into.
     Raises   OutputError naming the path and the reason.
     """
-    if str(path) == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.flush()
-        return
     target = Path(os.path.realpath(path))
     temporary = None
     try:
+        if str(path) == "-":
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+            return
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(data)
             return
@@ -70,9 +70,12 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
+        name = "standard output" if str(path) == "-" else path
         advice = "make room, or choose another place" if error.errno in _NO_ROOM else "choose another place"
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); {advice}") from error
+        raise OutputError(f"{name}: cannot be written ({error.strerror or error}); {advice}") from error
     finally:
         # Whatever ends this, Ctrl-C too, leaves no half file behind.
         if temporary is not None and os.path.exists(temporary):
