@@ -71,7 +71,7 @@ def run(work: Callable[[], object]) -> None:
 
 def test_half_as_many_go_after_a_refusal_and_one_more_after_each_round() -> None:
     async def work() -> None:
-        throttle, under_way, most = Throttle(asyncio.get_running_loop()), 0, 0
+        throttle, under_way, most = Throttle(), 0, 0
 
         async def ask(*, refused: bool = False) -> None:
             nonlocal under_way, most
@@ -97,8 +97,7 @@ def test_half_as_many_go_after_a_refusal_and_one_more_after_each_round() -> None
 
 def test_what_was_refused_goes_first() -> None:
     async def work() -> None:
-        loop, order = asyncio.get_running_loop(), list[str]()
-        throttle = Throttle(loop)
+        throttle, order = Throttle(), list[str]()
 
         async def ask(name: str, attempt: int) -> None:
             async with throttle.turn(attempt):
@@ -117,7 +116,7 @@ def test_what_was_refused_goes_first() -> None:
 
 def test_whoever_gives_up_waiting_leaves_no_gap() -> None:
     async def work() -> None:
-        throttle, passed = Throttle(asyncio.get_running_loop()), list[int]()
+        throttle, passed = Throttle(), list[int]()
 
         async def ask(i: int) -> None:
             async with throttle.turn(1):

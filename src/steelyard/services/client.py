@@ -109,6 +109,7 @@ class Service:
     ) -> None:
         self._what, self._url, self._patience = what, url, patience
         self._headers, self._secrets, self._key_hint = dict(headers or {}), secrets, key_hint
+        self._throttle = Throttle()
 
     def request(
         self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
@@ -133,12 +134,6 @@ class Service:
         client = self.__dict__.pop("_client", None)
         if client is not None:
             _close(client, shared_loop())
-
-    @cached_property
-    def _throttle(self) -> Throttle:
-        import asyncio
-
-        return Throttle(asyncio.get_running_loop())
 
     @cached_property
     def _client(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -21,8 +22,7 @@ class Throttle:
     before the first of them was refused, one counts.  Used on one event loop alone.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._most, self._n_under_way, self._n_refusals = math.inf, 0, 0
         self._opens = -math.inf
         self._timer: asyncio.TimerHandle | None = None
@@ -49,13 +49,13 @@ class Throttle:
             self._n_refusals += 1
             self._most = max(min(self._most, self._n_under_way) / 2, 1.0)
         if wait_s is not None:
-            self._opens = max(self._opens, self._loop.time() + wait_s)
+            self._opens = max(self._opens, time.monotonic() + wait_s)
 
     def _is_open(self) -> bool:
-        return self._n_under_way + 1 <= self._most and self._loop.time() >= self._opens
+        return self._n_under_way + 1 <= self._most and time.monotonic() >= self._opens
 
     async def _wait(self, attempt: int) -> None:
-        turn = self._loop.create_future()
+        turn = _loop().create_future()
         heapq.heappush(self._waiting, (-attempt, next(self._numbers), turn))
         self._let_go()
         try:
@@ -75,5 +75,11 @@ class Throttle:
                 turn.set_result(None)
         if self._timer is not None:
             self._timer.cancel()
-        closed_s = self._opens - self._loop.time()
-        self._timer = self._loop.call_later(closed_s, self._let_go) if self._waiting and closed_s > 0 else None
+        closed_s = self._opens - time.monotonic()
+        self._timer = _loop().call_later(closed_s, self._let_go) if self._waiting and closed_s > 0 else None
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    import asyncio
+
+    return asyncio.get_running_loop()
