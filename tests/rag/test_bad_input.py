@@ -353,7 +353,7 @@ def test_a_stage_of_ones_own_that_cannot_work(stages: str, told: str, folder: Pa
 @pytest.mark.parametrize(
     ("stages", "failed", "told"),
     [
-        ({"rerank": "own_stages:Picky"}, [False, True, False], "a stage raised ZeroDivisionError: no whales (/"),
+        ({"rerank": "own_stages:Picky"}, [False, True, False], "rerank raised ZeroDivisionError: no whales (/"),
         ({"index": "own_stages:Beyond"}, [True] * 3, "a stage raised IndexError"),
         ({"generate": "own_stages:Wordless"}, [True] * 3, "generate: gave int, not a text"),
     ],
