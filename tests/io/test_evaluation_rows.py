@@ -6,6 +6,7 @@ The files in tests/cases/evaluation_rows were written by ragas 0.4.3 (`to_jsonl`
 
 import json
 from contextlib import suppress
+from itertools import chain, combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.io.evaluation_rows import is_row, rows_of
+from steelyard.io.evaluation_rows import _MARKS, ROLES, is_row, rows_of
 from steelyard.io.retrieved_items import content_id
 from tests.cli.command import steelyard
 from tests.hypothesis_profiles import examples
@@ -182,6 +183,14 @@ def test_other_columns_are_fields_of_questions() -> None:
 )
 def test_what_is_a_row(keys: set[Any], want: bool) -> None:
     assert is_row(keys) is want
+
+
+def test_marks_are_in_every_row() -> None:
+    """Files without one of them are not looked at any closer."""
+    names = sorted({name for names in ROLES.values() for name in names})
+    for keys in chain.from_iterable(combinations(names, n) for n in (1, 2, 3)):
+        text = json.dumps(dict.fromkeys(keys)).encode()
+        assert not is_row(keys) or any(mark in text for mark in _MARKS)
 
 
 @pytest.mark.parametrize("data", [None, "ragas.jsonl", 3, [], {}, {"q1": ["d1"]}, [{"qid": "q1"}], pl.DataFrame(), [1]])
