@@ -155,6 +155,16 @@ def test_fewer_documents_than_k_are_noted(beir: Path) -> None:
     assert "总共只有 3 篇文档" in weighed_run_text(run, read_words("zh"))
 
 
+def test_candidates_of_fewer_documents_than_are_looked_at_are_noted(beir: Path) -> None:
+    """Three candidates are of two documents or fewer; what k alone cuts is no reason to go deeper."""
+    noted = weighed(beir, k=3, depth=3, weigh={"measures": ["ndcg@3"]}).scores.notes["s"]
+    assert [note.code for note in noted] == ["few_documents_among_candidates"]
+    assert (noted[0].values["chunks"], noted[0].values["k"]) == (3.0, 3)
+    assert noted[0].values["documents"] < 3
+    cut = weighed(beir, k=1, depth=9, name="cut", weigh={"measures": ["ndcg@3"]})
+    assert cut.scores.notes == {}
+
+
 def test_measures_of_chunks_are_refused_before_anything_is_asked(beir: Path) -> None:
     config = configured(beir)
     with pytest.raises(MeasureError, match=r"span_recall@5 is of the characters that chunks show"):

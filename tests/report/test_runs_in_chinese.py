@@ -94,6 +94,7 @@ NOTES = [
     Note("cache_damaged", {"n": 2}),
     Note("lock_taken_over", {"pid": 7, "host": "h", "boot": "b", "since": "2026-01-01", "command": "steelyard run"}),
     Note("few_documents", {"k": 10, "n": 1}),
+    Note("few_documents_among_candidates", {"k": 100, "chunks": 100.0, "documents": 62.5}),
     Note("few_documents_listed", {"k": 10, "chunks": 10.0, "documents": 6.2}),
     Note("gold_rule", {"rule": "any"}),
     Note("gold_documents"),

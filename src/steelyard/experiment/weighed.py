@@ -43,7 +43,8 @@ class Weighed:
     folder      its run folder, if it has one
     notes       what a reader should know of how it was weighed
     documents   the gold as documents, where the lists of chunks are weighed as such: then run and outputs are of these
-    lengths     mean length of its lists of chunks, and of documents, where that differs; None elsewhere
+    fewer       the code of a note, and mean numbers of chunks and of their documents, where its lists hold no more
+                documents because chunks share them; None elsewhere
     repeats     its further runs over the same questions, where there are several: values are then means over all of
                 them, and everything else here is of the first one
     """
@@ -58,7 +59,7 @@ class Weighed:
     folder: RunFolder | None = None
     notes: Sequence[Note] = ()
     documents: DocumentGold | None = None
-    lengths: tuple[float, float] | None = None
+    fewer: tuple[str, float, float] | None = None
     repeats: Sequence[Weighed] = ()
 
     @property
@@ -102,7 +103,7 @@ class Weighed:
         return cls(
             system.name, align(gold.labels, listed.run), listed.run,
             digest=outputs.digest, outputs=listed, candidates=candidates, folder=system.folder, documents=gold,
-            lengths=_mean_lengths(outputs.run, listed.run), notes=gold.notes,
+            fewer=_fewer_documents(outputs, listed), notes=gold.notes,
         )  # fmt: skip
 
     @property
@@ -119,10 +120,10 @@ class Weighed:
     def notes_at(self, k: int | None) -> Sequence[Note]:
         """What a reader should know who looks at the first k results."""
         notes = [*self.notes, *self._answer_notes()]
-        if k is None or self.lengths is None or self.lengths[1] >= k:
+        if k is None or self.fewer is None or self.fewer[2] >= k:
             return notes
-        chunks, documents = (round(mean, 1) for mean in self.lengths)
-        return [*notes, Note("few_documents_listed", {"chunks": chunks, "documents": documents, "k": k})]
+        code, chunks, documents = self.fewer
+        return [*notes, Note(code, {"chunks": round(chunks, 1), "documents": round(documents, 1), "k": k})]
 
     def _answer_notes(self) -> Iterator[Note]:
         """How many answers failed to questions that are weighed."""
@@ -198,10 +199,22 @@ def weigh_system(
     return Weighed.of_ids(system, truth, on_duplicate, align(truth, system.run, on_duplicate=on_duplicate))
 
 
+def _fewer_documents(outputs: Outputs, listed: Outputs) -> tuple[str, float, float] | None:
+    """See `Weighed.fewer`: of the lists themselves, or of candidates whose documents are all that was listed."""
+    if chunks_share := _mean_lengths(outputs.run, listed.run):
+        return ("few_documents_listed", *chunks_share)
+    if outputs.candidates is None or listed.candidates is None or _n_listed(listed.candidates) > _n_listed(listed.run):
+        return None
+    chunks_share = _mean_lengths(outputs.candidates, listed.candidates)
+    return ("few_documents_among_candidates", *chunks_share) if chunks_share else None
+
+
 def _mean_lengths(chunks: Run, documents: Run) -> tuple[float, float] | None:
     """Results of a list on average, those that are empty left aside, before and after; None where none is shorter."""
-    before, after = (run.frame.drop_nulls("doc_id") for run in (chunks, documents))
-    if before.height == after.height:
-        return None
-    n = after["query_id"].n_unique()
-    return before.height / n, after.height / n
+    before, after = _n_listed(chunks), _n_listed(documents)
+    n = documents.frame.drop_nulls("doc_id")["query_id"].n_unique()
+    return None if before == after else (before / n, after / n)
+
+
+def _n_listed(run: Run) -> int:
+    return run.frame["doc_id"].count()
