@@ -92,6 +92,14 @@ def test_a_run_of_documents_is_weighed_as_any_run_of_documents(beir: Path) -> No
     assert all(len(response.passages) == 2 for _, response in run.folder.responses())
 
 
+def test_a_truth_is_the_same_one_wherever_its_folder_is_named_from(
+    beir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    run = weighed(beir)
+    monkeypatch.chdir(beir.parent)
+    assert sy.evaluate("beir", run.folder.path, "mrr").signature.truth == run.scores.signature.truth
+
+
 def test_a_run_over_whole_gold_documents_lists_documents(beir: Path) -> None:
     run = weighed(beir)
     assert run.folder.config["unit"] == "document"

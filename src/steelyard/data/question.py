@@ -35,7 +35,7 @@ class Question:
     labels: Mapping[str, float] | None = None
     answer: str | None = None
     tags: tuple[str, ...] = ()
-    where: str
+    where: str = field(repr=False)
     fields: Mapping[str, str | float] = field(default_factory=dict, repr=False)
 
     @property
