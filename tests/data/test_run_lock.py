@@ -113,8 +113,11 @@ def test_of_many_one_at_a_time_is_inside(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_passwords_of_the_command_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/bin/steelyard", "run", "--target", "http://me:secret@host/search"])
+@pytest.mark.parametrize("program", ["/bin/steelyard", "/lib/steelyard/__main__.py"])
+def test_passwords_of_the_command_are_not_written(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [program, "run", "--target", "http://me:secret@host/search"])
     with run_lock(tmp_path):
         written = (tmp_path / LOCK).read_text()
     assert "secret" not in written

@@ -50,7 +50,8 @@ class Holder:
             boot = _BOOT_ID.read_text().strip()
         except OSError:
             boot = ""
-        command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+        program = Path(sys.argv[0])
+        command = [program.parent.name if program.name == "__main__.py" else program.name, *sys.argv[1:]]
         return cls(os.getpid(), socket.gethostname(), boot, timestamp(), shlex.join(without_secrets(command)))
 
     @classmethod
