@@ -342,3 +342,33 @@ def test_the_digest_is_of_what_was_retrieved_and_not_of_times() -> None:
         {**line, "qid": "r"},
     ]
     assert len({base, *(Outputs([other]).digest() for other in changed)}) == 1 + len(changed)
+
+
+class Retriever:
+    """As LangChain has it."""
+
+    def invoke(self, query: str) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (Retriever(), r"^run: cannot be read from Retriever; pass dicts .* a retriever is asked by sy\.run\(it, quest"),
+        (None, "^run: cannot be read from NoneType; pass dicts"),
+        ("outputs.jsonl", r"^run: cannot be read from str; .* or Outputs\.read\(path\)"),
+        ([3], "^run, result 1: 3 is no dict with `qid` and `retrieved`"),
+        ([{"qid": "q", "retrieved": []}, Retriever()], "^run, result 2: .* is no dict"),
+        ({"q1": 3}, "^run, result 1: `retrieved` must be a list"),
+    ],
+)
+def test_what_is_no_outputs(data: Any, message: str) -> None:
+    with pytest.raises(sy.InputError, match=message):
+        sy.Outputs(data)
+
+
+def test_a_retriever_in_place_of_a_run() -> None:
+    with pytest.raises(sy.InputError, match=r"cannot be read from Retriever; .* sy\.run\(it, questions\)"):
+        sy.evaluate({"q1": ["d1"]}, Retriever())
+    with pytest.raises(sy.InputError, match=r"^questions: cannot be read from Retriever; pass dicts with `qid`"):
+        sy.Questions(Retriever())  # type: ignore[arg-type]

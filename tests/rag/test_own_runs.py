@@ -225,3 +225,14 @@ def test_the_fingerprint_has_the_module_that_makes_the_object(tmp_path: Path, mo
         system = TargetSystem.read(Config.of({"target": {"callable": f"own_setup_{n}:chain"}}, base=tmp_path))
         prints.append(system._source)
     assert prints[0] != prints[1]
+
+
+def test_questions_of_every_kind() -> None:
+    rows = [{"user_input": question["query"], "reference_contexts": ["bees dance"]} for question in QUESTIONS]
+    samples = [SimpleNamespace(**row, response=None) for row in rows]
+    for questions in (rows, samples, SimpleNamespace(samples=samples), sy.Questions(rows), iter(QUESTIONS)):
+        assert sy.run(Retriever(), questions).run.frame.height == 4
+    assert sy.evaluate(rows, sy.run(Retriever(), samples), "mrr").means.tolist() == [[1.0]]
+    for nothing in (3, None, [3], ["bees?"]):
+        with pytest.raises(sy.InputError, match=r"questions(, question 1)?: .*`qid` and `query`"):
+            sy.run(Retriever(), nothing)  # type: ignore[arg-type]

@@ -144,9 +144,21 @@ class Outputs:
 def _placed_lines(lines: Any, name: str) -> Iterable[tuple[str, dict[str, Any]]]:
     """Lines of what is in memory, each with where it is."""
     rows = rows_of(lines)
-    listed = map(_line, lines.items()) if isinstance(lines, Mapping) else map(dict, lines if rows is None else rows)
+    if not isinstance(lines if rows is None else rows, Iterable) or isinstance(lines, str):
+        raise InputError(
+            f"{name}: cannot be read from {type(lines).__name__}; pass dicts with `qid` and `retrieved`, a dict "
+            "{query_id: [results]}, or Outputs.read(path); a function or a retriever is asked by sy.run(it, questions)"
+        )
+    listed = map(_line, lines.items()) if isinstance(lines, Mapping) else lines if rows is None else rows
     placed = ((f"{name}, result {number}", line) for number, line in enumerate(listed, 1))
-    return placed if rows is None else output_lines(placed, name)
+    return map(_checked_line, placed) if rows is None else output_lines(placed, name)
+
+
+def _checked_line(placed: tuple[str, Any]) -> tuple[str, dict[str, Any]]:
+    where, line = placed
+    if not isinstance(line, Mapping):
+        raise InputError(f"{where}: {quoted(line)} is no dict with `qid` and `retrieved`")
+    return where, dict(line)
 
 
 def _line(response: tuple[Any, Any]) -> dict[str, Any]:

@@ -38,6 +38,11 @@ class Questions(Sequence[Question]):
         if rows is not None:
             placed = ((f"{name}, question {number}", row) for number, row in enumerate(rows, 1))
             lines = (parse_question(line, where) for where, line in question_lines(placed))
+        if not isinstance(lines, Iterable):
+            raise InputError(
+                f"{name}: cannot be read from {type(lines).__name__}; pass dicts with `qid` and `query`, or "
+                "Questions.read(path)"
+            )
         questions = [
             line if isinstance(line, Question) else parse_question(*_fields(line, f"{name}, question {number}"))
             for number, line in enumerate(lines, 1)

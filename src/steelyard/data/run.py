@@ -163,7 +163,8 @@ def _content(data: object, name: str) -> FrameReader | RunDict:
         return RunDict.checked(data, name)
     raise InputError(
         f"{name}: cannot be read from {type(data).__name__}; "
-        "pass a path, a dict {query_id: {doc_id: score}} or a frame with query_id, doc_id and score"
+        "pass a path, a dict {query_id: {doc_id: score}} or a frame with query_id, doc_id and score; a function or a "
+        "retriever is asked by sy.run(it, questions)"
     )
 
 
