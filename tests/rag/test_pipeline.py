@@ -188,6 +188,25 @@ def test_encodings_that_were_detected_are_in_a_note_and_in_the_manifest(tmp_path
     assert made(tmp_path / "documents", encoding={"a.*": "latin-1"}, k=1).fingerprint != detected.fingerprint
 
 
+@pytest.mark.parametrize("stages", [{"index": "bm25"}, {"index": "dense"}, {"index": "bm25", "rerank": "lexical"}])
+@pytest.mark.parametrize(
+    ("query", "want"), [("怎么换电池？", "battery"), ("Who is Anna Pavlovna?", "salon"), ("電池", "battery")]
+)
+def test_a_question_in_another_script_or_without_accents_is_answered(
+    stages: dict[str, str], query: str, want: str
+) -> None:
+    for library in ("bm25s", "rjieba", "sklearn"):
+        pytest.importorskip(library, reason="needs the extra rag")
+    texts = {
+        "battery": "更換電池前請先關閉電源。",
+        "salon": "Anna Pávlovna’s soirée.",
+        "other": "It was a whale. 天氣很好。",
+    }
+    hits = made(texts, **stages).search(query)
+    assert hits[0].doc_id == want
+    assert hits[0].score > 0
+
+
 def test_documents_without_any_chunk() -> None:
     with pytest.raises(InputError, match="no chunk could be made of 2 documents"):
         made({"a": "", "b": ""}).prepare()

@@ -126,6 +126,8 @@ def test_occurrences() -> None:
         ("他是位高\n权重的人，第一个到", "位高权重的人", ("lower",), "lower, white_space"),
         ("of high sta-\ntion, came", "high station", DEFAULT_STEPS, "lower, white_space, line_wraps"),
         ("Anna—“yes”", 'anna-"yes"', DEFAULT_STEPS, "lower, white_space, quotes, dashes"),
+        ("更換電池", "更换电池", DEFAULT_STEPS, "lower, white_space, simplified"),
+        ("Anna Pávlovna", "anna Pavlovna", DEFAULT_STEPS, "lower, white_space, accents"),
         ("the ﬁnal word", "final", DEFAULT_STEPS, "lower, white_space, nfkc"),
         ("Anna\nPávlovna", "anna pávlovna", (), "lower, white_space"),
     ],
