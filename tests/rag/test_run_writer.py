@@ -479,6 +479,18 @@ def test_a_disk_that_is_full_at_any_file(
     assert ids(result) == ["q0", "q1", "q2"]
 
 
+def test_lines_are_not_written_twice_where_the_last_one_was_torn(folder: Path) -> None:
+    """A disk that was full has hardly room for a copy."""
+    with pytest.raises(KeyboardInterrupt):
+        pipeline("the whale 3").run(questions(5), folder)
+    partial = folder / "outputs.partial.jsonl"
+    partial.write_bytes(partial.read_bytes()[:-20])
+    file = partial.stat().st_ino
+    result = pipeline().run(questions(5), folder)
+    assert result.outputs.stat().st_ino == file
+    assert ids(result) == [f"q{i}" for i in range(5)]
+
+
 LIMITED = """
 import resource, sys
 from tests.rag.test_run_writer import pipeline, questions

@@ -62,6 +62,11 @@ class RunLines:
         return self.lines[-1].end if self.lines else 0
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether nothing damaged is between the whole lines; what is behind them can be cut."""
+        return self.size == sum(line.end - line.start for line in self.lines)
+
+    @property
     def n_repeated(self) -> int:
         """Lines of questions that have one before."""
         return len(self.lines) - len(set(self.query_ids))

@@ -184,7 +184,7 @@ class RunWriter:
         """Each question once, and none that is not asked any more."""
         outputs, partial = self._at / OUTPUTS, self._at / PARTIAL
         others = [path for path in self._line_files() if path != partial and path.exists()]
-        if not others and not self._partial.n_damaged and self._appended == list(self._queries):
+        if not others and self._partial.is_contiguous and self._appended == list(self._queries):
             os.replace(partial, outputs)
             return
         lines = lines_that_count(map(RunLines.read, self._line_files()), self._queries)
