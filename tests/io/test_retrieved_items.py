@@ -133,6 +133,15 @@ def test_what_is_wrong_names_the_key() -> None:
         retrieved_items({"retrieved": [SimpleNamespace(title="bees")]}, "line 3")
 
 
+def test_one_text_in_several_places_is_several_items() -> None:
+    places = [{"source": "a.pdf", "page": 0}, {"source": "b.pdf", "page": 0}, {"source": "b.pdf", "page": 1}, {}]
+    blank = [Document("This page is blank.", metadata=place) for place in places]
+    outputs = sy.Outputs({"q1": blank, "q2": blank[1:]})
+    assert len(outputs.table) == 4
+    gold = [{"qid": "q2", "query": "?", "evidence": [{"doc": "b.pdf", "page": 2}]}]
+    assert sy.evaluate(gold, outputs, "mrr").means.tolist() == [[0.5]]
+
+
 def test_lists_of_documents_are_a_run() -> None:
     questions = [{"qid": id, "query": "who?", "evidence": [{"text": "bees dance"}]} for id in ("q1", "q2")]
     run = {"q1": [Document("whales swim", id="c9"), LANGCHAIN], "q2": [(LANGCHAIN, 0.5)]}

@@ -40,13 +40,16 @@ _ATTRIBUTES = {
 Haystack, dspy."""
 
 
-def content_id(text: str) -> str:
+def content_id(text: str, *place: object) -> str:
     """What an item without an id is called: after its text, even where that has half a character (a lone surrogate).
+
+    place   where the text is, such as document and page: one text in two documents is two items
 
     >>> content_id("bees")
     'text:23da0d3b0b5aa5ee'
     """
-    return f"text:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    whole = "\0".join((text, *map(str, place)))
+    return f"text:{hashlib.sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def result_key(results: Mapping[Any, Any]) -> str | None:
@@ -150,10 +153,11 @@ def _from_dump(item: Mapping[Any, Any]) -> dict[str, Any] | None:
 
 
 def _named(item: dict[str, Any]) -> dict[str, Any]:
-    """An item with an id of its own, or else one by its text."""
+    """An item with an id of its own, or else one by its text and where that is."""
     if not isinstance(item.get("text"), str) or not item.keys().isdisjoint(ID_KEYS):
         return item
-    return item | {"id": content_id(item["text"])}
+    place = [item.get(key) for key in ("doc", "page", "start")]
+    return item | {"id": content_id(item["text"], *(place if place != [None] * 3 else ()))}
 
 
 def _langchain(item: Mapping[Any, Any]) -> dict[str, Any]:
