@@ -87,12 +87,13 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], Origin]:
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file of settings, with or without a byte order mark.
+    """The text of a file of settings, with or without a byte order mark; "-" is standard input.
 
     Raises   InputError for a file that cannot be read or is not UTF-8.
     """
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
+        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+        return data.decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; check the path") from None
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from steelyard.data.run import Run
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
 from steelyard.io.formats import file_kind
+from steelyard.io.source import Source
 from steelyard.io.write import write_run, write_truth
 
 
@@ -45,12 +47,14 @@ def convert(
     kind     what the source holds; by default what its columns or keys show
     Raises   InputError, DuplicateError, OutputError.
     """
-    kind = kind or file_kind(source, target)
+    # One Source, since a pipe can be read but once; a folder is none.
+    located = source if str(source) != "-" and os.path.isdir(source) else Source(source)
+    kind = kind or file_kind(located, target)
     if kind == "truth":
-        truth = Truth.read(source, on_duplicate=on_duplicate)
+        truth = Truth.read(located, on_duplicate=on_duplicate)
         n_lost = write_truth(truth.frame, Path(target))
         return Conversion(kind, len(truth) - n_lost, len(truth.gain), n_lost)
-    run = Run.read(source)
+    run = Run.read(located)
     frame = run.checked_frame(on_duplicate)
     n_lost = write_run(frame, Path(target), run.name)
     n_documents = frame["doc_id"].len() - frame["doc_id"].null_count()

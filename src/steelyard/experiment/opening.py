@@ -141,8 +141,13 @@ def _corpus_at(path: str | Path) -> Corpus:
         return Corpus(None if folder.chunks is None else ChunkTable.of(folder.chunks), folder.documents)
     if not os.path.isdir(path):
         source = Source(path)
-        if formats.sniff(source) == "jsonl" and b'"start"' in source.head:
+        if formats.sniff(source) in ("json", "jsonl") and b'"start"' in source.head:
             return Corpus(read_chunks(source))
+        if not source.can_be_read_again:
+            raise InputError(
+                f"{source.name}: holds no chunks (JSONL with `id`, `doc`, `start` and `end`); documents are read from "
+                "files, whose suffixes say what they are"
+            )
     from steelyard.data.loading import load
 
     return Corpus(documents=load(path).documents)

@@ -78,7 +78,7 @@ class Profile:
             text = _shipped()[source].read_text(encoding="utf-8")
             return cls(**parse_profile(text, file=f"{source}.toml", name=source))
         path = Path(source)
-        if not os.path.exists(path) and path.suffix != ".toml" and len(path.parts) == 1:
+        if source != "-" and not os.path.exists(path) and path.suffix != ".toml" and len(path.parts) == 1:
             raise InputError(
                 f"no profile is called {str(source)!r}, and there is no such file; {nearest(str(source), profiles())}"
             )

@@ -155,14 +155,14 @@ def _beir(folder: Path) -> TruthFile:
     return TruthFile(folder.name, truth.frame, truth.locate, digest)
 
 
-def file_kind(path: str | Path, target: str | Path = "") -> FileKind:
+def file_kind(path: str | Path | Source, target: str | Path = "") -> FileKind:
     """Whether a file holds a truth or a run, from its columns or keys.
 
     A JSON dict may be either: it counts as a run, unless the target ends in .qrels.
     """
-    if str(path) != "-" and os.path.isdir(path):
+    if not isinstance(path, Source) and _is_folder(path):
         return "truth"
-    source = Source(path)
+    source = source_of(path)
     format, first = sniff(source), _first_line(source)
     if holds_rows(source, format):
         return "run"
@@ -191,7 +191,7 @@ def looks_like_run(path: str | Path) -> bool:
     source = Source(path)
     if sniff(source) == "trec":
         return trec.is_row_of_run(_first_line(source))
-    return source.suffix in BY_SUFFIX and file_kind(path) == "run"
+    return source.suffix in BY_SUFFIX and file_kind(source) == "run"
 
 
 def _first_line(source: Source) -> bytes:

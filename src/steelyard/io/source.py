@@ -72,6 +72,11 @@ class Source:
         """Whether the bytes lie in a plain file, as they are read."""
         return not self._once and not self.compression
 
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether this is a file, rather than a pipe or standard input."""
+        return not self._once
+
     @cached_property
     def size(self) -> int | None:
         """Bytes of a plain file, as they are read; None of anything else."""

@@ -99,6 +99,10 @@ class Config:
 
         Raises   InputError with file, line and the nearest names.
         """
+        if str(path) == "-" or not (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
+            raise InputError(
+                f"{path}: is no file; a configuration has a folder, from which its paths count: save it there"
+            )
         values, origin = read_toml(path)
         with origin.locating():
             return _config(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
@@ -260,6 +264,9 @@ def _path(value: str | Path | None, base: Path) -> Path | None:
 def _existing(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:
     path = _path(value, base)
     if path is not None and not os.path.exists(path):
+        if path.name == "-":
+            fact = "standard input (-) cannot be read again by whoever weighs the run; save it in a file"
+            raise SettingError(f"{key}: {fact}", *tables, key)
         raise SettingError(f"{key}: there is no {path}; relative paths count from {base}", *tables, key)
     return path
 
