@@ -154,6 +154,13 @@ def test_three_dots_stand_for_any_lines(shown: str, printed: str, same: bool) ->
     assert matches(shown, printed) is same
 
 
+def test_a_new_user_needs_five_lines() -> None:
+    """From a retriever, and from the file of a test set, to numbers."""
+    paths = [block for page in PAGES for block in blocks(page) if block.note == "new user"]
+    assert len(paths) >= 2
+    assert [n for block in paths if (n := len(re.findall(r"^(?:>>>|\.\.\.) ", block.text, re.M))) > 5] == []
+
+
 def make_measures() -> ModuleType:
     spec = importlib.util.spec_from_file_location("make_measures", ROOT / "docs" / "make_measures.py")
     assert spec is not None

@@ -18,8 +18,8 @@ from steelyard.io.retrieved_items import content_id
 _DEEPEVAL_SEPARATOR = "|"
 """What deepeval writes between the texts of one cell of CSV or JSONL."""
 
-_READ_OTHERWISE = {"tags", "grades", "relevant", "rel_map", "gold_answer"}
-"""What a line of questions has a meaning of its own for."""
+_READ_OTHERWISE = frozenset({"tags", "grades", "relevant", "rel_map", "gold_answer"}.union(*ROLES.values()))
+"""Columns with a role, and what a line of questions has a meaning of its own for."""
 
 Placed = tuple[str, Row]
 """Where a row is, for messages, and the row."""
@@ -174,9 +174,10 @@ def _item(item: Any, documents: Mapping[Any, set[str]]) -> Any:
 
 def _others(row: Row) -> dict[str, Any]:
     """Columns that have no role, such as the conversation that a question belongs to."""
-    roles = {*_READ_OTHERWISE, *(name for names in ROLES.values() for name in names)}
     return {
         name: value
         for name, value in row.items()
-        if isinstance(value, str | int | float) and snake_case(str(name)) not in roles and _cell(value) is not None
+        if isinstance(value, str | int | float)
+        and snake_case(str(name)) not in _READ_OTHERWISE
+        and _cell(value) is not None
     }
