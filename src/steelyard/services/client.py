@@ -136,6 +136,10 @@ class Service:
             _close(client, shared_loop())
 
     @cached_property
+    def _address(self) -> Any:
+        return _httpx2(self._what).URL(self._url)
+
+    @cached_property
     def _client(self) -> Any:
         """The `httpx2.AsyncClient`: follows no redirect, and reaches this computer without a proxy."""
         httpx2 = _httpx2(self._what)
@@ -153,9 +157,8 @@ class Service:
         return client
 
     async def _request(self, method: str, body: Mapping[str, Any] | None, query: Mapping[str, Any] | None) -> Any:
-        url = _httpx2(self._what).URL(self._url)
-        if query:
-            url = url.copy_merge_params(query)  # The client's own params would replace the address's.
+        # The client's own params would replace the address's.
+        url = self._address.copy_merge_params(query) if query else self._address
         number = 1
         while True:
             try:
