@@ -50,3 +50,12 @@ def test_a_message_is_one_line_and_no_file() -> None:
 def test_a_quoted_value_is_cut(value: object) -> None:
     assert len(quoted(value)) == 81
     assert quoted(value).endswith("…")
+
+
+def test_long_values_in_quotes_are_cut_wherever_they_are() -> None:
+    error = InputError(
+        f"a.run, line 1: document {'d' * 10_000_000!r} is twice in query {'it' + chr(39) * 500!r}; remove one"
+    )
+    assert str(error) == f"a.run, line 1: document '{'d' * 80}… is twice in query \"it{chr(39) * 78}…; remove one"
+    path = f"/{'folder/' * 20}a.run"
+    assert str(InputError(f"{path}: is empty")) == f"{path}: is empty"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.piece_forms import parse_form
 from steelyard.data.pieces import Piece, usual_piece
-from steelyard.data.questions import Questions
+from steelyard.data.questions import Questions, read_queries
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "pieces.jsonl"
@@ -216,3 +216,12 @@ def test_the_digest_follows_the_content(tmp_path: Path) -> None:
     assert Questions.read(path).digest() != before
     held = [Questions([line]).digest() for line in (FULL, FULL, {**FULL, "gold_answer": "Anne"})]
     assert held[0] == held[1] != held[2]
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+@pytest.mark.parametrize("suffix", ["", ".jsonl", ".tsv"])
+def test_queries_without_a_line_are_refused(text: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"queries{suffix}"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"queries.*: holds no question"):
+        read_queries(path)

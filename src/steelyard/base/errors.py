@@ -6,22 +6,27 @@ builtin that a caller would expect, so `except ValueError` keeps working.
 
 from __future__ import annotations
 
+import re
 import traceback
 
 _LONGEST_MESSAGE = 300
 _LONGEST_VALUE = 80
-_BEGINNING, _END = 600, 300
+_LONG, _BEGINNING, _END = 300, 600, 300
+_LONG_QUOTE = re.compile(rf"(?<!\w)(['\"])(?:(?!\1)[^\\]|\\.){{{_LONGEST_VALUE + 1},}}\1")
 
 
 class SteelyardError(Exception):
     """Base of all errors that come from the user's input rather than from our own mistakes."""
 
     def __str__(self) -> str:
-        """The message in one line; of one that quotes too much the beginning, with the place, and the end."""
+        """The message in one line; where it is long, values in quotes are cut, and then all between its ends.
+
+        The beginning names the place, and the end what to try.
+        """
         message = super().__str__().replace("\n", "\\n")
-        if len(message) <= _BEGINNING + _END:
-            return message
-        return f"{message[:_BEGINNING]} […] {message[-_END:]}"
+        if len(message) > _LONG:
+            message = _LONG_QUOTE.sub(lambda quote: f"{quote[0][: _LONGEST_VALUE + 1]}…", message)
+        return message if len(message) <= _BEGINNING + _END else f"{message[:_BEGINNING]} […] {message[-_END:]}"
 
 
 class InputError(SteelyardError, ValueError):

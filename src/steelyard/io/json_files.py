@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import orjson
 import polars as pl
 
@@ -249,19 +250,21 @@ def _scored_lists(lines: list[bytes]) -> pl.DataFrame | None:
     docs: list[str] = []
     scores: list[float] = []
     counts: list[int] = []
-    n_spare = 0
+    n_keys = 0
     try:
         for raw in lines:
             line = orjson.loads(raw)
             items = line["retrieved"]
-            n_spare += raw.count(b":") - len(line) - 2 * len(items)
+            n_keys += len(line) + 2 * len(items)
             docs.extend(map(_ID, items))
             scores.extend(map(_SCORE, items))
             queries.append(line["query_id"] if "query_id" in line else line["qid"])
             counts.append(len(items))
     except (ValueError, TypeError, LookupError):
         return None
-    if n_spare and not all(map(_has_distinct_keys, lines)):
+    # Each key has a colon: where there are no others, none is there twice.
+    n_colons = np.count_nonzero(np.frombuffer(b"".join(lines), np.uint8) == ord(":"))
+    if n_colons != n_keys and not all(map(_has_distinct_keys, lines)):
         return None
     return plain_frame(queries, counts, docs, scores, RUN) if all(counts) else None
 
