@@ -128,12 +128,11 @@ def test_documents_that_differ_where_no_chunk_is_cut_are_another_corpus(n_resolv
 @examples(40)
 @given(case=cases(corpus=True), whole=st.booleans(), data=st.data())
 def test_systems_weighed_together_are_as_weighed_alone(case: Case, whole: bool, data: st.DataObject) -> None:
-    """Whatever the unit is: now and then all gold is whole documents."""
     lines = case.outputs(whole=whole)
     shuffled = [{**line, "retrieved": data.draw(st.permutations(line["retrieved"]))} for line in lines]
     for line in shuffled:
         line["candidates"] = line["retrieved"][::-1]
     systems = {"a": Outputs(lines), "b": Outputs(shuffled)}
-    options: dict[str, Any] = {"rule": case.rule} if whole else {"rule": case.rule, "corpus": case.chunks}
+    options: dict[str, Any] = {"rule": case.rule, "unit": "chunk"} | ({} if whole else {"corpus": case.chunks})
     together = sy.weigh(case.questions, systems, **options)
     assert_weighed_the_same(together, [sy.weigh(case.questions, {n: s}, **options) for n, s in systems.items()])
