@@ -598,6 +598,8 @@ def test_half_a_character_is_refused(tmp_path: Path) -> None:
     half = "\\ud800"  # the escape of a lone surrogate, which no UTF-8 can hold
     with pytest.raises(sy.InputError, match=r"b\.json"):
         sy.Truth.read(write(tmp_path / "b.json", f'{{"q": {{"{half}": 1}}}}'))
+    with pytest.raises(sy.InputError, match=r"b\.json: a document id of query 'q' is 'a.*, which holds half"):
+        sy.evaluate({"q": ["a"]}, write(tmp_path / "b.json", f'{{"q": {{"a": 1, "a{half}": 2}}}}'))
     with pytest.raises(sy.InputError, match=r"b\.jsonl, line 1"):
         sy.Run.read(write(tmp_path / "b.jsonl", f'{{"qid": "q", "retrieved": ["{half}"]}}'))
 

@@ -206,3 +206,18 @@ def test_how_gold_is_looked_up_is_checked_at_once() -> None:
     for wrong, told in (({"rule": "half"}, "no rule is called 'half'"), ({"fold": ["quots"]}, "did you mean quotes")):
         with pytest.raises(InputError, match=told):
             Config.of({"documents": ".", "weigh": wrong})
+
+
+@pytest.mark.parametrize("key", ["documents", "questions", "folder", "cache"])
+def test_paths_that_no_system_has(key: str, tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    for value, says in (
+        ("a\\u0000b", "holds the character NUL"),
+        ("x" * 5_000, "there is no"),
+        ("~nosuchuser", "there is no"),
+    ):
+        paths = {"documents": "documents", key: value}
+        (tmp_path / "c.toml").write_text("".join(f'{name} = "{path}"\n' for name, path in paths.items()))
+        if "NUL" in says or key in ("documents", "questions"):
+            with pytest.raises(InputError, match=says):
+                Config.read(tmp_path / "c.toml")

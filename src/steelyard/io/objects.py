@@ -228,12 +228,12 @@ def finite_or_none(value: object) -> float | None:
 
 
 def are_texts(values: Iterable[Any]) -> bool:
-    """Whether all are texts; to join them is the quickest way to see it."""
+    """Whether all are texts without half characters; to join them is the quickest way to see it."""
     try:
-        "".join(values)
-    except TypeError:
+        text = "".join(values)
+        return text.isascii() or bool(text.encode())
+    except (TypeError, UnicodeEncodeError):
         return False
-    return True
 
 
 def _are_whole_texts(values: list[Any]) -> bool:

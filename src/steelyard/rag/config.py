@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.choices import Unit
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.data.questions import Questions
@@ -258,6 +258,8 @@ def _stage(stage: Any, base: Path, role: str) -> Any:
 
 
 def _path(value: str | Path | None, base: Path) -> Path | None:
+    if value is not None and "\0" in str(value):
+        raise SettingError(f"{quoted(str(value))} holds the character NUL, which no path can")
     return None if value is None else base / os.path.expanduser(value)
 
 
