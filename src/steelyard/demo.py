@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -41,7 +42,7 @@ def copy_data(folder: str | Path) -> Path:
     Raises   OutputError where they cannot be written, or the folder holds other things.
     """
     folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()) and not (folder / "questions.jsonl").exists():
+    if os.path.exists(folder) and os.listdir(folder) and not (folder / "questions.jsonl").exists():
         raise OutputError(f"{folder}: holds other things; name a folder of its own: steelyard demo FOLDER")
     try:
         shutil.copytree(DATA / "documents", folder / "documents", dirs_exist_ok=True)

@@ -197,3 +197,19 @@ def test_chunks_that_say_their_documents_are_weighed_by_a_beir_folder(tmp_path: 
     assert scores.values.ravel().tolist() == [0.5, 1]
     (folder / "queries.jsonl").unlink()
     assert sy.evaluate(folder, {"s": run}, "mrr").values.ravel().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 5_000, "a\0b"])
+def test_names_that_no_file_can_have(name: str) -> None:
+    """The system refuses to look for them; they are files that are not there."""
+    truth = {"q": ["a"]}
+    for weigh in (
+        lambda: sy.evaluate(name, truth),
+        lambda: sy.evaluate(truth, name),
+        lambda: sy.evaluate(truth, truth, queries=name),
+        lambda: sy.evaluate(truth, truth, corpus=name),
+        lambda: sy.load(name),
+        lambda: sy.Questions.read(name),
+    ):
+        with pytest.raises(sy.InputError, match="there is no such file"):
+            weigh()

@@ -19,7 +19,7 @@ _PATIENCE_S = 2.0
 
 def _finished_manifest(new: Path) -> dict[str, Any] | None:
     """That of a run that is to be moved: it is written when all else is, and the last to go."""
-    manifest = read_manifest(new) if new.is_dir() else None
+    manifest = read_manifest(new) if os.path.isdir(new) else None
     return manifest if manifest is not None and manifest.get("finished") else None
 
 

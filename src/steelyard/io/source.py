@@ -216,7 +216,7 @@ def hash_ahead(paths: Iterable[str]) -> None:
     """
     ahead: dict[Path, Future[str]] = {}
     for path in map(Path, paths):
-        if path.is_file() and (state := _state(path)) not in _DIGESTS and path.stat().st_size >= BLOCK_BYTES:
+        if os.path.isfile(path) and (state := _state(path)) not in _DIGESTS and path.stat().st_size >= BLOCK_BYTES:
             ahead[path] = _DIGESTS[state] = Future()
 
     def work() -> None:
