@@ -7,6 +7,7 @@ definitions.  Measures of ranked ids come from tests.measures.naive.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,21 +47,33 @@ class World:
 
 
 def fold(text: str) -> str:
-    return " ".join(text.lower().split())
+    return "".join(letter for letter, _ in letters_of(text)).strip(" ")
 
 
 def occurrences(text: str, quote: str) -> list[tuple[int, int]]:
     """All places of a quote in a text, lower case and white space folded, one character after the other."""
-    folded: list[tuple[str, int]] = []
-    for i, character in enumerate(text):
-        if not character.isspace():
-            folded.append((character.lower(), i))
-        elif folded and folded[-1][0] != " ":
-            folded.append((" ", i))
+    folded = letters_of(text)
     letters = [letter for letter, _ in folded]
     wanted = list(fold(quote))
     starts = [i for i in range(len(letters) - len(wanted) + 1) if letters[i : i + len(wanted)] == wanted]
     return [(folded[i][1], folded[i + len(wanted) - 1][1] + 1) for i in starts]
+
+
+def letters_of(text: str) -> list[tuple[str, int]]:
+    """Lower-case letters with their places, one blank for each run of white space that is not beside Chinese."""
+    folded: list[tuple[str, int]] = []
+    for i, character in enumerate(text):
+        if not character.isspace():
+            if is_chinese(character) and folded and folded[-1][0] == " ":
+                folded.pop()
+            folded.append((character.lower(), i))
+        elif folded and folded[-1][0] != " " and not is_chinese(folded[-1][0]):
+            folded.append((" ", i))
+    return folded
+
+
+def is_chinese(character: str) -> bool:
+    return unicodedata.name(character, "").startswith("CJK ")
 
 
 def stretch(doc: str, start: int, end: int) -> Place:

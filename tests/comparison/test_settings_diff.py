@@ -63,5 +63,5 @@ def test_several_systems(tmp_path: Path) -> None:
 def test_no_configuration_and_a_broken_one(tmp_path: Path) -> None:
     bare = RunFolder("bare", tmp_path, {})
     assert settings_diff({"a": bare, "b": bare}).same
-    with pytest.raises(sy.InputError, match=r"config\.json: cannot be read"):
+    with pytest.raises(sy.InputError, match=r"config\.json, line 1: is not JSON .* delete it"):
         diff(tmp_path, {}, "{")
