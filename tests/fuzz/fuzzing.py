@@ -21,7 +21,7 @@ from tests.fuzz.mutations import mutated
 from tests.fuzz.seeds import Target
 
 SECONDS = 20
-LONGEST = 1_000
+LONGEST = 2_100
 
 
 class Hang(BaseException):

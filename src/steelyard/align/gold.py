@@ -32,8 +32,8 @@ _SHOWN = 3
 
 def first_of(refusals: Sequence[str]) -> str:
     """The first of many messages, and how many more there are."""
-    more = f"\n... and {len(refusals) - _SHOWN} more" if len(refusals) > _SHOWN else ""
-    return "\n".join(refusals[:_SHOWN]) + more
+    more = f"; ... and {len(refusals) - _SHOWN} more" if len(refusals) > _SHOWN else ""
+    return "; ".join(refusals[:_SHOWN]) + more
 
 
 @dataclass(frozen=True, eq=False)

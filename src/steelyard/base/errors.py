@@ -11,7 +11,7 @@ import traceback
 
 _LONGEST_MESSAGE = 300
 _LONGEST_VALUE = 80
-_LONG, _BEGINNING, _END = 300, 600, 300
+_LONG, _BEGINNING, _END = 1_000, 1_500, 500
 _LONG_QUOTE = re.compile(rf"(?<!\w)(['\"])(?:(?!\1)[^\\]|\\.){{{_LONGEST_VALUE + 1},}}\1")
 
 
