@@ -305,7 +305,9 @@ def test_of_an_unknown_corpus_nothing_is_said_to_be_lost() -> None:
     assert (found.complete, found.lost, found.unwinnable) == (False, (), ())
     assert listed(scores)[0] == pytest.approx(1 / 3)
     assert listed(scores)[1] < 1
-    assert any("the corpus is unknown" in note for note in scores_sheet(scores, read_words("en")).notes)
+    notes = scores_sheet(scores, read_words("en")).notes
+    assert any("not all chunks of the corpus are known" in note for note in notes)
+    assert any("what it retrieved itself, and gold pieces beyond that" in note for note in notes)
 
 
 def test_an_empty_corpus_holds_nothing() -> None:

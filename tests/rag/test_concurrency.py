@@ -98,6 +98,13 @@ def test_results_come_as_they_are_ready_and_items_begin_in_order() -> None:
     assert all(abs(i - place) <= 2 for place, i in enumerate(begun) if i)
 
 
+def test_there_are_no_more_threads_than_items() -> None:
+    before = threading.active_count()
+    running = [n for _, n in results_of(lambda _: threading.active_count(), range(3), concurrency=10_000)]
+    assert len(running) == 3
+    assert max(running) <= before + 3
+
+
 @pytest.mark.parametrize("concurrency", [1, 4])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_what_is_raised_ends_the_work(error: type[BaseException], concurrency: int) -> None:

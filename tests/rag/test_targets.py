@@ -160,6 +160,8 @@ def test_a_function_by_its_name() -> None:
         ("tests.rag.no_such_module:mine", "no module"),
         ("tests.rag.test_targets:KEY", "is str, not a function"),
         ("tests.rag.test_targets", "names no object; expected module:object"),
+        ("../tests/rag/test_targets:mine", "is no name of a module; expected module:object, such as mysearch:search"),
+        ("test_targets.py:mine", "is no name of a module"),
     ],
 )
 def test_a_name_without_a_function(name: str, found: str) -> None:

@@ -130,6 +130,14 @@ def test_ceilings_show_what_the_reranker_captured() -> None:
     assert sheet.rows[1][-1] == "–"
 
 
+def test_a_dash_is_explained_where_the_table_has_one() -> None:
+    sheet = ceilings_sheet(diagnose(weighed(questions(4), outputs("a", [1] * 4, depth=5))), EN)
+    assert not any("–" in row for row in sheet.rows)
+    assert list(sheet.notes) == [
+        "What a perfect order of the first 10 or more could reach is unknown: the lists are not that deep."
+    ]
+
+
 @BOTH
 def test_the_terminal_keeps_its_width(lang: Words) -> None:
     text = as_text(found(), lang, width=80)

@@ -51,6 +51,11 @@ def _refuse_standard(module_name: str, named: str) -> None:
 
 
 def _import_module(name: str, named: str, folder: Path) -> ModuleType:
+    if name.endswith(".py") or not all(part.isidentifier() for part in name.split(".")):
+        raise InputError(
+            f"{named}: {name!r} is no name of a module; expected module:object, such as mysearch:search for "
+            f"mysearch.py in {folder}"
+        )
     _refuse_namesake(name.partition(".")[0], named, folder)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))

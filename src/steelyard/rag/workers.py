@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -21,7 +21,8 @@ def results_of(
 ) -> Generator[tuple[Item, Result]]:
     """Each item with its result, as soon as that is there; items are begun in their order.
 
-    concurrency   how many are under way at most; one is done in the caller's own thread, one after the other
+    concurrency   how many are under way at most, in no more threads than there are items; one is done in the caller's
+                  own thread, one after the other
     Raises        what `work` raises, Ctrl-C among it.  Then, and where the caller stops asking, no other item is begun
                   and requests to services are cancelled.
 
@@ -37,6 +38,8 @@ def _by_threads(
     work: Callable[[Item], Result], items: Iterable[Item], concurrency: int
 ) -> Generator[tuple[Item, Result]]:  # fmt: skip
     remaining, lock, stopped = iter(items), threading.Lock(), threading.Event()
+    first = list(islice(remaining, concurrency))
+    remaining = chain(first, remaining)
     # Of each item one function that gives its result or raises; None from a thread that ends.
     outcomes: SimpleQueue[Callable[[], tuple[Item, Result]] | None] = SimpleQueue()
 
@@ -50,7 +53,7 @@ def _by_threads(
         outcomes.put(None)
 
     # Daemons: whoever presses Ctrl-C does not wait for an answer that may never come.
-    threads = [threading.Thread(target=serve, name=f"steelyard-asking-{i}", daemon=True) for i in range(concurrency)]
+    threads = [threading.Thread(target=serve, name=f"steelyard-asking-{i}", daemon=True) for i in range(len(first))]
     for thread in threads:
         thread.start()
     try:

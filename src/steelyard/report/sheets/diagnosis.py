@@ -166,6 +166,8 @@ def ceilings_sheet(diagnosis: Diagnosis, words: Words, *, measure: str | None = 
         row += [number(ceilings.reached[i, j], 3), *(number(ceilings.perfect[i, j, place], 3) for place in places)]
         rows.append(row + ([percent(captured.get((system, deepest), math.nan))] if captured else []))
     notes = list(_ceiling_notes(rows, captured=bool(captured), n_perfect=len(ns), words=words))
+    if not ns:
+        notes.append(words("diagnose.note.shallow", n=min(ceilings.ns)))
     if ns and "recall" in measure and any(funnel.by_evidence for funnel in diagnosis.funnels):
         notes.append(words("diagnose.note.bound"))
     return Sheet(header, rows, notes=notes)
@@ -176,7 +178,7 @@ def _ceiling_notes(rows: list[list[str]], *, captured: bool, n_perfect: int, wor
         yield words("diagnose.note.perfect")
     if captured:
         yield words("diagnose.note.captured")
-    if not n_perfect or any(cell == "–" for row in rows for cell in row[-n_perfect - captured :]):
+    if n_perfect and any(cell == "–" for row in rows for cell in row[-n_perfect - captured :]):
         yield words("diagnose.note.unknown")
 
 
