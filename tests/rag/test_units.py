@@ -170,7 +170,21 @@ def test_candidates_of_fewer_documents_than_are_looked_at_are_noted(beir: Path) 
     assert (noted[0].values["chunks"], noted[0].values["k"]) == (3.0, 3)
     assert noted[0].values["documents"] < 3
     cut = weighed(beir, k=1, depth=9, name="cut", weigh={"measures": ["ndcg@3"]})
-    assert cut.scores.notes == {}
+    assert cut.scores.notes == {"cut": [Note("lists_end", {"k": 1, "measures": ["ndcg@3"]})]}
+
+
+def test_measures_that_look_deeper_than_the_run_are_noted(beir: Path) -> None:
+    run = weighed(beir, weigh={"measures": ["mrr@2", "recall@3", "map", "ndcg@10"]})
+    noted = Note("lists_end", {"k": 2, "measures": ["recall@3", "ndcg@10"]})
+    assert run.scores.notes == {"s": [noted]}
+    assert "Lists end at rank 2, the k of the run: recall@3, ndcg@10 would look deeper" in weighed_run_text(
+        run, read_words("en")
+    )
+    assert sy.evaluate(str(beir), run.folder.path, ["ndcg@10", "recall@3"]).notes == {
+        "s": [Note("lists_end", {"k": 2, "measures": ["ndcg@10", "recall@3"]})]
+    }
+    whole = weighed(beir, k=3, name="all", weigh={"measures": ["recall@3"]})
+    assert whole.scores.notes == {}
 
 
 def test_measures_of_chunks_are_refused_before_anything_is_asked(beir: Path) -> None:

@@ -96,6 +96,7 @@ NOTES = [
     Note("few_documents", {"k": 10, "n": 1}),
     Note("few_documents_among_candidates", {"k": 100, "chunks": 100.0, "documents": 62.5}),
     Note("few_documents_listed", {"k": 10, "chunks": 10.0, "documents": 6.2}),
+    Note("lists_end", {"k": 10, "measures": ["recall@100"]}),
     Note("gold_rule", {"rule": "any"}),
     Note("gold_documents"),
     Note("gold_lost", {"n": 1, "total": 4}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,6 +124,13 @@ class Weighed:
             return notes
         code, chunks, documents = self.fewer
         return [*notes, Note(code, {"chunks": round(chunks, 1), "documents": round(documents, 1), "k": k})]
+
+    def notes_of_depth(self, specs: Iterable[Measure]) -> Iterator[Note]:
+        """Measures that look deeper than the run was asked for: they see no more than its k results."""
+        longest = int(self.alignment.n_retrieved.max(initial=0))
+        deeper = [str(spec) for spec in specs if spec.depth and spec.depth > longest]
+        if deeper and self.folder is not None and self.folder.config.get("k") == longest:
+            yield Note("lists_end", {"k": longest, "measures": deeper})
 
     def _answer_notes(self) -> Iterator[Note]:
         """How many answers failed to questions that are weighed."""

@@ -262,13 +262,13 @@ class Weighing:
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
             clustering=self.clustering,
             repeats=repeats,
-            notes={system.name: notes for system in self.weighed if (notes := self._notes(system, specs[0].depth))},
+            notes={system.name: notes for system in self.weighed if (notes := self._notes(system, specs))},
         )
 
-    def _notes(self, system: Weighed, k: int | None) -> list[Note]:
+    def _notes(self, system: Weighed, specs: Sequence[Measure]) -> list[Note]:
         """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes."""
-        own = next((notes for run in system.runs if (notes := run.notes_at(k))), ())
-        return [*self._gold_notes, *own]
+        own = next((notes for run in system.runs if (notes := run.notes_at(specs[0].depth))), ())
+        return [*self._gold_notes, *own, *system.notes_of_depth(specs)]
 
     @cached_property
     def _gold_notes(self) -> list[Note]:
