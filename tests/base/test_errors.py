@@ -57,5 +57,9 @@ def test_long_values_in_quotes_are_cut_wherever_they_are() -> None:
         f"a.run, line 1: document {'d' * 10_000_000!r} is twice in query {'it' + chr(39) * 500!r}; remove one"
     )
     assert str(error) == f"a.run, line 1: document '{'d' * 80}… is twice in query \"it{chr(39) * 78}…; remove one"
+    refusals = "; ".join(
+        f"question 'q{i}': the quote 'short' is not in 'd'; it's missing, copy it again" for i in range(20)
+    )
+    assert str(InputError(refusals)) == refusals
     path = f"/{'folder/' * 20}a.run"
     assert str(InputError(f"{path}: is empty")) == f"{path}: is empty"

@@ -12,7 +12,7 @@ import traceback
 _LONGEST_MESSAGE = 300
 _LONGEST_VALUE = 80
 _LONG, _BEGINNING, _END = 1_000, 1_500, 500
-_LONG_QUOTE = re.compile(rf"(?<!\w)(['\"])(?:(?!\1)[^\\]|\\.){{{_LONGEST_VALUE + 1},}}\1")
+_QUOTED = re.compile(r"(?<!\w)(['\"])(?:(?!\1)[^\\]|\\.)*\1")
 
 
 class SteelyardError(Exception):
@@ -25,8 +25,12 @@ class SteelyardError(Exception):
         """
         message = super().__str__().replace("\n", "\\n")
         if len(message) > _LONG:
-            message = _LONG_QUOTE.sub(lambda quote: f"{quote[0][: _LONGEST_VALUE + 1]}…", message)
+            message = _QUOTED.sub(lambda quote: _cut(quote[0]), message)
         return message if len(message) <= _BEGINNING + _END else f"{message[:_BEGINNING]} […] {message[-_END:]}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _LONGEST_VALUE + 2 else f"{value[: _LONGEST_VALUE + 1]}…"
 
 
 class InputError(SteelyardError, ValueError):
