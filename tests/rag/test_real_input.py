@@ -271,8 +271,8 @@ class TestChinese:
         [
             ({"index": {"kind": "bm25", "chinese": "words"}}, (0.96, 0.995), 0.98),
             ({"index": {"kind": "bm25", "chinese": "bigrams"}}, (0.96, 0.995), 0.98),
-            ({"index": "dense", "embed": "lsa"}, (0.90, 0.98), 0.96),
-            ({"index": ["bm25", "dense"], "embed": "lsa"}, (0.93, 0.99), 0.97),
+            ({"index": "dense", "embed": {"kind": "lsa", "chinese": "words"}}, (0.90, 0.98), 0.96),
+            ({"index": ["bm25", "dense"], "embed": {"kind": "lsa", "chinese": "words"}}, (0.93, 0.99), 0.97),
         ],
         ids=["words", "bigrams", "lsa", "hybrid"],
     )

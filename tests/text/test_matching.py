@@ -127,3 +127,17 @@ def test_steps_of_a_match_agree_with_the_matcher(golds: list[str], chunks: list[
         for chunk in chunks[:2]:
             made = [chosen for chosen in subsets if rows(match_texts([gold], [chunk], steps=chosen))]
             assert steps_of_match(gold, chunk) == (made[0] if made else None)
+
+
+def test_half_characters_match_themselves_alone() -> None:
+    matches = match_texts(["one \ud800 two", "one \ud801 two"], ["and one \ud800 two, three", "one ? two"])
+    assert list(zip(matches.gold.tolist(), matches.chunk.tolist(), strict=True)) == [(0, 0)]
+
+
+def test_texts_that_are_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"context {i} " + "word " * 40 for i in range(60)]
+    whole = match_texts(texts, texts)
+    assert whole.gold.tolist() == whole.chunk.tolist() == list(range(60))
+    monkeypatch.setattr("steelyard.text.matching._PORTION", 500)
+    in_portions = match_texts(texts, texts)
+    assert in_portions.gold.tolist() == in_portions.chunk.tolist() == list(range(60))

@@ -12,7 +12,9 @@ import traceback
 _LONGEST_MESSAGE = 300
 _LONGEST_VALUE = 80
 _LONG, _BEGINNING, _END = 1_000, 1_500, 500
-_QUOTED = re.compile(r"(?<!\w)(['\"])(?:(?!\1)[^\\]|\\.)*\1")
+_READ = 5_000
+"""Characters at either end of a message that are looked through: a value in it may be a whole file."""
+_QUOTED = re.compile(r"(?<!\w)(?:'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\")")
 
 
 class SteelyardError(Exception):
@@ -23,10 +25,14 @@ class SteelyardError(Exception):
 
         The beginning names the place, and the end what to try.
         """
-        message = super().__str__().replace("\n", "\\n")
+        message = _without_middle(super().__str__(), _READ, _READ).replace("\n", "\\n")
         if len(message) > _LONG:
             message = _QUOTED.sub(lambda quote: _cut(quote[0]), message)
-        return message if len(message) <= _BEGINNING + _END else f"{message[:_BEGINNING]} […] {message[-_END:]}"
+        return _without_middle(message, _BEGINNING, _END)
+
+
+def _without_middle(text: str, beginning: int, end: int) -> str:
+    return text if len(text) <= beginning + end else f"{text[:beginning]} […] {text[-end:]}"
 
 
 def _cut(value: str) -> str:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Bools, Ints
 from steelyard.base.errors import InputError
 from steelyard.text.folding import DEFAULT_STEPS, STEPS, fold, in_order
 
 _WORD_CHARACTER = re.compile(r"[^\W_]")
-_STRIDES = (128, 32, 16, 8, 4)
+_PORTION = 4_000_000
+"""Characters of texts that are looked for, or looked through, at once."""
+_HALVES = {half: half - 0xD800 + 0x10F000 for half in range(0xD800, 0xE000)}
 _OPENING = 16
 _Places = dict[str, list[tuple[int, int]]]
 """Number and offset of every text that holds an n-gram there."""
@@ -45,7 +48,7 @@ def match_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[
     steps    of folding, see steelyard.text.folding.STEPS
     Returns  the pairs; equal texts count as gold in chunk.
     Raises   InputError for a gold text that would match everything, or a step that does not exist.
-    Cost     linear in the chunks for gold texts of 7 characters or more; each shorter one costs a scan of its own.
+    Cost     linear in the texts, and in the pairs.
 
     >>> matches = match_texts(["The cat sat.", "sat"], ["so THE CAT\\nsat. Then", "cat", "---"])
     >>> list(zip(matches.gold.tolist(), matches.chunk.tolist(), matches.gold_in_chunk.tolist()))
@@ -107,32 +110,34 @@ def _numbers(texts: Iterable[str]) -> dict[str, list[int]]:
 
 
 def _golds_in_chunks(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int]]:
-    """Pairs where the chunk holds the gold text; a pair may come more than once.
+    """Pairs where the chunk holds the gold text, by an automaton of Aho and Corasick: linear in both, however alike."""
+    for g_from, some_golds in _portions(golds):
+        patterns = pl.DataFrame({"text": some_golds}).with_row_index("g", g_from)
+        for c_from, some_chunks in _portions(chunks):
+            held = pl.Series("text", some_chunks).str.extract_many(some_golds, overlapping=True).list.unique()
+            pairs = held.to_frame().with_row_index("c", c_from).explode("text").join(patterns, on="text")
+            yield from pairs.select("g", "c").iter_rows()
 
-    Of a chunk only every n-th n-gram is looked up.  A gold text of 2n - 1 characters or more, wherever it is, has
-    one of them among its first n n-grams, so these are all that the index needs.
-    """
-    of_stride: dict[int, list[int]] = {}
-    for g, gold in enumerate(golds):
-        stride = next((n for n in _STRIDES if len(gold) >= 2 * n - 1), 0)
-        of_stride.setdefault(stride, []).append(g)
-    for g in of_stride.pop(0, []):
-        gold = golds[g]
-        yield from ((g, c) for c, chunk in enumerate(chunks) if gold in chunk)
-    for stride, members in sorted(of_stride.items()):
-        places: _Places = {}
-        for g in members:
-            for offset in range(stride):
-                places.setdefault(golds[g][offset : offset + stride], []).append((g, offset))
-        for c, chunk in enumerate(chunks):
-            grams = [chunk[at : at + stride] for at in range(0, len(chunk) - stride + 1, stride)]
-            if places.keys().isdisjoint(grams):
-                continue
-            for i, gram in enumerate(grams):
-                for g, offset in places.get(gram, ()):
-                    at = i * stride - offset
-                    if at >= 0 and chunk.startswith(golds[g], at):
-                        yield g, c
+
+def _portions(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Texts a few at a time, with the number of the first: an automaton takes some 50 bytes for a character."""
+    start, size = 0, 0
+    for i, text in enumerate(texts):
+        size += len(text)
+        if size >= _PORTION:
+            yield start, [_encodable(text) for text in texts[start : i + 1]]
+            start, size = i + 1, 0
+    if start < len(texts):
+        yield start, [_encodable(text) for text in texts[start:]]
+
+
+def _encodable(text: str) -> str:
+    """The text with half characters (lone surrogates), which no frame takes, as characters for private use."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.translate(_HALVES)
+    return text
 
 
 def _chunks_in_golds(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int]]:
