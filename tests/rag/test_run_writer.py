@@ -19,6 +19,7 @@ from steelyard.data.run_folder import RunFolder, find_run_folder, read_run_folde
 from steelyard.data.run_lock import run_lock
 from steelyard.rag import run_writer
 from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.run_changes import _changed_settings
 from steelyard.rag.run_writer import RunInterrupted, RunWriter
 from steelyard.rag.running import run
 from tests.rag.small import TEXTS, Common, Shortest, Stops
@@ -221,6 +222,13 @@ def test_a_reader_notices_that_the_run_was_replaced(when: str, folder: Path, mon
 
 
 # Another configuration
+
+
+def test_how_many_questions_are_asked_at_once_is_no_change(tmp_path: Path) -> None:
+    earlier = {"k": 10, "concurrency": 2, "generate": {"kind": "chat", "concurrency": 4}}
+    (tmp_path / "config.json").write_text(json.dumps(earlier))
+    changes = _changed_settings(tmp_path, {"k": 3, "concurrency": 8, "generate": {"kind": "chat", "concurrency": 1}})
+    assert changes == {"k": ("10", "3")}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from steelyard.services.cache import text_key
 
 _DIGITS = 16
 _PLAIN = (str, int, float, bool, type(None))
-_NO_RESULT = "concurrency"
+NO_RESULT = "concurrency"
 """A setting that changes no result, whoever's stage has it."""
 
 
@@ -56,7 +56,7 @@ def describe(stage: object) -> Description:
         settings = settings_of(stage)
     else:
         settings = dict(vars(stage)) if hasattr(stage, "__dict__") else {"": stage}
-    settings.pop(_NO_RESULT, None)
+    settings.pop(NO_RESULT, None)
     plain = {key: value for key, value in settings.items() if _is_plain(value)}
     complete = identity is not None or len(plain) == len(settings)
     return Description(digest(name, plain, identity, module_source(kind)), complete=complete)
@@ -72,7 +72,7 @@ def settings_of(stage: object) -> dict[str, Any]:
         settings = {field.name: getattr(stage, field.name) for field in marked}
     else:
         settings = dict(getattr(stage, "__dict__", {}))
-    settings.pop(_NO_RESULT, None)
+    settings.pop(NO_RESULT, None)
     plain = (*_PLAIN, list, tuple, dict)
     return {name: value for name, value in settings.items() if not name.startswith("_") and isinstance(value, plain)}
 

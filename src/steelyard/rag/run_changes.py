@@ -11,6 +11,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.corpus import Document
 from steelyard.data.run_folder import read_config, read_documents
 from steelyard.data.settings_table import differing_rows, settings_table
+from steelyard.rag.fingerprint import NO_RESULT
 from steelyard.rag.system import System
 
 _NAMES_SHOWN = 3
@@ -43,14 +44,18 @@ def describe_changes(folder: Path, earlier: Mapping[str, str], system: System) -
 
 
 def _changed_settings(folder: Path, resolved: Mapping[str, Any]) -> dict[str, tuple[str | None, ...]]:
-    """Dotted setting -> its value then and now, as short texts."""
+    """Dotted setting -> its value then and now, as short texts; without those that change no result."""
     try:
         earlier = read_config(folder)
     except InputError:
         return {}
     now = json.loads(json.dumps(resolved))
     rows = differing_rows([settings_table(earlier), settings_table(now)]) if earlier else {}
-    return {key: tuple(None if value is None else _short(value) for value in values) for key, values in rows.items()}
+    return {
+        key: tuple(None if value is None else _short(value) for value in values)
+        for key, values in rows.items()
+        if key.rpartition(".")[2] != NO_RESULT
+    }
 
 
 def _short(value: str) -> str:
