@@ -14,7 +14,7 @@ from langchain_core.load import dumpd
 
 import steelyard as sy
 from steelyard.io.json_files import retrieved_items
-from steelyard.io.retrieved_items import RESULT_KEYS, plain_items
+from steelyard.io.retrieved_items import RESULT_KEYS, content_id, plain_items
 from steelyard.rag.targets import callable_target
 from tests.hypothesis_profiles import examples
 
@@ -150,3 +150,20 @@ def test_lists_of_documents_are_a_run() -> None:
         [0.75],
         [0.0],
     ]
+
+
+def test_a_text_without_an_id_that_comes_again_is_another_item() -> None:
+    ids = [item["id"] for item in plain_items(["bees", "ants", "bees", "bees"], texts=True) if item and "id" in item]
+    assert ids == [f"{content_id('bees')}~2", f"{content_id('bees')}~3"]
+    document = {"page_content": "bees", "metadata": {"source": "b.md"}}
+    first, second = plain_items([document, document])
+    assert first is not None
+    assert second == first | {"id": f"{first['id']}~2"}
+    assert plain_items(["d1", "d1"]) == [{"id": "d1"}, {"id": "d1"}]
+
+
+def test_a_context_twice_is_weighed_as_two_results() -> None:
+    row = {"user_input": "Why?", "retrieved_contexts": ["Bees dance.", "Ants.", "Bees dance."],
+           "reference_contexts": ["Bees dance."]}  # fmt: skip
+    scores = sy.evaluate([row], [row], ["precision@3", "evidence_recall@3"])
+    assert scores.means.tolist() == [[2 / 3, 1.0]]

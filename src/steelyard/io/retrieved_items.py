@@ -7,6 +7,7 @@ keys; both end in one mapping with our keys: id, score, text, doc, start, end, p
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence, Set
 from numbers import Integral, Real
 from operator import index
@@ -38,6 +39,9 @@ _ATTRIBUTES = {
 }
 """The attribute by which an object of a library is recognised -> those that matter: LangChain, LlamaIndex (two kinds),
 Haystack, dspy."""
+
+
+_CONTENT_ID = re.compile("text:[0-9a-f]{16}")
 
 
 def content_id(text: str, *place: object) -> str:
@@ -91,18 +95,42 @@ def plain_items(items: Sequence[Any], *, texts: bool = False) -> list[dict[str, 
 
     Values are as they were, for the caller to check.  Pairs of a library's document and a number that rises from first
     to last are documents and their distances, as some vector stores give them: these are turned around, since such a
-    list has the best first.
+    list has the best first.  A text without an id that comes again, as overlapping retrievers give it, is another item.
 
     >>> plain_items(["d1", ("d2", 0.5), {"page_content": "bees", "metadata": {"source": "b.md", "page": 2}}])
     [{'id': 'd1'}, {'id': 'd2', 'score': 0.5}, {'text': 'bees', 'page': 3, 'doc': 'b.md', 'id': 'text:...'}]
     """
     # Most items are dicts of ours.
-    plain = [item if type(item) is dict and _FOREIGN.isdisjoint(item) else _plain(item, texts) for item in items]
+    plain = _tell_repeats_apart(
+        [item if type(item) is dict and _FOREIGN.isdisjoint(item) else _plain(item, texts) for item in items]
+    )
     if len(plain) > 1 and all(map(_is_scored_document, items)):
         scores = [item[1] for item in items]
         if scores == sorted(scores) and scores[0] < scores[-1]:
             return [None if item is None else item | {"score": -item["score"]} for item in plain]
     return plain
+
+
+def _tell_repeats_apart(items: list[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
+    """The same items; one called after a text that was there before gets a number: "text:23da0d3b0b5aa5ee~2"."""
+    n_before: dict[str, int] = {}
+    for place, item in enumerate(items):
+        if item is None or (id := _content_id_of(item)) is None:
+            continue
+        n_before[id] = n = n_before.get(id, 0) + 1
+        if n > 1:
+            items[place] = item | {"id": f"{id}~{n}"}
+    return items
+
+
+def _content_id_of(item: dict[str, Any]) -> str | None:
+    """What an item is called after its text; None of one with an id, or a place in a document, or without text."""
+    id = next((item[key] for key in ID_KEYS if item.get(key) is not None), None)
+    if id is not None:
+        return id if isinstance(id, str) and id.startswith("text:") and _CONTENT_ID.fullmatch(id) else None
+    text = item.get("text")
+    is_placed = item.get("doc") is not None and "start" in item and "end" in item
+    return content_id(text) if isinstance(text, str) and not is_placed else None
 
 
 def _plain(item: Any, texts: bool) -> dict[str, Any] | None:
