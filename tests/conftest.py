@@ -1,6 +1,7 @@
 """Tests read English reports, wherever they run, and try properties as often as the profile says."""
 
 import os
+from typing import Any
 
 from hypothesis import settings
 
@@ -8,3 +9,14 @@ from tests.hypothesis_profiles import PROFILE
 
 os.environ["LC_ALL"] = "C.UTF-8"
 settings.load_profile(PROFILE)
+
+SUMMARY = "summary"
+"""A property that a test records: what is printed after all tests, from whichever process it comes."""
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, text in getattr(report, "user_properties", ()):
+                if name == SUMMARY and report.when == "call":
+                    terminalreporter.write_line(text)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import SUMMARY
 from tests.fuzz.fuzzing import Counts, fuzz, run_case
 from tests.fuzz.seeds import Target, write_seeds
 
@@ -41,8 +43,9 @@ def test_three_hundred_cases(folder: Path, targets: list[Target]) -> None:
 
 
 @pytest.mark.slow
-def test_five_thousand_cases(folder: Path, targets: list[Target], capsys: pytest.CaptureFixture[str]) -> None:
+def test_five_thousand_cases(
+    folder: Path, targets: list[Target], record_property: Callable[[str, object], None]
+) -> None:
     counts = fuzz(folder, targets, n_cases=5_000, seed=7)
-    with capsys.disabled():
-        print(f"\nfuzz: {counts}")
+    record_property(SUMMARY, f"fuzz: {counts}")
     check(counts, 5_000)
