@@ -265,14 +265,14 @@ def _losses(
     gold: Gold, names: _Names, table: ChunkTable, documents: Sequence[Document] | None
 ) -> dict[int, Loss]:  # fmt: skip
     """Why no chunk is of the document of a piece: there is none, or it gave no chunk."""
-    known = {document.doc_id for document in documents or ()}
+    doc_ids = {document.doc_id for document in documents or ()}
     losses = dict[int, Loss]()
     for row, piece in enumerate(gold.pieces):
         name = names.of_piece(piece)
         if name in table.row_of:
             continue
-        if name in known and table.complete:
+        if name in doc_ids and table.complete:
             losses[row] = Loss("not_in_corpus", "its document gave no chunk")
-        elif name not in known:
+        elif name not in doc_ids:
             losses[row] = Loss("not_in_corpus", f"there is no document {piece.doc or piece.chunk_id!r}")
     return losses

@@ -72,14 +72,14 @@ def _number_names(table: ChunkTable, gold: Gold) -> tuple[dict[str, int], int]:
     _refuse([_refusal(gold, doc, [names.ids[i] for i in numbers], _NAME_CORPUS) for doc, numbers in fits.items()])
     row = {doc: names.candidates(path)[0] for doc, path in paths.items()}
     row |= {doc: numbers[0] for doc, numbers in fits.items() if numbers}
-    for doc in _said_better(gold, names, {doc: row[doc] for doc, numbers in fits.items() if numbers}):
+    for doc in _names_of_others(gold, names, {doc: row[doc] for doc, numbers in fits.items() if numbers}):
         del row[doc]
     others = sorted({normal_name(doc) for doc in gold.documents if doc not in row})
     number = {path: len(names.ids) + i for i, path in enumerate(others)}
     return row | {doc: number[normal_name(doc)] for doc in gold.documents if doc not in row}, len(names.ids)
 
 
-def _said_better(gold: Gold, names: DocumentNames, labelled: Mapping[str, int]) -> Iterator[str]:
+def _names_of_others(gold: Gold, names: DocumentNames, labelled: Mapping[str, int]) -> Iterator[str]:
     """Names in the gold of other documents than the retrieved one that they seemed to mean.
 
     A chunk of `travel` is of the gold's `travel`, not of its `eu/travel`; without the former, it may be of the latter.

@@ -53,11 +53,11 @@ def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
 @contextmanager
 def printed_waits(words: Words) -> Iterator[None]:
     """A line on standard error for what is waited for, once for each service and reason."""
-    said = set[tuple[str, object]]()
+    announced = set[tuple[str, object]]()
 
     def say(wait: Wait) -> None:
-        if wait.seconds >= _WORTH_SAYING_S and (wait.host, wait.reason) not in said:
-            said.add((wait.host, wait.reason))
+        if wait.seconds >= _WORTH_SAYING_S and (wait.host, wait.reason) not in announced:
+            announced.add((wait.host, wait.reason))
             print(f"steelyard: {_text(wait, wait.seconds, words)}", file=sys.stderr, flush=True)
 
     with listening(say):

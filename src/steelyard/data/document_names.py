@@ -91,9 +91,9 @@ class DocumentNames:
 
 def texts_of(documents: Sequence[Document], names: Iterable[str]) -> dict[str, str]:
     """Texts of documents by some names; those that mean none, or may mean several, are left out."""
-    known, texts = DocumentNames.of(documents), dict[str, str]()
+    by_name, texts = DocumentNames.of(documents), dict[str, str]()
     for name in names:
-        numbers = known.candidates(name)
+        numbers = by_name.candidates(name)
         if len(numbers) == 1:
             texts[name] = documents[numbers[0]].text
     return texts

@@ -101,7 +101,7 @@ def plain_items(items: Sequence[Any], *, texts: bool = False) -> list[dict[str, 
     [{'id': 'd1'}, {'id': 'd2', 'score': 0.5}, {'text': 'bees', 'page': 3, 'doc': 'b.md', 'id': 'text:...'}]
     """
     # Most items are dicts of ours.
-    plain = _tell_repeats_apart(
+    plain = _number_repeats(
         [item if type(item) is dict and _FOREIGN.isdisjoint(item) else _plain(item, texts) for item in items]
     )
     if len(plain) > 1 and all(map(_is_scored_document, items)):
@@ -111,13 +111,13 @@ def plain_items(items: Sequence[Any], *, texts: bool = False) -> list[dict[str, 
     return plain
 
 
-def _tell_repeats_apart(items: list[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
+def _number_repeats(items: list[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
     """The same items; one called after a text that was there before gets a number: "text:23da0d3b0b5aa5ee~2"."""
-    n_before: dict[str, int] = {}
+    n_alike: dict[str, int] = {}
     for place, item in enumerate(items):
         if item is None or (id := _content_id_of(item)) is None:
             continue
-        n_before[id] = n = n_before.get(id, 0) + 1
+        n_alike[id] = n = n_alike.get(id, 0) + 1
         if n > 1:
             items[place] = item | {"id": f"{id}~{n}"}
     return items

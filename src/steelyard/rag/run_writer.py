@@ -302,9 +302,9 @@ class RunWriter:
 
     def _unwritable(self, path: Path, error: OSError) -> OutputError:
         n = self._n_answered
-        kept = f"{n} answer{' is' if n == 1 else 's are'} kept" if n else "nothing was answered yet"
+        progress = f"{n} answer{' is' if n == 1 else 's are'} kept" if n else "nothing was answered yet"
         return OutputError(
-            f"{path}: cannot be written ({error.strerror or error}); {kept}. "
+            f"{path}: cannot be written ({error.strerror or error}); {progress}. "
             f"{_ADVICE.get(error.errno or 0, 'Start')} the same run again, which goes on from there, or choose another "
             "folder"
         )
