@@ -1,0 +1,82 @@
+"""The verdicts on the answers of one system as flat arrays: what kernels of answers are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.base.arrays import Bools, Floats, Ints
+
+NONE, NOT_JUDGED, NOT_FOUND, SUPPORTED, CONTRADICTED = -2, -1, 0, 1, 2
+"""Codes of verdicts; NONE: nobody was to judge it."""
+
+ANSWERED, ABSTAINED, EMPTY, FAILED, MISSING = range(5)
+"""Codes of states: see steelyard.judges.records.State."""
+
+Codes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedAnswers:
+    """Verdicts of q questions, in the order of the truth; what belongs together has one letter.
+
+    query_id       (q,)
+    state          (q,) codes of states
+    n_chunks       (q,) chunks of the context; -1 where the context, or its texts, are unknown
+    n_gold         (q,) gold answers
+    answerable     (q,) 1, 0, or NaN where the gold does not say
+    grade          (q,) answer relevance from 0 to 1; NaN where not judged
+    answers        (q,) texts; empty where there is none
+    gold_answers   (q,) lists of texts
+    unit_query     (u,) question of each unit that asserts something, ascending; others are left out
+    grounded       (u,) unit × whole context
+    joint          (u,) unit × all chunks that it cites
+    support_unit, support_chunk, support           (p,) unit × chunk; chunks count from 0 within the question
+    correct_unit, correct_gold, correct            (c,) unit × gold answer; gold answers likewise
+    gold_query, gold_answer, said                  (g,) question and gold answer of each gold unit; gold unit × answer
+    reach_gold, reach_chunk, reach                 (r,) gold unit × chunk
+    citation_query, citation_unit, citation_chunk  (k,) unit -1: of a unit that asserts nothing; chunk -1: invalid
+    without                                        (k,) unit × the other chunks that it cites
+    nugget_query, vital, credit                    (n,) credit 1, .5 or 0; NaN where not judged
+    n_no_claim     (q,) units that assert nothing
+    """
+
+    query_id: Sequence[str]
+    state: Codes
+    n_chunks: Ints
+    n_gold: Ints
+    answerable: Floats
+    grade: Floats
+    answers: Sequence[str]
+    gold_answers: Sequence[Sequence[str]]
+    unit_query: Ints
+    grounded: Codes
+    joint: Codes
+    support_unit: Ints
+    support_chunk: Ints
+    support: Codes
+    correct_unit: Ints
+    correct_gold: Ints
+    correct: Codes
+    gold_query: Ints
+    gold_answer: Ints
+    said: Codes
+    reach_gold: Ints
+    reach_chunk: Ints
+    reach: Codes
+    citation_query: Ints
+    citation_unit: Ints
+    citation_chunk: Ints
+    without: Codes
+    nugget_query: Ints
+    vital: Bools
+    credit: Floats
+    n_no_claim: Ints
+
+    @property
+    def n_queries(self) -> int:
+        """How many questions there are."""
+        return len(self.query_id)

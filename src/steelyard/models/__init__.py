@@ -1,0 +1,1 @@
+"""Models that pipelines and judges share: on this machine, or behind an address."""
