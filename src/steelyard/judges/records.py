@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,7 +85,7 @@ class JudgedAnswer:
     joint       unit × all chunks that it cites; None where it cites none of the context
     without     citation × the chunks that its unit cites besides; None where there are no others, or it is invalid
     correctness unit × gold answer
-    said        gold unit × the answer
+    said        gold unit × the answer; None of those that assert nothing
     reach       gold unit × chunk of the context
     nuggets     empty where none were asked for
     grade       from 0 to 1, whether the answer addresses the query; None where that was not judged
@@ -104,8 +105,53 @@ class JudgedAnswer:
     joint: tuple[Verdict | None, ...] = ()
     without: tuple[Verdict | None, ...] = ()
     correctness: tuple[tuple[Verdict, ...], ...] = ()
-    said: tuple[Verdict, ...] = ()
+    said: tuple[Verdict | None, ...] = ()
     reach: tuple[tuple[Verdict, ...], ...] = ()
     nuggets: tuple[Nugget, ...] = ()
     grade: Verdict | None = None
     answerable: bool | None = None
+
+
+def check_record(record: JudgedAnswer) -> None:
+    """Hold the tables of a record against its units, chunks, gold answers and citations.
+
+    Raises   ValueError naming the first that does not fit.
+
+    >>> check_record(JudgedAnswer("q", "answered", units=(Unit(0, 5, "It is"),)))
+    Traceback (most recent call last):
+    ValueError: `support` has 0 rows for 1 unit
+    """
+    units, golds = record.units, record.gold_units
+    n_chunks, n_gold = len(record.context or ()), len(record.gold_answers)
+    _check_length("support", record.support, "row", len(units), "unit")
+    _check_length("correctness", record.correctness, "row", len(units), "unit")
+    _check_length("joint", record.joint, "verdict", len(units), "unit")
+    if record.grounded:
+        _check_length("grounded", record.grounded, "verdict", len(units), "unit")
+    _check_length("said", record.said, "verdict", len(golds), "gold unit")
+    _check_length("reach", record.reach, "row", len(golds), "gold unit")
+    _check_length("without", record.without, "verdict", len(record.citations), "citation")
+    for name, rows, owners, n, counted in (
+        ("support", record.support, units, n_chunks, "chunk"),
+        ("correctness", record.correctness, units, n_gold, "gold answer"),
+        ("reach", record.reach, golds, n_chunks, "chunk"),
+    ):
+        for place, (row, unit) in enumerate(zip(rows, owners, strict=True)):
+            _check_length(f"{name}[{place}]", row, "verdict", n if unit.checkable else 0, counted)
+    for citation in record.citations:
+        if not 0 <= citation.unit < len(units):
+            raise ValueError(f"citation {citation.mark!r} is of unit {citation.unit}, of {len(units)}")
+        if citation.chunk is not None and not 0 <= citation.chunk < n_chunks:
+            raise ValueError(f"citation {citation.mark!r} is of chunk {citation.chunk}, of {n_chunks}")
+    for unit in golds:
+        if not 0 <= unit.alternative < n_gold:
+            raise ValueError(f"a gold unit is of gold answer {unit.alternative}, of {n_gold}")
+
+
+def _check_length(name: str, values: Sized, counted: str, n: int, of: str) -> None:
+    if len(values) != n:
+        raise ValueError(f"`{name}` has {_count(len(values), counted)} for {_count(n, of)}")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
