@@ -1,7 +1,6 @@
 """Models of sentence-transformers, from folders, offline."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,38 +11,25 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
-from steelyard.rag import models
+from steelyard.models import local
+from steelyard.models.instances import Instances
 from steelyard.rag.fingerprint import settings_of
-from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder, identity_of
+from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder
 from steelyard.rag.registry import make
 from steelyard.rag.stages import Embedder, FittedEmbedder, Reranker
+from tests.models.tiny import cross_encoder_folder
 
 sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")
 
-VOCABULARY = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "whale",
-    "ship",
-    "sea",
-    "load",
-    "the",
-    "a",
-    "of",
-    "鲸",
-    "鱼",
-    "秤",
-    "大",
-    "海",
-]
+
+def instances(stage: Any) -> Instances[Any]:
+    models: Instances[Any] = getattr(stage, "_encoder", stage)._models
+    return models
 
 
 def instance(stage: Any) -> Any:
     """The model that a stage of one thread uses."""
-    with stage._models.borrowed() as model:
+    with instances(stage).borrowed() as model:
         return model
 
 
@@ -62,24 +48,6 @@ def minilm() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def embedder(minilm: str) -> SentenceTransformerEmbedder:
     return SentenceTransformerEmbedder(minilm, device="cpu")
-
-
-def cross_encoder_folder(folder: Path, labels: int = 1) -> str:
-    """A cross-encoder of two small layers with random weights."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
-    config = BertConfig(
-        vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=64, num_labels=labels, initializer_range=0.5,
-    )  # fmt: skip
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        BertForSequenceClassification(config).eval().save_pretrained(folder)
-    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +103,7 @@ class TestEmbedder:
         with ThreadPoolExecutor(2) as pool:
             at_once = list(pool.map(shared.query, texts))
         assert np.allclose(at_once, [shared.query(text) for text in texts], atol=1e-6)
-        assert 1 <= len(shared._models._idle) <= 2
+        assert 1 <= len(instances(shared)._idle) <= 2
 
     def test_nan_is_told_of(self, minilm: str, monkeypatch: pytest.MonkeyPatch) -> None:
         broken = SentenceTransformerEmbedder(minilm, device="cpu")
@@ -190,7 +158,7 @@ class TestCrossEncoder:
         assert captured.out + captured.err == ""
 
     def test_several_labels_are_refused(self, tmp_path: Path) -> None:
-        folder = cross_encoder_folder(tmp_path / "three", labels=3)
+        folder = cross_encoder_folder(tmp_path / "three", labels=("a", "b", "c"))
         with pytest.raises(InputError, match="gives 3 numbers a pair; expected a model with one label"):
             CrossEncoderReranker(folder, device="cpu").scores("whale", ["ship"])
 
@@ -269,30 +237,6 @@ class TestNames:
 
     def test_a_missing_library_has_its_install_line(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-        monkeypatch.setattr(models, "find_spec", lambda name: None)
+        monkeypatch.setattr(local, "find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match=r"pip install .*\[models\]'"):
             stage("owner/name")
-
-
-class TestIdentity:
-    def test_follows_the_files_not_the_place(self, crossing: str, tmp_path: Path) -> None:
-        copy = tmp_path / "elsewhere"
-        shutil.copytree(crossing, copy)
-        assert identity_of(str(copy)) == identity_of(crossing) == CrossEncoderReranker(crossing).identity()
-        (copy / ".cache").mkdir()
-        (copy / ".cache" / "lock").write_text("x")
-        assert identity_of(str(copy)) == identity_of(crossing)
-        (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
-        assert identity_of(str(copy)) != identity_of(crossing)
-
-    def test_of_great_files_goes_by_size_and_samples(self, tmp_path: Path) -> None:
-        weights = tmp_path / "model.safetensors"
-        weights.write_bytes(b"0" * 3_000_000)
-        before = identity_of(str(tmp_path))
-        weights.write_bytes(b"0" * 3_000_001)
-        longer = identity_of(str(tmp_path))
-        weights.write_bytes(b"0" * 1_500_000 + b"1" * 1_500_000)
-        assert len({before, longer, identity_of(str(tmp_path))}) == 3
-
-    def test_of_a_name_is_the_name(self) -> None:
-        assert identity_of("owner/name") == "owner/name"
