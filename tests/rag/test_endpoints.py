@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.data.corpus import Passage
+from steelyard.models.endpoints import in_order
 from steelyard.rag import stages
-from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerator, _in_order
+from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerator
 from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.registry import make
 from steelyard.services.addresses import checked_url, is_loopback, shown
@@ -526,7 +527,7 @@ def test_embedder_settings_out_of_range(server: Server, setting: str) -> None:
 def test_items_are_put_in_the_order_of_their_index(order: list[int]) -> None:
     service = Service("test", "http://127.0.0.1/", Patience())
     items = [{"index": i, "value": 10 * i} for i in order]
-    assert _in_order(service, items, 6, "values", "value") == [0, 10, 20, 30, 40, 50]
+    assert in_order(service, items, 6, "values", "value") == [0, 10, 20, 30, 40, 50]
 
 
 @examples(200)
@@ -535,10 +536,10 @@ def test_only_a_whole_set_of_positions_is_taken(indexes: list[Any]) -> None:
     service = Service("test", "http://127.0.0.1/", Patience())
     items = [{"index": index, "value": 1} for index in indexes]
     if [type(i) for i in indexes] == [int] * 4 and sorted(indexes) == [0, 1, 2, 3]:
-        assert _in_order(service, items, 4, "values", "value") == [1] * 4
+        assert in_order(service, items, 4, "values", "value") == [1] * 4
     else:
         with pytest.raises(StageError, match="index"):
-            _in_order(service, items, 4, "values", "value")
+            in_order(service, items, 4, "values", "value")
 
 
 # Reranking.
