@@ -133,3 +133,23 @@ def test_whoever_gives_up_waiting_leaves_no_gap() -> None:
         assert passed == [1, 3, 4]
 
     run(work)
+
+
+def test_a_limit_holds_also_after_refusals_and_successes() -> None:
+    async def work() -> None:
+        throttle, under_way, most = Throttle(4), 0, 0
+
+        async def ask() -> None:
+            nonlocal under_way, most
+            async with throttle.turn(1):
+                under_way += 1
+                most = max(most, under_way)
+                await asyncio.sleep(0)
+                under_way -= 1
+
+        async with throttle.turn(1) as turn:
+            throttle.refuse(turn, None)
+        await asyncio.gather(*(ask() for _ in range(60)))
+        assert most == 4
+
+    run(work)

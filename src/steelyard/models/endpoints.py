@@ -22,7 +22,7 @@ class Endpoint(Patience, ABC):
 
     api_key_env   the environment variable that holds the key.  None: OPENAI_API_KEY for api.openai.com, and no key for
                   any other address, as a key is not shown to a host that it was not made for
-    concurrency   questions that are asked here at once at most; None for all that are under way
+    concurrency   requests that are under way here at once at most; None for all that come
     """
 
     api_key_env: str | None = None
@@ -51,7 +51,7 @@ class Endpoint(Patience, ABC):
         variable = self.api_key_env or ("OPENAI_API_KEY" if key else None)
         hint = f"check the key in {variable}" if variable else "name the environment variable of the key: api_key_env"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Service(what, url, self, headers=headers, secrets=(key,), key_hint=hint)
+        return Service(what, url, self, headers=headers, secrets=(key,), key_hint=hint, concurrency=self.concurrency)
 
     def close(self) -> None:
         """Close the connections; a later question opens others."""
@@ -80,6 +80,12 @@ def list_at(answer: Any, key: str) -> list[Any] | None:
     """The list under a key of a decoded answer; None where there is none."""
     value = answer.get(key) if isinstance(answer, Mapping) else None
     return value if isinstance(value, list) else None
+
+
+def mapping_at(answer: Any, key: str) -> Mapping[str, Any]:
+    """The object under a key of a decoded answer; an empty one where there is none."""
+    value = answer.get(key) if isinstance(answer, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
 
 
 def in_order(service: Service, items: list[Any], n: int, what: str, key: str) -> list[Any]:

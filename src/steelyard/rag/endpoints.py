@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from steelyard.base.arrays import Vectors
 from steelyard.base.limits import at_least
 from steelyard.data.corpus import Passage
+from steelyard.models.chat import ChatModel
 from steelyard.models.embeddings import OpenAIEmbeddings
-from steelyard.models.endpoints import Endpoint, OpenAIEndpoint, in_order, list_at, outline
+from steelyard.models.endpoints import Endpoint, in_order, list_at, outline
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
 from steelyard.rag.registry import stage
 from steelyard.services.addresses import checked_url
@@ -110,20 +111,15 @@ class HTTPReranker(Endpoint):
 
 @stage("generate", "openai")
 @dataclass(frozen=True, kw_only=True)
-class OpenAIGenerator(OpenAIEndpoint):
+class OpenAIGenerator(ChatModel):
     """Answers from an OpenAI-compatible /chat/completions.
 
-    temperature   None where the model takes none
-    max_tokens    of the answer, which is cut there; None for the server's own limit
-    seed          for servers that know one
     language      of the prompt: "en", "zh", or "auto" by the question
     prompt        a file to use instead of the bundled prompt (`steelyard.rag.generation.read_template`)
     Raises        InputError for settings out of range, a prompt that cannot be read, or a key that is not set.
     """
 
-    temperature: Annotated[float, at_least(0)] | None = 0.0
     max_tokens: Annotated[int, at_least(1)] | None = 512
-    seed: int | None = None
     language: Literal["auto", "en", "zh"] = "auto"
     prompt: str | None = None
 
@@ -139,9 +135,6 @@ class OpenAIGenerator(OpenAIEndpoint):
     def _template(self) -> str | None:
         return None if self.prompt is None else read_template(self.prompt)
 
-    def _address(self) -> tuple[str, str]:
-        return "chat", f"{self.base_url.rstrip('/')}/chat/completions"
-
     def answer(self, query: str, passages: Sequence[Passage]) -> str:
         """The model's text; one that max_tokens cut is given as it is.
 
@@ -149,27 +142,7 @@ class OpenAIGenerator(OpenAIEndpoint):
                  choice, a refusal, a content filter, reasoning alone.
         """
         messages = build_prompt(query, passages, language=self.language, template=self._template)
-        options = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        options = {name: value for name, value in options.items() if value is not None}
-        return self._text(self._service.request("POST", body={"model": self.model, "messages": messages, **options}))
-
-    def _text(self, answer: Any) -> str:
-        choices = list_at(answer, "choices")
-        if not choices:
-            fact = "no choices" if choices == [] else f"{outline(answer)}, without a list 'choices'"
-            raise self._service.error(f"answered {fact}", "check base_url, and that model is a chat model")
-        choice = choices[0] if isinstance(choices[0], Mapping) else {}
-        message = choice["message"] if isinstance(choice.get("message"), Mapping) else {}
-        reason, content = choice.get("finish_reason"), message.get("content")
-        if reason == "content_filter":
-            raise self._service.error("answered nothing: its content filter stopped it", "look at the passages")
-        if isinstance(message.get("refusal"), str) and not content:
-            refusal = self._service.redacted(message["refusal"])[:200]
-            raise self._service.error(f"refused: {refusal}", "look at the question and the prompt")
-        if not isinstance(content, str) or not content.strip():
-            fact = f"answered no text (content {outline(content)}, finish_reason {outline(reason)})"
-            raise self._service.error(fact, "raise max_tokens: a model that reasons first may have used them up")
-        return content
+        return self.ask(messages).text
 
 
 def _shape_of(answer: Any) -> Shape | None:

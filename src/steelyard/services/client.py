@@ -12,6 +12,7 @@ import math
 import os
 import random
 import socket
+import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from steelyard.base.extras import require
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.services.addresses import host_of, is_loopback, shown
+from steelyard.services.attempts import Attempt, Listener, ignore
 from steelyard.services.loops import BackgroundLoop, shared_loop
 from steelyard.services.secrecy import redacted
 from steelyard.services.throttle import Throttle
@@ -41,7 +43,7 @@ _HINTS = {
     422: "check the model's name and the other settings against what the server accepts",
     429: "raise attempts or wait_max_s, or ask for a higher quota",
 }
-_EXCERPT = 200
+_EXCERPT, _BODY = 200, 4_000
 _DOUBLINGS = 64
 
 
@@ -86,6 +88,18 @@ class _Unanswered(Exception):
         self.again, self.reason, self.wait_s = again, reason, wait_s
 
 
+class ServiceError(StageError):
+    """A service that failed.
+
+    reason   the HTTP status, "timeout" or "no answer"; None for an answer that came whole and makes no sense
+    body     what was answered, as messages may show it: without keys, and cut
+    """
+
+    def __init__(self, message: str, reason: Reason | None = None, body: str = "") -> None:
+        super().__init__(message)
+        self.reason, self.body = reason, body
+
+
 class Service:
     """One address that is asked questions, by one client that is made on use and closed at the end; safe in threads.
 
@@ -95,6 +109,7 @@ class Service:
     headers    sent with every request
     secrets    what no message may show, although a server may repeat it
     key_hint   what to try where the server refuses the key
+    concurrency   requests that are under way at once at most; None for all that come
     """
 
     def __init__(
@@ -106,10 +121,11 @@ class Service:
         headers: Mapping[str, str] | None = None,
         secrets: tuple[str, ...] = (),
         key_hint: str = "check the key",
+        concurrency: int | None = None,
     ) -> None:
         self._what, self._url, self._patience = what, url, patience
         self._headers, self._secrets, self._key_hint = dict(headers or {}), secrets, key_hint
-        self._throttle = Throttle()
+        self._throttle = Throttle(math.inf if concurrency is None else concurrency)
 
     def request(
         self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
@@ -122,12 +138,18 @@ class Service:
         return shared_loop().run(self._request(method, body, query))
 
     async def request_async(
-        self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        listener: Listener = ignore,
     ) -> Any:
-        """As `request`, awaited; many may be under way at once."""
-        import asyncio  # Slow to import, and commands that call nothing need none.
+        """As `request`, awaited; many may be under way at once.
 
-        return await asyncio.wrap_future(shared_loop().submit(self._request(method, body, query)))
+        listener   is told each attempt, on the loop of all requests
+        """
+        return await shared_loop().awaited(self._request(method, body, query, listener))
 
     def close(self) -> None:
         """Close the client; a later request makes another one."""
@@ -156,19 +178,29 @@ class Service:
         weakref.finalize(self, _close, client, loop)
         return client
 
-    async def _request(self, method: str, body: Mapping[str, Any] | None, query: Mapping[str, Any] | None) -> Any:
+    async def _request(
+        self,
+        method: str,
+        body: Mapping[str, Any] | None,
+        query: Mapping[str, Any] | None,
+        listener: Listener = ignore,
+    ) -> Any:
         # The client's own params would replace the address's.
         url = self._address.copy_merge_params(query) if query else self._address
         number = 1
         while True:
             try:
                 async with self._throttle.turn(number) as turn:
+                    began, started = time.time(), time.perf_counter()
                     response = await self._send(method, url, body, turn)
+                listener(Attempt(number, began, _ms_since(started), response.status_code))
                 return self._decode(response)
             except _Unanswered as error:
+                listener(Attempt(number, began, _ms_since(started), error.reason))
                 if not error.again or number == self._patience.attempts:
                     after = f"after {number} attempt{'s' * (number > 1)}"
-                    raise self.error(f"{error.fact} {after}{self._excerpt(error.body)}", error.hint) from None
+                    fact = f"{error.fact} {after}{self._excerpt(error.body)}"
+                    raise self.error(fact, error.hint, error.reason, self.redacted(error.body)[:_BODY]) from None
                 await self._wait(error, number)
             number += 1
 
@@ -183,9 +215,9 @@ class Service:
         if error.wait_s is None:
             await asyncio.sleep(wait_s)
 
-    def error(self, fact: str, hint: str) -> StageError:
+    def error(self, fact: str, hint: str, reason: Reason | None = None, body: str = "") -> ServiceError:
         """The error to raise: who asked where, what came back, what to try."""
-        return StageError(f"{self._what}: {shown(self._url)} {fact}; {hint}")
+        return ServiceError(f"{self._what}: {shown(self._url)} {fact}; {hint}", reason, body)
 
     def redacted(self, text: str) -> str:
         """A text without this service's keys, on one line."""
@@ -259,6 +291,10 @@ def _close(client: Any, loop: BackgroundLoop) -> None:
 def _certificates() -> Any:
     """Whom to trust, read once: it takes longer than many an answer."""
     return _httpx2("asking an endpoint").create_ssl_context()
+
+
+def _ms_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
 
 
 def _httpx2(what: str) -> Any:

@@ -63,6 +63,14 @@ class BackgroundLoop:
             del _awaited[threading.current_thread()]
             future.cancel()  # Ctrl-C leaves nothing running.
 
+    async def awaited(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine of this loop, awaited in any; on this one, it is awaited as it is."""
+        import asyncio
+
+        if asyncio.get_running_loop() is self._loop:
+            return await coroutine
+        return await asyncio.wrap_future(self.submit(coroutine))
+
     def finish(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a last coroutine, such as one that closes a client; without waiting where the loop itself drops it."""
         if self._loop.is_closed() or not self._thread.is_alive():

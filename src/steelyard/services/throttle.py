@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 
 class Throttle:
-    """Lets the requests to one service go: as many as come, until the service refuses one.
+    """Lets the requests to one service go: as many as come, or as may be at once, until the service refuses one.
 
     After a refusal half as many as were under way go at once, and one more for as many successes as that.  A refusal
     that says for how long holds all requests back until then; what was refused goes first.  Of several that were sent
     before the first of them was refused, one counts.  Used on one event loop alone.
+
+    limit   requests that go at once at most
     """
 
-    def __init__(self) -> None:
-        self._most, self._n_under_way, self._n_refusals = math.inf, 0, 0
+    def __init__(self, limit: float = math.inf) -> None:
+        self._limit = self._most = limit
+        self._n_under_way = self._n_refusals = 0
         self._opens = -math.inf
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -38,7 +41,7 @@ class Throttle:
             self._n_under_way += 1
         try:
             yield self._n_refusals
-            self._most += 1 / self._most
+            self._most = min(self._most + 1 / self._most, self._limit)
         finally:
             self._n_under_way -= 1
             self._let_go()

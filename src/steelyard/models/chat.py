@@ -1,0 +1,163 @@
+"""Chat models behind an OpenAI-compatible address: messages in, text and the tokens that it took out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, NoReturn
+
+from steelyard.base.errors import StageError
+from steelyard.base.limits import at_least
+from steelyard.models.endpoints import OpenAIEndpoint, list_at, mapping_at, outline
+from steelyard.services.attempts import Listener, ignore
+from steelyard.services.client import ServiceError
+from steelyard.services.loops import shared_loop
+
+Messages = Sequence[Mapping[str, str]]
+Silence = Literal["refusal", "content_filter", "no_text"]
+_UNACCEPTED = {400, 422}
+_FORMAT = "response_format"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that calls took.
+
+    >>> Usage(10, 2) + Usage(5, 1)
+    Usage(tokens_in=15, tokens_out=3)
+    """
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Those of both."""
+        return Usage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+    @property
+    def total(self) -> int:
+        """Tokens in either direction."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a chat model said.
+
+    finish   why it ended, as the server says: "stop", "length" where it was cut; empty where it does not say
+    usage    None where the server does not say
+    """
+
+    text: str
+    finish: str = ""
+    usage: Usage | None = None
+
+
+class SilentError(StageError):
+    """A model answered without a text.
+
+    cause    it refused, a filter stopped it, or nothing is there;   usage   tokens that were taken all the same
+    """
+
+    def __init__(self, message: str, cause: Silence, usage: Usage | None) -> None:
+        super().__init__(message)
+        self.cause, self.usage = cause, usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatModel(OpenAIEndpoint):
+    """A model behind an OpenAI-compatible /chat/completions.
+
+    temperature   None where the model takes none
+    max_tokens    of the answer, which is cut there; None for the server's own limit
+    seed          for servers that know one
+    Raises        InputError for settings out of range or a key that is not set.
+    """
+
+    temperature: Annotated[float, at_least(0)] | None = 0.0
+    max_tokens: Annotated[int, at_least(1)] | None = None
+    seed: int | None = None
+
+    def _address(self) -> tuple[str, str]:
+        return "chat", f"{self.base_url.rstrip('/')}/chat/completions"
+
+    def ask(self, messages: Messages) -> Reply:
+        """The model's reply; a text that max_tokens cut is given as it is.
+
+        Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`); SilentError for an answer
+                 without a text: a refusal, a content filter, reasoning alone.
+        """
+        return shared_loop().run(self.ask_async(messages))
+
+    async def ask_async(
+        self,
+        messages: Messages,
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        optional: Sequence[str] = (),
+        listener: Listener = ignore,
+    ) -> Reply:
+        """As `ask`, awaited; many may be under way at once.
+
+        response_format   what the text must look like, for servers that can see to it
+        optional          parameters that are left out, from then on, where the server refuses a request for them
+        listener          is told each attempt
+        """
+        options = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
+                   _FORMAT: response_format}  # fmt: skip
+        while True:
+            sent = {name: value for name, value in options.items() if value is not None and name not in self.untaken}
+            body = {"model": self.model, "messages": messages, **sent}
+            try:
+                return self._reply(await self._service.request_async("POST", body=body, listener=listener))
+            except ServiceError as error:
+                refused = refused_parameters(error, [name for name in sent if name in optional])
+                if not refused:
+                    raise
+                self.untaken.update(refused)
+
+    @cached_property
+    def untaken(self) -> set[str]:
+        """Parameters that the server refused, and that are no longer sent."""
+        return set()
+
+    def _reply(self, answer: Any) -> Reply:
+        choices = list_at(answer, "choices")
+        if not choices:
+            fact = "no choices" if choices == [] else f"{outline(answer)}, without a list 'choices'"
+            raise self._service.error(f"answered {fact}", "check base_url, and that model is a chat model")
+        message, usage = mapping_at(choices[0], "message"), _usage(mapping_at(answer, "usage"))
+        reason = choices[0].get("finish_reason") if isinstance(choices[0], Mapping) else None
+        content, refusal = message.get("content"), message.get("refusal")
+        if reason == "content_filter":
+            self._silent("answered nothing: its content filter stopped it", "look at the texts", reason, usage)
+        if isinstance(refusal, str) and not content:
+            fact = f"refused: {self._service.redacted(refusal)[:200]}"
+            self._silent(fact, "look at the texts and the prompt", "refusal", usage)
+        if not isinstance(content, str) or not content.strip():
+            fact = f"answered no text (content {outline(content)}, finish_reason {outline(reason)})"
+            hint = "raise max_tokens: a model that reasons first may have used them up"
+            self._silent(fact, hint, "no_text", usage)
+        return Reply(content, reason if isinstance(reason, str) else "", usage)
+
+    def _silent(self, fact: str, hint: str, cause: Silence, usage: Usage | None) -> NoReturn:
+        raise SilentError(str(self._service.error(fact, hint)), cause, usage)
+
+
+def refused_parameters(error: ServiceError, names: Sequence[str]) -> set[str]:
+    """Those of some parameters that a server refuses a request for.
+
+    They are the ones that its message names; where it names none, that is response_format, which most servers that
+    lack it refuse without a word on it.
+    """
+    if error.reason not in _UNACCEPTED:
+        return set()
+    named = {name for name in names if name in error.body or (name == _FORMAT and "json_schema" in error.body)}
+    return named or {_FORMAT}.intersection(names)
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage | None:
+    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
+    tokens = [count for count in counts if isinstance(count, int) and count >= 0]
+    return Usage(*tokens) if len(tokens) == len(counts) else None
