@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -93,6 +93,17 @@ def identity_of(model: str) -> str:
                     file.seek(at)
                     digest.update(file.read(_SAMPLE))
     return digest.hexdigest()
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that models run on, of those that are installed."""
+    from importlib.metadata import PackageNotFoundError, version  # Slow to import.
+
+    versions = {}
+    for library in ("sentence-transformers", "transformers", "torch"):
+        with suppress(PackageNotFoundError):
+            versions[library] = version(library)
+    return versions
 
 
 @contextmanager
