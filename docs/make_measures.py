@@ -21,6 +21,13 @@ FAMILIES = {
         "Measures of the gold itself, however the documents are cut into chunks: see [evidence](evidence.md). "
         "Where the truth is made of ids, `evidence_recall` is `recall`, and the others are refused.",
     ),
+    "answers": (
+        "Answers",
+        "Measures of the answers themselves, computed from what a judge says of their units: sentences, or claims. "
+        "Units that assert nothing, such as greetings, are in no denominator. Where verdicts are missing that could "
+        "change the value of a question, it is not judged, and left out of the mean as a whole; nothing is divided by "
+        "the verdicts that came back.",
+    ),
 }
 
 HEAD = """\
@@ -42,7 +49,7 @@ How to read an entry:
 - *reads* says what the measure is computed from. A system that does not have it is refused.
 - *aliases* are other spellings; upper and lower case do not matter.
 
-Every measure takes two parameters more:
+Every measure of what was retrieved takes two parameters more:
 
 | parameter | |
 |---|---|

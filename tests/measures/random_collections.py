@@ -69,8 +69,13 @@ def builtin() -> list[Definition]:
 
 
 def without_evidence() -> list[Definition]:
-    """Those that a truth of ids is enough for; tests/evidence has the others, which count characters."""
-    return [definition for definition in builtin() if "characters" not in definition.inputs]
+    """Those that a truth of ids is enough for; tests/evidence has those that count characters."""
+    return [d for d in builtin() if not d.of_answers and "characters" not in d.inputs]
+
+
+def of_answers() -> list[Definition]:
+    """Those that are computed from verdicts on answers."""
+    return [definition for definition in builtin() if definition.of_answers]
 
 
 _CHOICES: dict[str, st.SearchStrategy[object]] = {

@@ -178,17 +178,20 @@ MEANINGS = {
     "NERR10": "it is a model of readers that is not here",
     "P_avgjg_5": "it needs preferences, or judgments of several groups",
     "prefs_simp_ret": "it needs preferences, or judgments of several groups",
-    "citation_coverage": "of answers",
-    "citation-precision": "of answers",
-    "faithfulness": "of answers",
-    "answer relevancy": "of answers",
-    "rougeL": "of answers",
-    "bleu_4": "of answers",
+    "citation_rec": "citation_support is",
+    "groundedness": "faithfulness is",
+    "answer relevancy": "answer_relevance is",
+    "answer_correctness": "answer_f1 holds",
+    "FactualCorrectness": "answer_f1 holds",
+    "claim_recall": "context_recall is",
+    "contextual recall": "context_recall is",
+    "rougeL": "of numbers (sy.Scores.of)",
+    "bleu_4": "of numbers (sy.Scores.of)",
     "accuracy@5": "hit_rate@k is 1",
     "top_k_accuracy": "hit_rate@k is 1",
     "hit_ratio@10": "hit_rate@k is 1",
-    "context_recall": "evidence_recall@k is",
-    "context_precision": "map(scope=retrieved)@k is",
+    "fact_recall": "evidence_recall@k is",
+    "llm_context_precision_with_reference": "map(scope=retrieved)@k is",
     "Hole@10": "unjudged@k is",
 }
 # Impossible: the text, and what the message must say.
@@ -420,7 +423,7 @@ def test_how_deep_a_measure_looks(text: str, depth: int | None, at_7: str) -> No
 
 def test_low_values_are_better_where_a_measure_counts_what_is_bad() -> None:
     lower = {definition.name for definition in builtin() if not definition.higher_is_better}
-    assert lower == {"unjudged", "rbp_residual", "n_nonrelevant_retrieved"}
+    assert lower == {"unjudged", "rbp_residual", "n_nonrelevant_retrieved", "contradiction"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
-"""Ranking measures: pure functions from the ranks and gains of the judged documents to one value per query."""
+"""Measures: pure functions to one value per query, from the ranks and gains of judged documents, or from verdicts."""
 
 from steelyard.measures import evidence, graded, ranking, sets  # noqa: F401  registers the families
+
+# isort: split
+from steelyard.measures import answers  # noqa: F401  those of answers come last wherever measures are listed
 from steelyard.measures.alignment import Alignment
+from steelyard.measures.judged_answers import JudgedAnswers
 from steelyard.measures.parameters import Gain, Number, Word
 from steelyard.measures.registry import Definition, definition, definitions, measure
 from steelyard.measures.spec import Measure, make, parse, parse_all
@@ -10,6 +14,7 @@ __all__ = [
     "Alignment",
     "Definition",
     "Gain",
+    "JudgedAnswers",
     "Measure",
     "Number",
     "Word",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,8 @@ class JudgedAnswers:
     without                                        (k,) unit × the other chunks that it cites
     nugget_query, vital, credit                    (n,) credit 1, .5 or 0; NaN where not judged
     n_no_claim     (q,) units that assert nothing
+    unknown        what a value is that verdicts which are not there could change: NaN, or by `assuming` the least that
+                   it can be (0) or the most (1)
     """
 
     query_id: Sequence[str]
@@ -75,8 +78,44 @@ class JudgedAnswers:
     vital: Bools
     credit: Floats
     n_no_claim: Ints
+    unknown: float = math.nan
 
     @property
     def n_queries(self) -> int:
         """How many questions there are."""
         return len(self.query_id)
+
+    @property
+    def absent(self) -> Bools:
+        """(q,) questions without an answer: it failed, is missing, or has no text."""
+        return np.isin(self.state, (EMPTY, FAILED, MISSING))
+
+    def assuming(self, unknown: float) -> JudgedAnswers:
+        """The same verdicts, by which values that are not known are the least (0) or the most (1) that they can be."""
+        return replace(self, unknown=unknown)
+
+    def settled(self, low: Floats, high: Floats) -> Floats:
+        """(q,) values that are known, as both ends of what they can be are the same; of the others what `unknown` says.
+
+        low, high   (q,) NaN where the value is undefined
+        """
+        end = low if self.unknown == 0 else high if self.unknown == 1 else np.full(len(low), np.nan)
+        return np.where(low == high, low, end)
+
+    def share(self, truth: Floats, query: Ints) -> Floats:
+        """(q,) share of things that are true, of those of each question; NaN where it has none, or that is not known.
+
+        truth   (n,) 1, 0, or NaN where it is not known;   query   (n,) the question of each
+        """
+        return self.settled(*shares(truth, query, self.n_queries))
+
+
+def shares(truth: Floats, owner: Ints, n: int) -> tuple[Floats, Floats]:
+    """(n,) least and greatest share of what is true, of each owner; NaN where it has nothing.
+
+    truth   1, 0, .5 for a half, or NaN where it is not known
+    """
+    size = np.bincount(owner, minlength=n)
+    least, most = (np.bincount(owner, np.nan_to_num(truth, nan=end), n) for end in (0.0, 1.0))
+    with np.errstate(invalid="ignore"):
+        return least / size, most / size

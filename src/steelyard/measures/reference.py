@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.measures.parameters import SHARED, TIES, VIEWS, Parameter, ParameterValue, show
-from steelyard.measures.registry import Definition
+from steelyard.measures.registry import Absent, Definition, Need
 
 _OVER_QUERIES = {
     "mean": "mean",
@@ -15,6 +15,27 @@ _INPUTS = {
     "labels": "documents judged one by one",
     "pieces": "pieces of evidence",
     "characters": "characters of evidence",
+    "answers": "verdicts on answers",
+}
+_NEEDS: dict[Need, str] = {
+    "units": "an answer that asserts something",
+    "context": "the context that the answer was made from",
+    "gold_answer": "a gold answer",
+    "gold_units": "a gold answer that asserts something",
+    "citations": "a citation",
+    "cited_units": "an assertion with a citation",
+    "nuggets": "nuggets of the kind",
+    "chunk_verdicts": "verdicts chunk by chunk",
+    "gold_in_context": "something of the gold answer in the context",
+    "answerability": "knowing whether it can be answered",
+    "abstention": "an abstention",
+    "no_answer_there": "that there is no answer to be had",
+    "abstention_or_no_answer_there": "an abstention, or that there is no answer to be had",
+}
+_ABSENT: dict[Absent, str] = {
+    "zero": "0, and counted",
+    "undefined": "undefined, and counted",
+    "unread": "measured like any other, as far as its context is known",
 }
 _EXPLAINED_ONCE = (*SHARED, *TIES, *VIEWS)
 
@@ -39,24 +60,37 @@ def facts(definition: Definition) -> dict[str, str]:
         **{f"`{_setting(key, p.default)}`": _explained(p) for key, p in definition.parameters.items()
            if key not in VIEWS},
         "over queries": _OVER_QUERIES[definition.aggregate],
-        "no relevant": "a query without relevant documents is "
-        + ("0, and counted" if definition.relevant else "measured like any other"),
+        **(_of_answers(definition) if definition.of_answers else _of_rankings(definition)),
         "reads": ", ".join(_INPUTS[name] for name in definition.inputs),
         "aliases": ", ".join(_alias(definition, alias) for alias in definition.aliases) or "none",
         "source": definition.source or "not given",
     }  # fmt: skip
 
 
+def _of_rankings(definition: Definition) -> dict[str, str]:
+    measured = "0, and counted" if definition.relevant else "measured like any other"
+    return {"no relevant": f"a query without relevant documents is {measured}"}
+
+
+def _of_answers(definition: Definition) -> dict[str, str]:
+    needs = ", ".join(_NEEDS[need] for need in definition.needs)
+    return {
+        "no answer": f"a question whose answer failed, is missing or is empty is {_ABSENT[definition.absent]}",
+        **({"undefined": f"without {needs}"} if needs else {}),
+    }
+
+
 def about(definition: Definition) -> str:
     """All about one measure, for a terminal."""
-    lines = {name.strip("`"): text.replace("`", "") for name, text in {**facts(definition), **view_facts()}.items()}
+    views = {} if definition.of_answers else view_facts()
+    lines = {name.strip("`"): text.replace("`", "") for name, text in {**facts(definition), **views}.items()}
     width = max(map(len, lines)) + 2
     table = "\n".join(f"{name + ':':<{width}}{text}" for name, text in lines.items())
     return f"{usage(definition)}\n\n{definition.doc}\n\n{table}"
 
 
 def view_facts() -> dict[str, str]:
-    """The parameters that every measure takes."""
+    """The parameters that every measure of what was retrieved takes."""
     return {f"`{_setting(key, p.default)}`": _explained(p) for key, p in VIEWS.items()}
 
 

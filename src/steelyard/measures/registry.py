@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import MeasureError, UnknownMeasureError
@@ -21,7 +21,13 @@ from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, decl
 Kernel = Callable[..., Floats]
 Aggregate = Literal["mean", "geometric", "total"]
 Direction = Literal["higher", "lower"]
-Input = Literal["rankings", "labels", "pieces", "characters", "numbers"]
+Input = Literal["rankings", "labels", "pieces", "characters", "numbers", "answers"]
+Need = Literal[
+    "units", "context", "gold_answer", "gold_units", "citations", "cited_units", "nuggets", "chunk_verdicts",
+    "gold_in_context", "answerability", "abstention", "no_answer_there", "abstention_or_no_answer_there",
+]  # fmt: skip
+"""What a measure of answers cannot be defined without: see `steelyard.measures.undefined`."""
+Absent = Literal["zero", "undefined", "unread"]
 
 GEOMETRIC_FLOOR = 1e-5
 """Smallest value that enters a geometric mean, as in trec_eval."""
@@ -36,12 +42,15 @@ class Definition:
     """What a measure declares; its checks, errors, help and reference are made from it.
 
     inputs       what it reads: rankings, labels of documents judged one by one (gold evidence has none that are not
-                 relevant), pieces of evidence, or characters of evidence
+                 relevant), pieces of evidence, characters of evidence, or the verdicts on answers
     parameters   by name, in the order in which a spec prints them
     cutoff       what is written behind the @: "k" (a rank), "recall" (a recall level) or None
     aggregate    how the values of the queries become one: their mean, geometric mean or total
     relevant     whether a query without relevant documents is undefined (and counted) for this measure
     direction    which values are better, "higher" or "lower"
+    needs        of a measure of answers: what it is undefined without, question by question
+    absent       of a measure of answers: what an answer that failed, is missing or has no text is worth: "zero",
+                 "undefined", or "unread" where the measure does not look at it
     """
 
     name: str
@@ -58,6 +67,13 @@ class Definition:
     relevant: bool = True
     direction: Direction = "higher"
     doc: str = field(default="", repr=False)
+    needs: tuple[Need, ...] = ()
+    absent: Absent = "undefined"
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether it is computed from the verdicts on answers, and from nothing else."""
+        return "answers" in self.inputs
 
     @property
     def higher_is_better(self) -> bool:
@@ -112,21 +128,28 @@ def measure(
     inputs: tuple[Input, ...] = ("rankings",),
     parameters: Mapping[str, Parameter] | None = None,
     direction: Direction | None = None,
+    needs: tuple[Need, ...] = (),
+    absent: Absent = "undefined",
 ) -> Callable[[Kernel], Kernel]:
     """Register a kernel under a name; it is then a measure like any other.
 
     The kernel takes an `Alignment` and keyword-only parameters with defaults, and returns one float per query.  A
     parameter `k` makes it accept `@k`, a parameter `recall` makes it accept `@level`.  The first line of its docstring
-    becomes its definition in `steelyard measures`.
+    becomes its definition in `steelyard measures`.  With inputs=("answers",) it takes `JudgedAnswers` instead, and
+    returns NaN where the verdicts do not say.
 
     name       the name in specs; the function's own by default
     range      smallest and largest possible value; infinities are allowed
     aliases    other spellings of the same measure, in any case
     variants   other spellings that stand for certain parameters, e.g. {"ndcg_burges": {"gain": "exp"}}
-    inputs     what it reads besides rankings: "labels", "pieces", "characters"; other systems are refused for it
+    inputs     what it reads besides rankings: "labels", "pieces", "characters"; other systems are refused for it; or
+               "answers" alone
     parameters name -> `Number`, `Word` or `Gain`: which values a parameter takes; by default any number where its
                default is a number, and any text where that is text
     direction  which values are better: "higher", or "lower"; by default as the name says (see `direction_of`)
+    needs      of a measure of answers: what a question is undefined without, and counted, such as "context"
+    absent     of a measure of answers: what one that failed, is missing or empty is worth: "zero", "undefined", or
+               "unread"
     Raises     MeasureError when the name or an alias is taken, or a declaration does not fit the function; the same
                function may come again, and replaces itself.
     """
@@ -139,6 +162,8 @@ def measure(
         own = {key: p.default for key, p in signature.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
         cutoff: Literal["k", "recall"] | None = "k" if "k" in own else "recall" if "recall" in own else None
         doc = inspect.getdoc(kernel) or ""
+        of_answers = "answers" in inputs
+        _check_inputs(bears, inputs, needs)
         definition = Definition(
             name=bears,
             kernel=kernel,
@@ -147,13 +172,16 @@ def measure(
             source=source,
             aliases={**{alias: {} for alias in aliases}, **(variants or {})},
             inputs=inputs,
-            parameters=_parameters(bears, {k: v for k, v in own.items() if k != cutoff}, parameters or {}),
+            parameters=_parameters(bears, {k: v for k, v in own.items() if k != cutoff}, parameters or {})
+            | ({} if of_answers else VIEWS),
             cutoff=cutoff,
             cutoff_required=cutoff is not None and own[cutoff] is inspect.Parameter.empty,
             aggregate=aggregate,
-            relevant=relevant,
+            relevant=relevant and not of_answers,
             direction=direction or direction_of(bears),
             doc=doc,
+            needs=needs,
+            absent=absent,
         )
         _add(definition)
         return kernel
@@ -164,7 +192,7 @@ def measure(
 def _parameters(
     measure: str, defaults: Mapping[str, Any], declarations: Mapping[str, Parameter]
 ) -> dict[str, Parameter]:  # fmt: skip
-    """Every parameter with its declaration, in the order of the signature, then those that every measure takes."""
+    """Every parameter with its declaration, in the order of the signature."""
     odd = next((key for key in declarations if key not in defaults), None)
     if odd is not None:
         raise MeasureError(f"{measure} declares {odd!r}, but its function has no such keyword-only parameter")
@@ -177,7 +205,16 @@ def _parameters(
         raise MeasureError(
             f"{measure}: {alone!r} holds unless {own[alone].unless!r} is set, which is no parameter of it"
         )
-    return own | VIEWS
+    return own
+
+
+def _check_inputs(measure: str, inputs: tuple[Input, ...], needs: tuple[Need, ...]) -> None:
+    if "answers" in inputs and len(inputs) > 1:
+        raise MeasureError(f"{measure} reads {', '.join(inputs)}; a measure of answers reads nothing else")
+    if needs and "answers" not in inputs:
+        raise MeasureError(f"{measure} declares needs, which are of measures of answers: inputs=('answers',)")
+    if (odd := next((need for need in needs if need not in get_args(Need)), None)) is not None:
+        raise MeasureError(f"{measure} needs {odd!r}; it can need {', '.join(get_args(Need))}")
 
 
 def _add(definition: Definition) -> None:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.measures import registry
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.graded import gains_of
+from steelyard.measures.judged_answers import JudgedAnswers
 from steelyard.measures.parameters import SHARED, Parameter, ParameterValue, number, show
 from steelyard.measures.registry import Definition
+from steelyard.measures.undefined import reason_codes
 
 _CANONICAL = re.compile(r"([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
 _TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
@@ -71,34 +73,75 @@ class Measure:
         own = dict(self.params)
         return make(self.name, self.k, {**_taken(self.definition, defaults, own), **own})
 
-    def __call__(self, alignment: Alignment) -> Floats:
-        """(q,) value of each query of the alignment."""
-        if lack := self.lack(alignment):
+    def __call__(self, data: Alignment | JudgedAnswers) -> Floats:
+        """(q,) value of each query of an alignment, or, of a measure of answers, of each question that was judged.
+
+        Of answers it is NaN where it is undefined (`undefined_reasons` says why) and where too little was judged.
+        """
+        if lack := self.lack(data):
             raise MeasureError(f"{self} {lack}")
         definition = self.definition
         options: dict[str, ParameterValue | None] = {**definition.defaults, **dict(self.params)}
-        if options.pop("pool") == "judged":
-            alignment = alignment.condensed()
-        if options.pop("scope") == "retrieved":
-            alignment = alignment.retrieved_only()
         if definition.cutoff:
             options[definition.cutoff] = self.k
-        values = definition.kernel(alignment, **options)
-        if np.shape(values) != (alignment.n_queries,):
-            raise MeasureError(f"{self}: gave an array of shape {np.shape(values)}, expected ({alignment.n_queries},)")
+        if isinstance(data, JudgedAnswers):
+            return self._of_answers(data, options)
+        if options.pop("pool") == "judged":
+            data = data.condensed()
+        if options.pop("scope") == "retrieved":
+            data = data.retrieved_only()
+        return self._shaped(definition.kernel(data, **options), data.n_queries)
+
+    def _of_answers(self, answers: JudgedAnswers, options: Mapping[str, ParameterValue | None]) -> Floats:
+        values = self._shaped(self.definition.kernel(answers, **options), answers.n_queries)
+        if self.definition.absent == "zero":
+            values = np.where(answers.absent, 0.0, values)
+        return np.where(self.undefined_reasons(answers) > 0, np.nan, values)
+
+    def _shaped(self, values: Floats, n: int) -> Floats:
+        if np.shape(values) != (n,):
+            raise MeasureError(f"{self}: gave an array of shape {np.shape(values)}, expected ({n},)")
         return values
 
-    def lack(self, alignment: Alignment) -> str:
-        """Why the measure cannot be computed from an alignment, to be read after its name; empty where it can."""
+    def bounds(self, answers: JudgedAnswers) -> tuple[Floats, Floats]:
+        """(q,) least and greatest value of each question, whatever the verdicts that are not there would say.
+
+        Both are the value itself where that is known, and NaN where it is undefined.
+        """
+        low, high = (self(answers.assuming(end)) for end in (0.0, 1.0))
+        undefined = self.undefined_reasons(answers) > 0
+        # A kernel that does not ask what it is to assume leaves the range.
+        least, most = (np.where(np.isnan(end) & ~undefined, limit, end)
+                       for end, limit in zip((low, high), self.definition.range, strict=True))  # fmt: skip
+        return least, most
+
+    def undefined_reasons(self, answers: JudgedAnswers) -> Ints:
+        """(q,) why a measure of answers is undefined, as places in `steelyard.measures.undefined.REASONS`.
+
+        0 where it is defined; a value that is NaN there is not judged.
+        """
+        definition = self.definition
+        return reason_codes(definition.needs, definition.absent, self.options, answers)
+
+    def lack(self, data: Alignment | JudgedAnswers) -> str:
+        """Why the measure cannot be computed from an alignment or verdicts, read after its name; empty where it can."""
         inputs = self.definition.inputs
         if "numbers" in inputs:
             return "is a column of numbers that were handed in; it cannot be computed from a ranking"
-        if "characters" in inputs and alignment.evidence is None:
+        if isinstance(data, JudgedAnswers):
+            return (
+                ""
+                if "answers" in inputs
+                else "is of what was retrieved; it cannot be computed from verdicts on answers"
+            )
+        if "answers" in inputs:
+            return "is of answers; it is computed from the verdicts on them, not from a ranking: `sy.judge` gives some"
+        if "characters" in inputs and data.evidence is None:
             return (
                 "needs gold evidence, and a run that has more than ids; weigh questions with `evidence` against "
                 "outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
             )
-        if "labels" in inputs and alignment.evidence is not None:
+        if "labels" in inputs and data.evidence is not None:
             return "needs documents that were judged not to be relevant, one by one; evidence has none"
         return ""
 
