@@ -1,0 +1,103 @@
+"""A judge asked, whatever it does: what it says wrongly, or fails to say, is not judged, with the cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+from steelyard.base.errors import InputError, StageError, SteelyardError, exception_line, quoted
+from steelyard.judges.batches import whole_characters
+from steelyard.judges.verdict import Case, Judge, Label, Verdict
+
+_LABELS = frozenset(get_args(Label))
+_HOPELESS = 20
+"""Cases on which a judge fails, with no verdict by then, after which no more are asked."""
+
+
+class Asking:
+    """Asks one judge, case by case.
+
+    errors   what it did wrong, by kind, such as "raised": how many cases, or verdicts
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.errors: Counter[str] = Counter()
+        self._n_judged, self._n_failed = 0, 0
+
+    def verdicts(
+        self, cases: Sequence[Case], report: Callable[[int], object] = lambda n: None
+    ) -> dict[Case, Sequence[Verdict]]:  # fmt: skip
+        """One verdict a hypothesis of each case; equal cases are asked once.
+
+        A judge that raises, or gives results of another number than there are cases, is asked again with half of them,
+        until it is known which cases it fails on.
+        report   called with the number of cases that are done, now and then
+        Raises   InputError where the judge fails on all that it is asked; and what the judge raises of our own errors,
+                 such as for a key that is refused, but for StageError.
+        """
+        distinct = list(dict.fromkeys(cases))
+        results: list[Sequence[Verdict]] = []
+        batches = [distinct] if distinct else []
+        while batches:
+            batch = batches.pop()
+            answers, cause = self._ask(batch, report, len(results))
+            results += [self._checked(case, answer) for case, answer in zip(batch, answers, strict=False)]
+            rest = batch[len(answers) :]
+            if rest and len(batch) == 1:
+                results.append(self._failed(rest[0], cause))
+            elif rest:
+                middle = len(rest) // 2 if not answers else 0
+                batches += [part for part in (rest[middle:], rest[:middle]) if part]
+        report(len(results))
+        return dict(zip(distinct, results, strict=True))
+
+    def _ask(self, cases: Sequence[Case], report: Callable[[int], object], n_done: int) -> tuple[Sequence[Any], str]:
+        """What the judge answers to the first of some cases, to all as a rule, and why not to others."""
+        answers: list[Any] = []
+        try:
+            for answer in self._judge.judge(cases):
+                answers.append(answer)
+                report(n_done + len(answers))
+        except Exception as error:  # Whatever a judge of the user's own raises.
+            if isinstance(error, SteelyardError) and not isinstance(error, StageError):
+                raise
+            return answers[: len(cases)], f"raised {exception_line(error)}"
+        if len(answers) != len(cases):
+            return [], f"gave {len(answers)} results, not {len(cases)}"
+        return answers, ""
+
+    def _failed(self, case: Case, cause: str) -> Sequence[Verdict]:
+        self.errors["raised" if cause.startswith("raised") else "wrong_count"] += 1
+        self._n_failed += 1
+        if self._n_failed >= _HOPELESS and not self._n_judged:
+            raise InputError(f"judge {self._judge.name}: {cause}, on each of {self._n_failed} cases; mend it")
+        return [Verdict("not_judged", None, cause)] * len(case.hypotheses)
+
+    def _checked(self, case: Case, answer: Any) -> Sequence[Verdict]:
+        """The verdicts on a case, those that are none replaced."""
+        n = len(case.hypotheses)
+        if isinstance(answer, str) or not isinstance(answer, Sequence) or len(answer) != n:
+            is_list = isinstance(answer, list | tuple)
+            gave = f"{len(answer)} verdicts, not {n}" if is_list else f"{quoted(answer)}, not {n} verdicts"
+            return self._failed(case, f"gave {gave}")
+        self._n_judged += 1
+        return [self._checked_verdict(verdict) for verdict in answer]
+
+    def _checked_verdict(self, verdict: Any) -> Verdict:
+        """A verdict as it may be kept."""
+        if not isinstance(verdict, Verdict):
+            return self._no_verdict(f"gave {quoted(verdict)}, no verdict")
+        if verdict.label not in _LABELS:
+            return self._no_verdict(f"gave {quoted(verdict.label)}, none of {', '.join(get_args(Label))}")
+        score = verdict.score
+        if score is not None and not 0 <= score <= 1:
+            return self._no_verdict(f"gave the score {score}, not from 0 to 1")
+        if verdict.reason.isascii():
+            return verdict
+        return Verdict(verdict.label, score, whole_characters(verdict.reason))
+
+    def _no_verdict(self, cause: str) -> Verdict:
+        self.errors["no_verdict"] += 1
+        return Verdict("not_judged", None, cause)
