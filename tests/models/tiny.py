@@ -25,3 +25,25 @@ def cross_encoder_folder(folder: Path, labels: Sequence[str] = ("LABEL_0",)) -> 
         BertForSequenceClassification(config).eval().save_pretrained(folder)
     BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
     return str(folder)
+
+
+def encoder_folder(folder: Path) -> str:
+    """An embedding model of two small layers with random weights: the same text has the same vector, that is all."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder.mkdir()
+    bare = folder / "bare"
+    bare.mkdir()
+    (bare / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
+    config = BertConfig(
+        vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=64, initializer_range=0.5,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(config).eval().save_pretrained(bare)
+    BertTokenizerFast(str(bare / "vocab.txt"), model_max_length=64).save_pretrained(bare)
+    SentenceTransformer(str(bare), device="cpu").save(str(folder / "whole"))  # The library adds mean pooling.
+    return str(folder / "whole")

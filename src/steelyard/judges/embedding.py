@@ -13,7 +13,7 @@ from steelyard.base.errors import StageError
 from steelyard.base.limits import NotEmpty, at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.judges.batches import ask_in_batches, case_blocks, whole_characters
-from steelyard.judges.reasons import quotation
+from steelyard.judges.reasons import empty_verdict, quotation
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.embeddings import OpenAIEmbeddings
 from steelyard.models.encoder import Encoder
@@ -131,8 +131,8 @@ class _Cosines:
         self._values = self._matrix(units) @ self._matrix(sentences).T
 
     def verdict(self, unit: int, threshold: float) -> Verdict:
-        if not self._sentences or not self._units[unit].strip():
-            return Verdict("not_found", 0.0, "the unit is empty" if self._sentences else "the premise is empty")
+        if nothing := empty_verdict("".join(self._sentences), self._units[unit]):
+            return nothing
         cosines = self._values[unit]
         missing = np.flatnonzero(np.isnan(cosines))
         if len(missing) and not np.nanmax(cosines, initial=-1.0) >= threshold:

@@ -1,0 +1,157 @@
+"""The judge by natural language inference: a cross-encoder reads premise and unit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import StageError
+from steelyard.base.limits import at_least, between
+from steelyard.base.settings import check_fields
+from steelyard.judges.batches import ask_in_batches, case_blocks, whole_characters
+from steelyard.judges.reasons import empty_verdict, quotation
+from steelyard.judges.verdict import Case, Verdict
+from steelyard.judges.windows import cut_texts
+from steelyard.models.entailment import EntailmentModel
+from steelyard.models.local import ModelName, check_model, identity_of, library_versions
+
+_VERSION = 1
+Pair = tuple[str, str]
+"""A window of the premise, and the unit."""
+
+
+@dataclass(eq=False)
+class NLIJudge:
+    """The largest probability that some window of the premise entails the unit, by a model of the user's.
+
+    A premise that is longer than the model reads is cut into windows of whole sentences, each with the last sentence of
+    the one before.  A unit is supported where some window entails it with at least the threshold; else contradicted
+    where contradiction is the likeliest label of some window, and likelier there than entailment is in any; else
+    not_found.  A unit of more than half the tokens that the model reads is not judged.
+
+    model        a folder or a name on the hub (`steelyard.models.local.ModelName`) of a cross-encoder of
+                 sentence-transformers with labels of entailment, neutral and contradiction, or of entailment and not
+    threshold    the probability of entailment from which on a unit is supported; 0.5 is not calibrated
+    max_length   tokens of a pair; None is the model's own
+    batch_size   pairs at a time
+    device       "cpu", "cuda", "mps"; None lets torch choose
+    entailment, contradiction   names of the model's labels, where they do not say it, such as "LABEL_1"
+    Raises       InputError for settings out of range or a folder that is not there.
+
+    The last bits of a score may depend on the pairs of its batch.
+    """
+
+    name: ClassVar[str] = "nli"
+
+    model: ModelName
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    max_length: Annotated[int, at_least(16)] | None = None
+    batch_size: Annotated[int, at_least(1)] = 32
+    device: str | None = None
+    entailment: str | None = None
+    contradiction: str | None = None
+    _network: EntailmentModel = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_model("judge nli", self.model)
+        self._network = EntailmentModel(
+            self.model,
+            device=self.device,
+            max_length=self.max_length,
+            entailment=self.entailment,
+            contradiction=self.contradiction,
+        )
+
+    def judge(self, cases: Sequence[Case]) -> Iterator[list[Verdict]]:
+        """For each case one verdict a hypothesis.
+
+        Where the model fails on a window, units that no other window entails are not judged.
+        Raises   InputError where the model cannot be loaded, or its labels are others.
+        """
+        for block in case_blocks(cases):
+            yield from self._judged(block)
+
+    def recipe(self) -> Mapping[str, Any]:
+        """Model, labels, windows, threshold and versions."""
+        return {
+            "judge": self.name, "version": _VERSION, "model": self.model, "model_id": identity_of(self.model),
+            "max_length": self.max_length, "windows": "sentences, the last one again",
+            "entailment": self.entailment, "contradiction": self.contradiction,
+            "threshold": self.threshold, "calibration": "uncalibrated", "libraries": library_versions(),
+        }  # fmt: skip
+
+    def _judged(self, cases: Sequence[Case]) -> Iterator[list[Verdict]]:
+        try:
+            plans = self._plans(cases)
+        except StageError as error:
+            plans = [[Verdict("not_judged", None, str(error))] * len(case.hypotheses) for case in cases]
+        answers = self._answers(
+            pair for plan in plans for pairs in plan if not isinstance(pairs, Verdict) for pair in pairs
+        )
+        for plan in plans:
+            yield [pairs if isinstance(pairs, Verdict) else self._verdict(pairs, answers) for pairs in plan]
+
+    def _plans(self, cases: Sequence[Case]) -> list[list[Verdict | list[Pair]]]:
+        """For each unit the pairs to ask, or the verdict where there is nothing to ask."""
+        texts = [(whole_characters(case.premise), list(map(whole_characters, case.hypotheses))) for case in cases]
+        n_tokens, room = self._network.n_tokens, self._network.room()
+        units = list(dict.fromkeys(unit for _, units in texts for unit in units))
+        lengths = dict(zip(units, n_tokens(units), strict=True))
+        premises = cut_texts((premise for premise, _ in texts), longest=room // 2, n_tokens=n_tokens)
+
+        def plan(premise: str, unit: str) -> Verdict | list[Pair]:
+            if nothing := empty_verdict(premise, unit):
+                return nothing
+            if lengths[unit] > room // 2:
+                reason = f"the unit has {lengths[unit]} tokens; the model can be asked of {room // 2}"
+                return Verdict("not_judged", None, reason)
+            return [(window, unit) for window in premises[premise].windows(room - lengths[unit])]
+
+        return [[plan(premise, unit) for unit in units] for premise, units in texts]
+
+    def _answers(self, pairs: Iterable[Pair]) -> Mapping[Pair, Floats | StageError]:
+        """The three probabilities of each pair, asked once, or why there are none."""
+        distinct = list(dict.fromkeys(pairs))
+        answers = ask_in_batches(
+            self._rows, distinct, batch_size=self.batch_size, length=lambda pair: len(pair[0]) + len(pair[1])
+        )
+        return dict(zip(distinct, answers, strict=True))
+
+    def _rows(self, pairs: list[Pair]) -> list[Floats]:
+        return list(self._network.probabilities(pairs))
+
+    def _verdict(self, pairs: Sequence[Pair], answers: Mapping[Pair, Floats | StageError]) -> Verdict:
+        return nli_verdict([answers[pair] for pair in pairs], [window for window, _ in pairs], self.threshold)
+
+
+def nli_verdict(answers: Sequence[Floats | StageError], windows: Sequence[str], threshold: float) -> Verdict:
+    """The verdict on one unit by what a model says of each window, by the rule of `NLIJudge`.
+
+    answers   of each window the probabilities of entailment, contradiction and neither, or why there are none
+
+    >>> nli_verdict([np.array([0.2, 0.1, 0.7]), np.array([0.1, 0.8, 0.1])], ["One.", "Two."], 0.5)
+    Verdict(label='contradicted', score=0.2, reason='contradiction 0.80 in window 2 of 2: “Two.”')
+    """
+    failure = next((answer for answer in answers if isinstance(answer, StageError)), None)
+    nothing = np.array([-1.0, -1.0, -1.0])
+    rows = np.array([nothing if isinstance(answer, StageError) else answer for answer in answers])
+    entails, contradicts = rows[:, 0], np.where(rows[:, 1] == rows.max(axis=1), rows[:, 1], -1.0)
+    score = float(entails.max())
+    if failure is not None and score < threshold:
+        return Verdict("not_judged", None, str(failure))
+
+    def reason(what: str, probabilities: Floats) -> str:
+        best = int(probabilities.argmax())
+        window = f" in window {best + 1} of {len(windows)}: {quotation(windows[best])}" if len(windows) > 1 else ""
+        return f"{what} {probabilities[best]:.2f}{window}"
+
+    if score >= threshold:
+        return Verdict("supported", score, reason("entailment", entails))
+    if contradicts.max() > score:
+        return Verdict("contradicted", score, reason("contradiction", contradicts))
+    return Verdict("not_found", score, reason("entailment", entails))
