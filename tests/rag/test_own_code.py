@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.base.own_code import import_object
 from steelyard.rag.config import Config
-from steelyard.rag.own_code import import_object
 from steelyard.rag.registry import ROLES, Role
 from steelyard.rag.system import TargetSystem
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from steelyard.base.errors import InputError
+from steelyard.base.own_code import import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import SettingError, check_settings
-from steelyard.rag.own_code import import_object
 from steelyard.rag.stages import Chunker, Embedder, Fuser, Generator, Index, Reranker
 
 T = TypeVar("T", bound=Callable[..., Any])

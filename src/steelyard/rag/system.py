@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
+from steelyard.base.own_code import import_object
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, SettingError, check_settings
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.responses import Response
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import corpus_digest, digest, own_source
-from steelyard.rag.own_code import import_object
 from steelyard.rag.preparing import searched_documents
 from steelyard.rag.targets import Target, callable_target, http_target
 from steelyard.rag.turns import n_at_once

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError, describe_exception
+from steelyard.base.own_code import import_object
 from steelyard.data.responses import Response
 from steelyard.io.retrieved_items import TEXT_KEYS
-from steelyard.rag.own_code import import_object
 from steelyard.rag.own_search import search_of
 from steelyard.rag.target_results import Fields, Odd, kind_of, listed, parse_items, parse_results, value_at
 from steelyard.services.addresses import checked_url

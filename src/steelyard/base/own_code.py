@@ -1,4 +1,4 @@
-"""Code that a configuration names as `module:object`: of its own folder, or of an installed package."""
+"""Code that people name as `module:object`: of a folder of their own, or of an installed package."""
 
 from __future__ import annotations
 
