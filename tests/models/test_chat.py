@@ -12,8 +12,9 @@ from tests.rag.server import Fault, Server, change, put, serving, stall, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
-from steelyard.models.chat import ChatModel, Reply, SilentError, Usage, refused_parameters
+from steelyard.models.chat import ChatModel, Reply, SilentError, refused_parameters
 from steelyard.services.attempts import Attempt
+from steelyard.services.budget import Usage
 from steelyard.services.client import ServiceError
 
 PATH = "/v1/chat/completions"

@@ -206,6 +206,7 @@ class Server:
 
 class _Listener(ThreadingHTTPServer):
     served: Server
+    request_queue_size = 128  # Of five, a sixth connection at once waits for a second.
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -11,6 +11,7 @@ from steelyard.base.errors import StageError
 from steelyard.base.limits import at_least
 from steelyard.models.endpoints import OpenAIEndpoint, list_at, mapping_at, outline
 from steelyard.services.attempts import Listener, ignore
+from steelyard.services.budget import Usage
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
 
@@ -18,27 +19,6 @@ Messages = Sequence[Mapping[str, str]]
 Silence = Literal["refusal", "content_filter", "no_text"]
 _UNACCEPTED = {400, 422}
 _FORMAT = "response_format"
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens that calls took.
-
-    >>> Usage(10, 2) + Usage(5, 1)
-    Usage(tokens_in=15, tokens_out=3)
-    """
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        """Those of both."""
-        return Usage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
-
-    @property
-    def total(self) -> int:
-        """Tokens in either direction."""
-        return self.tokens_in + self.tokens_out
 
 
 @dataclass(frozen=True, slots=True)

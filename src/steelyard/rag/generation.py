@@ -19,6 +19,7 @@ from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.data.corpus import Passage
 from steelyard.io.source import Source
+from steelyard.models.prompts import fill_template
 from steelyard.rag.registry import stage
 from steelyard.text.languages import language_of
 from steelyard.text.sentences import sentence_spans
@@ -32,9 +33,7 @@ _STOP_WORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS | CONTRACTED | QUESTION_WORD
 # A two-character token with one of these in it is grammar rather than matter: 是什, 么的, 哪个.
 _STOP_CHARACTERS = frozenset("的了吗呢吧么什谁哪怎是")
 
-_PLACEHOLDER = re.compile(r"\{(passages|query)\}")
 _PLACEHOLDERS = ("{passages}", "{query}")
-_SYSTEM_END = re.compile(r"^---[ \t]*$\n?", re.MULTILINE)
 
 
 def template_text(language: Language) -> str:
@@ -97,14 +96,7 @@ def build_prompt(
         "passages": "\n\n".join(f"[{passage.chunk_id}]\n{passage.text or ''}" for passage in passages),
         "query": query,
     }
-    head = _SYSTEM_END.search(template)
-    system, user = (template[: head.start()], template[head.end() :]) if head else ("", template)
-    parts = (("system", system.strip()), ("user", user.strip()))
-    return [
-        {"role": role, "content": _PLACEHOLDER.sub(lambda match: values[match[1]], part)}
-        for role, part in parts
-        if part
-    ]
+    return fill_template(template, values)
 
 
 def prompt_digest(language: Literal["auto", "en", "zh"] = "auto", *, template: str | None = None) -> str:
