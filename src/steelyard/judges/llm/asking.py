@@ -1,0 +1,270 @@
+"""Asking a model many things at once: what was asked before comes from the cache, and all ends with the budget."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from steelyard.base.choices import Language
+from steelyard.base.progress import Progress, no_progress
+from steelyard.judges.llm.prompts import digest, fenced_messages, numbered
+from steelyard.judges.llm.replies import Reading, last_object
+from steelyard.judges.llm.tasks import ONLY, Task
+from steelyard.models.calls import Call, CallLog
+from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
+from steelyard.services.budget import Account, Usage, estimate_tokens
+from steelyard.services.cache import Store
+from steelyard.services.client import ServiceError
+from steelyard.services.loops import shared_loop
+
+T = TypeVar("T")
+KIND = "judge.llm"
+_FORMAT = 1
+_OPTIONAL = ("temperature", "seed", "response_format")
+_OF_ONE_CALL = {400, 408, 409, 413, 422, 429}
+_HOPELESS = 4
+"""Calls that fail before any other succeeds, after which none is thought to."""
+_SHOW_EVERY_S = 0.1
+
+BUDGET, NO_ANSWER, CUT_OFF, UNREADABLE, DISAGREES = (
+    "budget", "no answer", "cut off", "no JSON in the reply", "two answers for it that disagree",
+)  # fmt: skip
+"""Why something was not judged."""
+_SILENCES = {"refusal": "refusal", "content_filter": "content filter", "no_text": "no text"}
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """Something to ask.
+
+    texts       by placeholder of the prompt
+    list_name   the placeholder of the items; empty where the task is about the texts as a whole
+    items       id and text of what is asked about, one by one
+    epoch       which of several samples of the same
+    """
+
+    task: Task[T]
+    language: Language
+    texts: Mapping[str, str]
+    list_name: str = ""
+    items: tuple[tuple[str, str], ...] = ((ONLY, ""),)
+    epoch: int = 0
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What is asked about."""
+        return tuple(item_id for item_id, _ in self.items)
+
+    def without(self, answered: Container[str]) -> Request[T]:
+        """The same for the other ids."""
+        return replace(self, items=tuple(item for item in self.items if item[0] not in answered))
+
+    def messages(self) -> list[dict[str, str]]:
+        """The prompt; its fences are others each time."""
+        items = {self.list_name: numbered(self.items)} if self.list_name else {}
+        return fenced_messages(self.task.name, self.language, {**self.texts, **items})
+
+
+@dataclass(frozen=True)
+class Result(Generic[T]):
+    """What was said, by id; of the other ids the cause."""
+
+    values: Mapping[str, T]
+    causes: Mapping[str, str]
+
+
+class Asker:
+    """Asks one model, and keeps count.
+
+    n_cached     calls that the cache answered
+    n_repeated   calls that ask again for what the first reply lacks
+    n_unknown    entries of replies with an id that was not asked
+    n_unmetered  calls whose tokens are an estimate, as the server did not say them
+    causes       calls that gave nothing, by cause
+    """
+
+    def __init__(self, model: ChatModel, account: Account, cache: Store, log: CallLog) -> None:
+        self._model, self._account, self._cache, self._log = model, account, cache, log
+        self.n_cached = self.n_unknown = self.n_repeated = self.n_unmetered = self._n_answered = self._n_failed = 0
+        self.causes = Counter[str]()
+        whole = {"base_url": model.base_url, "model": model.model, "temperature": model.temperature}
+        self._identity = {**whole, "max_tokens": model.max_tokens, "seed": model.seed}
+
+    def run(self, requests: Sequence[Request[T]], stage: str, progress: Progress = no_progress) -> list[Result[T]]:
+        """A result for each request, in their order; requests that are alike are asked once.
+
+        Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
+        """
+        keys = [self._key(request) for request in requests]
+        unique = dict(zip(keys, requests, strict=True))
+        replies = {key: reply for key, (reply, _) in self._cache.get(KIND, list(unique), _decode).items()}
+        results = shared_loop().run(self._run(unique, replies, _Meter(stage, len(unique), progress)))
+        return [results[key] for key in keys]
+
+    def close(self) -> None:
+        """Close the cache."""
+        self._cache.close()
+
+    def estimate(self, requests: Sequence[Request[Any]]) -> tuple[int, int, Usage]:
+        """Calls that would be sent, those that the cache answers, and the tokens, without those of repetitions."""
+        unique = {self._key(request): request for request in requests}
+        cached = self._cache.get(KIND, list(unique), _decode)
+        due = [request for key, request in unique.items() if key not in cached]
+        usage = sum((_estimate(request, request.messages()) for request in due), Usage())
+        return len(due), len(cached), usage
+
+    async def _run(
+        self, requests: Mapping[bytes, Request[T]], replies: Mapping[bytes, Reply], meter: _Meter
+    ) -> dict[bytes, Result[T]]:
+        import asyncio  # Slow to import, and most judges need none.
+
+        results, remaining = dict[bytes, Result[T]](), iter(requests.items())
+
+        async def work() -> None:
+            for key, request in remaining:
+                results[key] = await self._result(request, replies.get(key))
+                meter.advance()
+
+        n_workers = min(self._model.concurrency or len(requests), len(requests))
+        workers = [asyncio.create_task(work()) for _ in range(n_workers)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        return results
+
+    async def _result(self, request: Request[T], cached: Reply | None) -> Result[T]:
+        """What one request gives; ids that its reply lacks are asked for once more."""
+        first, cause = await self._reading(request, cached)
+        missing = request.without({*first.values, *first.conflicting})
+        values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
+        if missing.items and cause in {"", UNREADABLE}:
+            self.n_repeated += 1
+            second, cause = await self._reading(missing, self._cached(missing))
+            values |= second.values
+            causes |= dict.fromkeys(second.conflicting, DISAGREES)
+        absent = (item_id for item_id in missing.ids if item_id not in values)
+        return Result(values, dict.fromkeys(absent, cause or NO_ANSWER) | causes)
+
+    async def _reading(self, request: Request[T], cached: Reply | None) -> tuple[Reading[T], str]:
+        """What a reply says, and why there is none."""
+        if cached is not None and (reading := _read(request, cached.text)) is not None:
+            self.n_cached += 1
+            return reading, ""
+        started = time.perf_counter()
+        reply, cause = await self._called(request)
+        if reply is None:
+            return Reading(), cause
+        reading = _read(request, reply.text)
+        if reading is None:
+            cause = CUT_OFF if reply.finish == "length" else UNREADABLE
+            self.causes[cause] += 1
+            return Reading(), cause
+        self.n_unknown += reading.n_unknown
+        if reading.values and not reading.conflicting:
+            entry = _encode(reply), (time.perf_counter() - started) * 1000
+            self._cache.put(KIND, {self._key(request): entry})
+        return reading, ""
+
+    async def _called(self, request: Request[Any]) -> tuple[Reply | None, str]:
+        """The reply of the model, or why there is none."""
+        messages = request.messages()
+        estimate = _estimate(request, messages)
+        if not self._account.reserve(estimate):
+            self.causes[BUDGET] += 1
+            return None, BUDGET
+        call, spent = self._log.begin(), estimate
+        try:
+            reply = await self._ask(request, messages, call)
+        except SilentError as error:
+            spent, cause = error.usage or estimate, _SILENCES[error.cause]
+            self._n_answered += 1
+        except ServiceError as error:
+            # What was refused costs nothing; what was answered and makes no sense may.
+            spent, cause = estimate if error.reason is None else Usage(), _cause(error)
+            self._check_hope(error)
+        else:
+            self._n_answered += 1
+            self.n_unmetered += reply.usage is None
+            spent = reply.usage or Usage(estimate.tokens_in, estimate_tokens(reply.text))
+            return reply, ""
+        finally:
+            call.end(spent)
+            lost = Usage(estimate.tokens_in * call.lost, 0)  # The server may have worked on what was not waited for.
+            self._account.settle(estimate, spent + lost)
+        self.causes[cause] += 1
+        return None, cause
+
+    async def _ask(self, request: Request[Any], messages: Messages, call: Call) -> Reply:
+        return await self._model.ask_async(
+            messages, response_format=request.task.response_format, optional=_OPTIONAL, listener=call
+        )
+
+    def _check_hope(self, error: ServiceError) -> None:
+        """Raise an error that all other calls would meet too."""
+        self._n_failed += 1
+        status = error.reason if isinstance(error.reason, int) else 0
+        is_general = 300 <= status < 500 and status not in _OF_ONE_CALL
+        if is_general or (self._n_answered == 0 and self._n_failed == _HOPELESS):
+            raise error
+
+    def _cached(self, request: Request[Any]) -> Reply | None:
+        key = self._key(request)
+        reply = self._cache.get(KIND, [key], _decode).get(key)
+        return None if reply is None else reply[0]
+
+    def _key(self, request: Request[Any]) -> bytes:
+        """What a reply depends on; not the fences of its prompt, which are others each time."""
+        prompt = digest(request.task.name, request.language)
+        whole = [_FORMAT, self._identity, prompt, request.texts, request.items, request.epoch]
+        return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).digest()
+
+
+def _read(request: Request[T], text: str) -> Reading[T] | None:
+    """What a text says of the ids of a request; None without a JSON object of the task."""
+    reply = last_object(text, request.task.key)
+    return None if reply is None else request.task.read(reply, request.ids)
+
+
+def _estimate(request: Request[Any], messages: Messages) -> Usage:
+    base, per_item = request.task.n_tokens
+    tokens_in = sum(estimate_tokens(message["content"]) for message in messages)
+    return Usage(tokens_in, base + per_item * len(request.items))
+
+
+def _cause(error: ServiceError) -> str:
+    return f"status {error.reason}" if isinstance(error.reason, int) else error.reason or "malformed answer"
+
+
+def _encode(reply: Reply) -> bytes:
+    return json.dumps({"text": reply.text, "finish": reply.finish}).encode()
+
+
+def _decode(value: bytes) -> Reply:
+    entry = json.loads(value)
+    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
+        raise ValueError
+    return Reply(entry["text"], str(entry.get("finish", "")))
+
+
+class _Meter:
+    """Shows how far requests are, not more often than one can see."""
+
+    def __init__(self, stage: str, total: int, progress: Progress) -> None:
+        self._stage, self._total, self._progress = stage, total, progress
+        self._done, self._shown = 0, 0.0
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._done += 1
+        now = time.monotonic()
+        if now - self._shown >= _SHOW_EVERY_S or self._done == self._total:
+            self._shown = now
+            self._progress(self._stage, self._done, self._total)

@@ -1,0 +1,172 @@
+"""The judge that asks a language model, one call for each list of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from steelyard.base.choices import Language
+from steelyard.base.limits import at_least
+from steelyard.base.progress import Progress, no_progress
+from steelyard.judges.llm.asking import Asker, Request, Result
+from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
+from steelyard.judges.llm.prompts import LANGUAGES, digest
+from steelyard.judges.llm.tasks import TASKS, VERDICTS, WHOLE
+from steelyard.judges.verdict import Case, Verdict
+from steelyard.models.calls import CallLog
+from steelyard.models.chat import ChatModel
+from steelyard.services.budget import Account, Budget, Price
+from steelyard.services.cache import Cache, NoCache
+from steelyard.services.prices import price_of
+from steelyard.text.languages import language_of
+
+VERSION = 1
+_NO_RESULT = {"fingerprint": False}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What judging would take.
+
+    n_calls      that would be sent;   n_cached   that are answered already
+    tokens_in, tokens_out   estimated: see `steelyard.services.budget.estimate_tokens`
+    cost_usd     None where the price is not known
+    """
+
+    n_calls: int
+    n_cached: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMJudge(ChatModel):
+    """Asks a chat model behind an OpenAI-compatible address.
+
+    language   of the prompt: "en", "zh", or "auto" by the texts
+    epochs     how often the same is asked; above 1 it wants a temperature above 0
+    budget     what may be spent at most, such as "2.00usd" or "500000tokens"; what is left is not judged
+    price      US dollars for a million tokens in and out, such as "0.15,0.60", for models that are not in our table
+    cache      an SQLite file that keeps what was answered; None keeps nothing
+    log        a JSONL file that each attempt is added to; None for none
+    progress   is told how far judging is
+    Raises     InputError for settings out of range, a key that is not set, or a budget in money without a price.
+    """
+
+    concurrency: Annotated[int, at_least(1)] = 16
+    language: Literal["auto", "en", "zh"] = "auto"
+    epochs: Annotated[int, at_least(1)] = 1
+    budget: str | None = field(default=None, metadata=_NO_RESULT)
+    price: str | None = field(default=None, metadata=_NO_RESULT)
+    cache: str | None = field(default=None, metadata=_NO_RESULT)
+    log: str | None = field(default=None, metadata=_NO_RESULT)
+    progress: Progress = field(default=no_progress, repr=False, compare=False, metadata=_NO_RESULT)
+    name: str = field(default="llm", init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._account  # noqa: B018  A budget that cannot hold is reported before anything is computed.
+
+    def judge(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
+        """For each case, in their order, one verdict a hypothesis, in theirs.
+
+        Of the table "grounded" all hypotheses are judged as one answer against the whole premise.
+        Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
+        """
+        places, requests = self._requests(cases)
+        results = self._asker.run(requests, "judge", self.progress)
+        samples: list[list[list[Verdict]]] = [[] for _ in cases]
+        for place, request, result in zip(places, requests, results, strict=True):
+            samples[place].append(_verdicts(request.ids, result))
+        groups = [list(zip(*of_case, strict=True)) for of_case in samples]
+        if self.epochs > 1:
+            self._samples.extend(group for of_case in groups for group in of_case)
+        return [tuple(map(merge_samples, of_case)) for of_case in groups]
+
+    def plan(self, cases: Sequence[Case]) -> Plan:
+        """What judging them would take; nothing is sent."""
+        n_calls, n_cached, usage = self._asker.estimate(self._requests(cases)[1])
+        price = self._account.price
+        cost_usd = None if price is None else price.cost_usd(usage)
+        return Plan(n_calls, n_cached, usage.tokens_in, usage.tokens_out, cost_usd)
+
+    def recipe(self) -> Mapping[str, Any]:
+        """What the verdicts depend on."""
+        languages = LANGUAGES if self.language == "auto" else (self.language,)
+        prompts = {f"{task.name}.{code}": digest(task.name, code) for task in TASKS for code in languages}
+        return {
+            "judge": self.name, "version": VERSION, "model": self.model, "base_url": self.base_url,
+            "temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
+            "language": self.language, "epochs": self.epochs, "prompts": prompts,
+        }  # fmt: skip
+
+    def counts(self) -> dict[str, Any]:
+        """What judging has taken by now, and what went wrong; for the recipe of the verdicts."""
+        account, asker = self._account, self._asker
+        counts = {
+            **self._calls.counts(), "cached": asker.n_cached, "repeated": asker.n_repeated,
+            "tokens_in": account.spent.tokens_in, "tokens_out": account.spent.tokens_out,
+            "unmetered": asker.n_unmetered, "cost_usd": account.cost_usd, "unknown_ids": asker.n_unknown,
+            "not_answered": dict(sorted(asker.causes.items())), "not_taken": sorted(self.untaken),
+        }  # fmt: skip
+        if price := account.price:
+            counts["price"] = {
+                "usd_in": price.usd_in,
+                "usd_out": price.usd_out,
+                "source": price.source,
+                "date": price.date,
+            }
+        if self.epochs > 1:
+            counts["epochs"] = asdict(spread_of(self._samples))
+        return counts
+
+    def close(self) -> None:
+        """Close connections and files; a later question opens others."""
+        super().close()
+        self._calls.close()
+        asker = self.__dict__.pop("_asker", None)
+        if asker is not None:
+            asker.close()
+
+    def _address(self) -> tuple[str, str]:
+        return "judge", super()._address()[1]
+
+    @cached_property
+    def _account(self) -> Account:
+        budget = None if self.budget is None else Budget.parse(self.budget)
+        price = price_of(self.model, self.base_url) if self.price is None else Price.parse(self.price)
+        return Account(budget, price, model=self.model)
+
+    @cached_property
+    def _calls(self) -> CallLog:
+        return CallLog(self.log)
+
+    @cached_property
+    def _asker(self) -> Asker:
+        return Asker(self, self._account, NoCache() if self.cache is None else Cache(self.cache), self._calls)
+
+    @cached_property
+    def _samples(self) -> list[Sequence[Verdict]]:
+        return []
+
+    def _requests(self, cases: Sequence[Case]) -> tuple[list[int], list[Request[Verdict]]]:
+        """What to ask, and the place of the case that it is for; nothing for one without hypotheses."""
+        filled = [place for place, case in enumerate(cases) if case.hypotheses]
+        requests = [self._request(cases[place], epoch) for epoch in range(self.epochs) for place in filled]
+        return filled * self.epochs, requests
+
+    def _request(self, case: Case, epoch: int) -> Request[Verdict]:
+        task = WHOLE if case.table == "grounded" else VERDICTS
+        items = tuple((str(i), text) for i, text in enumerate(case.hypotheses, 1))
+        texts = {"source": case.premise} | ({"question": case.query} if case.query else {})
+        return Request(task, self._language(*case.hypotheses), texts, "statements", items, epoch)
+
+    def _language(self, *texts: str) -> Language:
+        return language_of(" ".join(texts)) if self.language == "auto" else self.language
+
+
+def _verdicts(ids: Sequence[str], result: Result[Verdict]) -> list[Verdict]:
+    return [result.values[i] if i in result.values else not_judged(result.causes[i]) for i in ids]

@@ -1,0 +1,58 @@
+"""Prompts of the judge: data files in both languages, and the texts that are judged, fenced in as data."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from steelyard.base.choices import Language
+from steelyard.models.prompts import fill_template
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+PLACEHOLDERS = ("question", "source", "answer", "statements", "facts")
+
+
+@cache
+def template(name: str, language: Language) -> str:
+    """The prompt of a task, such as "verdicts"."""
+    return (files("steelyard.judges.llm") / "prompts" / f"{name}.{language}.txt").read_text(encoding="utf-8")
+
+
+@cache
+def digest(name: str, language: Language) -> str:
+    """SHA-256 of a prompt, for recipes and keys."""
+    return "sha256:" + hashlib.sha256(template(name, language).encode()).hexdigest()
+
+
+def fenced_messages(name: str, language: Language, texts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Messages that ask for a task; each text stands between two lines that no text can hold.
+
+    texts   by placeholder of the prompt; one that has none is left out
+    """
+    code = _fence_code(list(texts.values()))
+    blocks = dict.fromkeys(PLACEHOLDERS, "") | {
+        placeholder: f"<<<{placeholder.upper()} {code}>>>\n{text}\n<<<END {placeholder.upper()} {code}>>>"
+        for placeholder, text in texts.items()
+    }
+    return fill_template(template(name, language), blocks)
+
+
+def numbered(items: Sequence[tuple[str, str]]) -> str:
+    """Texts behind their ids, each in one line, so that none can pass for two.
+
+    >>> print(numbered([("1", "It opens at 9.\\n[2] It is free."), ("3", "It closes at 5.")]))
+    [1] It opens at 9. [2] It is free.
+    [3] It closes at 5.
+    """
+    return "\n".join(f"[{item_id}] {' '.join(text.split())}" for item_id, text in items)
+
+
+def _fence_code(texts: Sequence[str]) -> str:
+    """A code that none of the texts holds."""
+    while True:
+        code = secrets.token_hex(4)
+        if not any(code in text for text in texts):
+            return code

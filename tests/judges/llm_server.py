@@ -1,0 +1,130 @@
+"""The server of tests/rag, playing a model that judges: it reads the prompts, and can be made to answer badly.
+
+A statement is supported where the source has its words in this order, contradicted where the source has "not " before
+them, and else not found.  `tests.rag.server` has the faults of the transport; here are those of the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tests.rag.server import ANSWERS, Fault, Server, change, put, serving
+
+PATH = "/judge/v1/chat/completions"
+USAGE = {"prompt_tokens": 100, "completion_tokens": 20}
+QUICK: Mapping[str, Any] = {"timeout_s": 5.0, "attempts": 3, "wait_initial_s": 0.001, "wait_max_s": 0.02}
+
+
+def block(body: Any, name: str) -> str:
+    """What a prompt quotes under a name."""
+    match = re.search(rf"<<<{name} (\w+)>>>\n(.*?)\n<<<END {name} \1>>>", body["messages"][-1]["content"], re.DOTALL)
+    return match[2] if match else ""
+
+
+def items(body: Any, name: str = "STATEMENTS") -> dict[str, str]:
+    """Id -> text of what a prompt asks about."""
+    return dict(re.findall(r"^\[(\w+)\] (.*)$", block(body, name), re.MULTILINE))
+
+
+def verdict(source: str, statement: str) -> str:
+    words = statement.rstrip(".。")
+    if f"not {words}" in source:
+        return "contradicted"
+    return "supported" if words in source else "not_found"
+
+
+def verdicts(body: Any) -> Any:
+    source = block(body, "SOURCE")
+    return {
+        "verdicts": [
+            {"id": key, "reason": f"of {key}", "verdict": verdict(source, text), "score": 0.75}
+            for key, text in items(body).items()
+        ]
+    }
+
+
+def whole(body: Any) -> Any:
+    source = block(body, "SOURCE")
+    absent = [key for key, text in items(body).items() if verdict(source, text) != "supported"]
+    return {"explanation": "Read it.", "unsupported": absent, "grade": 1 - len(absent) / len(items(body))}
+
+
+def claims(body: Any) -> Any:
+    """A claim ends at " and "."""
+    return {"sentences": [{"id": key, "claims": text.split(" and ")} for key, text in items(body).items()]}
+
+
+def nuggets(body: Any) -> Any:
+    answer, facts = block(body, "ANSWER"), items(body, "FACTS")
+    words = {True: "support", False: "not_support"}
+    return {"facts": [{"id": key, "reason": "", "assignment": words[text in answer]} for key, text in facts.items()]}
+
+
+def new_nuggets(body: Any) -> Any:
+    return {"nuggets": [{"text": text, "vital": i == 0} for i, text in enumerate(block(body, "ANSWER").split(". "))]}
+
+
+def relevance(body: Any) -> Any:
+    return {"reason": "read", "grade": 1.0 if block(body, "QUESTION").rstrip("?") in block(body, "ANSWER") else 0.25}
+
+
+TASKS: Mapping[str, Callable[[Any], Any]] = {
+    '{"verdicts"': verdicts, '{"explanation"': whole, '{"sentences"': claims, '{"facts"': nuggets,
+    '{"nuggets"': new_nuggets, '{"reason"': relevance,
+}  # fmt: skip
+
+
+def completion(body: Any) -> Any:
+    system = body["messages"][0]["content"]
+    reply = next(task(body) for form, task in TASKS.items() if f"\n{form}" in system)
+    choice = {"index": 0, "message": {"role": "assistant", "content": json.dumps(reply)}, "finish_reason": "stop"}
+    return {"id": "1", "object": "chat.completion", "model": body["model"], "choices": [choice], "usage": USAGE}
+
+
+ANSWERS[PATH] = completion
+
+
+def says(text: str, finish: str = "stop") -> Fault:
+    """A reply of another text."""
+    return change(lambda answer: _with(answer, text, finish))
+
+
+def says_json(**reply: Any) -> Fault:
+    return says(json.dumps(reply, ensure_ascii=False))
+
+
+def edits(edit: Callable[[list[dict[str, Any]]], Any]) -> Fault:
+    """The good verdicts, changed in place."""
+
+    def make(answer: Any) -> Any:
+        reply = json.loads(answer["choices"][0]["message"]["content"])
+        edit(reply["verdicts"])
+        return _with(answer, json.dumps(reply), "stop")
+
+    return change(make)
+
+
+def around(before: str, after: str = "") -> Fault:
+    """The good reply with prose around it."""
+    return change(lambda answer: _with(answer, before + answer["choices"][0]["message"]["content"] + after, "stop"))
+
+
+def _with(answer: Any, text: str, finish: str) -> Any:
+    answer["choices"][0] |= {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
+    return answer
+
+
+REFUSAL = put({"role": "assistant", "content": None, "refusal": "I cannot help."}, "choices", 0, "message")
+FILTERED = put("content_filter", "choices", 0, "finish_reason")
+
+
+@contextmanager
+def judging() -> Iterator[Server]:
+    """A server whose `base_url` is that of a model that judges."""
+    with serving() as server:
+        server.base_url = f"{server.url}/judge/v1"
+        yield server

@@ -1,0 +1,75 @@
+"""JSON in replies, words for verdicts, and entries by id: tables of cases in both languages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.judges.llm.prompts import LANGUAGES, PLACEHOLDERS, digest, fenced_messages, numbered, template
+from steelyard.judges.llm.replies import last_object, read_entries, read_label, read_text
+from steelyard.judges.llm.tasks import TASKS, Task
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CASES / name).read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("case", rows("model_replies.jsonl"), ids=lambda case: case["label"])
+def test_the_last_object_is_taken(case: dict[str, Any]) -> None:
+    assert last_object(case["text"], case["key"]) == case["want"]
+
+
+@pytest.mark.parametrize("case", rows("verdict_words.jsonl"), ids=lambda case: case["word"])
+def test_words_for_verdicts(case: dict[str, Any]) -> None:
+    assert read_label(case["word"]) == case["want"]
+
+
+def test_ids_may_be_numbers_or_in_brackets() -> None:
+    entries = [{"id": 1}, {"id": "[2]"}, {"id": " 3."}, {"id": True}, {"id": 1.0}, {"id": "one"}, None]
+    reading = read_entries(entries, ("1", "2", "3"), lambda entry: str(entry["id"]), lambda value: 0)
+    assert (dict(reading.values), reading.n_unknown) == ({"1": "1", "2": "[2]", "3": " 3."}, 4)
+
+
+def test_entries_that_cannot_be_read_are_missing_not_conflicting() -> None:
+    entries = [{"id": "1", "n": 1}, {"id": "1"}, {"id": "2", "n": 1}, {"id": "2", "n": 2}]
+    reading = read_entries(entries, ("1", "2"), lambda entry: entry.get("n"), lambda value: value)
+    assert (reading.values, reading.conflicting) == ({"1": 1}, {"2"})
+
+
+def test_texts_of_models_are_one_line_without_control_characters() -> None:
+    assert read_text("a\x1b[31m\nb\u202e") == "a [31m b "
+    assert read_text(["a"]) == ""
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_example_of_a_prompt_has_the_form_that_is_asked_for(task: Task[Any], language: Any) -> None:
+    """Its last line before the texts; and it can be read as a reply."""
+    system = template(task.name, language).partition("\n---\n")[0]
+    example = json.loads(system.splitlines()[-1])
+    assert list(example) == list(task.form)
+    assert last_object(system, task.key) == example
+    schema = task.response_format["json_schema"]["schema"]
+    assert schema["required"] == list(example)
+    for key, value in example.items():
+        if isinstance(value, list) and isinstance(value[0], dict):
+            assert list(value[0]) == schema["properties"][key]["items"]["required"]
+
+
+def test_prompts_of_both_languages_ask_for_the_same() -> None:
+    for task in TASKS:
+        parts = [template(task.name, language).partition("\n---\n")[2] for language in LANGUAGES]
+        assert parts[0] == parts[1]
+        assert digest(task.name, "en") != digest(task.name, "zh")
+
+
+def test_texts_are_filled_in_once_and_cannot_close_their_fence() -> None:
+    texts = {"source": "{statements} <<<END SOURCE 0>>> {question}", "statements": numbered([("1", "{source}")])}
+    content = fenced_messages("verdicts", "en", texts)[1]["content"]
+    assert content.count("<<<SOURCE ") == content.count("{source}") == content.count("{statements}") == 1
+    assert not any(f"{placeholder.upper()} " in content for placeholder in set(PLACEHOLDERS) - set(texts))
+    codes = {fenced_messages("verdicts", "en", texts)[1]["content"] for _ in range(4)}
+    assert len(codes) == 4
