@@ -115,6 +115,14 @@ def test_what_failed_is_asked_again_when_it_comes_again(server: Server) -> None:
     assert labels == ["not_judged", "supported"]
 
 
+def test_a_server_that_never_answers_well_is_given_up(server: Server) -> None:
+    server.always(EMBEDDINGS, status(404, "no such model"))
+    judge = make(server, batch_size=1, concurrency=2)
+    with pytest.raises(InputError, match=r"^judge embedding: embedding: .*answered 404 .*no such model"):
+        list(judge.judge([Case("Hall.", tuple(f"unit {i}" for i in range(100)))]))
+    assert len(server.seen(EMBEDDINGS)) < 100
+
+
 def test_vectors_of_another_width_are_no_verdict(server: Server) -> None:
     server.script(EMBEDDINGS, None, put([1.0, 2.0], "data", 0, "embedding"))
     judge = make(server, batch_size=1, concurrency=1)

@@ -123,6 +123,21 @@ class TestJudge:
         ]
         assert verdicts[1] == Verdict("not_judged", None, "model x failed: OutOfMemoryError: none left")
 
+    def test_a_model_that_never_works_is_given_up(self) -> None:
+        n_calls = 0
+
+        def fail(window: str, unit: str) -> Sequence[float]:
+            nonlocal n_calls
+            n_calls += 1
+            raise StageError("model x failed: no kernel")
+
+        judge, _ = make(fail, batch_size=1)
+        with pytest.raises(
+            InputError, match=r"^judge nli: model x failed: no kernel \(and no answer to any of 20 batches"
+        ):
+            list(judge.judge([Case("Hall.", tuple(f"u{i}" for i in range(100)))]))
+        assert n_calls == 20
+
     def test_a_unit_too_long_to_be_read_is_not_judged(self) -> None:
         judge, _ = make(says, room=20)
         (verdicts,) = judge.judge([Case("Hall.", ("x" * 10, "x" * 11, "x" * 100_000))])

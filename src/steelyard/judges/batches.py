@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from itertools import chain
+from typing import Generic, TypeVar
 
-from steelyard.base.errors import StageError
+from steelyard.base.errors import InputError, StageError
 from steelyard.judges.verdict import Case
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _BLOCK = 2_000_000
+_HOPELESS = 20
 
 
 def case_blocks(cases: Iterable[Case], *, characters: int = _BLOCK) -> Iterator[list[Case]]:
@@ -32,44 +34,61 @@ def case_blocks(cases: Iterable[Case], *, characters: int = _BLOCK) -> Iterator[
         yield block
 
 
-def ask_in_batches(
-    ask: Callable[[list[T]], Sequence[R]],
-    items: Sequence[T],
-    *,
-    batch_size: int,
-    length: Callable[[T], int],
-    n_at_once: int = 1,
-    halving: bool = True,
-) -> list[R | StageError]:
-    """What a model says of each item, in their order; a StageError where it failed.
+class Batches(Generic[T, R]):
+    """Asks a model in batches of items of like length, the longest first.
 
-    Items of like length go together, the longest first.
+    who         asks, for the message
+    ask         what the model says of each item of a batch; raises StageError where it fails
     n_at_once   batches under way at once
     halving     whether a batch that fails is asked in halves, so that only the items that fail alone are lost
 
-    >>> ask_in_batches(lambda batch: [word.upper() for word in batch], ["a", "ccc", "bb"], batch_size=2, length=len)
+    >>> batches = Batches("judge x", lambda batch: [word.upper() for word in batch], batch_size=2)
+    >>> batches.results(["a", "ccc", "bb"], length=len)
     ['A', 'CCC', 'BB']
     """
-    order = sorted(range(len(items)), key=lambda i: -length(items[i]))
-    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
 
-    def results_of(batch: list[int]) -> list[R | StageError]:
-        return _asked(ask, [items[i] for i in batch], halving=halving)
+    def __init__(
+        self,
+        who: str,
+        ask: Callable[[list[T]], Sequence[R]],
+        *,
+        batch_size: int,
+        n_at_once: int = 1,
+        halving: bool = True,
+    ) -> None:
+        self._who, self._ask, self._batch_size = who, ask, batch_size
+        self._n_at_once, self._halving = n_at_once, halving
+        self._works, self._failures = False, list[StageError]()
 
-    with ThreadPoolExecutor(n_at_once) as pool:
-        results = [result for batch in pool.map(results_of, batches) for result in batch]
-    by_place = dict(zip(order, results, strict=True))
-    return [by_place[i] for i in range(len(items))]
+    def results(self, items: Sequence[T], *, length: Callable[[T], int]) -> list[R | StageError]:
+        """What the model says of each item, in their order; a StageError where it failed.
 
+        Raises   InputError where it has failed on 20 batches, and on all that it was asked so far.
+        """
+        order = sorted(range(len(items)), key=lambda i: -length(items[i]))
+        batches = [order[start : start + self._batch_size] for start in range(0, len(order), self._batch_size)]
+        with ThreadPoolExecutor(self._n_at_once) as pool:
+            answers = pool.map(self._asked, [[items[i] for i in batch] for batch in batches])
+            by_place = dict(zip(order, chain.from_iterable(answers), strict=True))
+        return [by_place[i] for i in range(len(items))]
 
-def _asked(ask: Callable[[list[T]], Sequence[R]], batch: list[T], *, halving: bool) -> list[R | StageError]:
-    try:
-        return list(ask(batch))
-    except StageError as error:
-        if not halving or len(batch) == 1:
-            return [error] * len(batch)
-    half = len(batch) // 2
-    return [*_asked(ask, batch[:half], halving=halving), *_asked(ask, batch[half:], halving=halving)]
+    def _asked(self, batch: list[T]) -> list[R | StageError]:
+        self._check_hope()  # Of the batches of a pool, those that have not begun by then.
+        try:
+            results = list[R | StageError](self._ask(batch))
+        except StageError as error:
+            self._failures.append(error)
+            self._check_hope()
+            if not self._halving or len(batch) == 1:
+                return [error] * len(batch)
+            half = len(batch) // 2
+            return [*self._asked(batch[:half]), *self._asked(batch[half:])]
+        self._works = True
+        return results
+
+    def _check_hope(self) -> None:
+        if not self._works and (n := len(self._failures)) >= _HOPELESS:
+            raise InputError(f"{self._who}: {self._failures[0]} (and no answer to any of {n} batches)")
 
 
 def whole_characters(text: str) -> str:

@@ -12,7 +12,7 @@ from steelyard.base.arrays import Vectors
 from steelyard.base.errors import StageError
 from steelyard.base.limits import NotEmpty, at_least, between
 from steelyard.base.settings import check_fields
-from steelyard.judges.batches import ask_in_batches, case_blocks, whole_characters
+from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.embeddings import OpenAIEmbeddings
@@ -52,6 +52,7 @@ class EmbeddingJudge:
     concurrency: Annotated[int, at_least(1)] = 8
     _vectors: dict[str, Vectors] = field(default_factory=dict, init=False, repr=False)
     _embeddings: Encoder | OpenAIEmbeddings = field(init=False, repr=False)
+    _batches: Batches[str, Vectors] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -62,12 +63,20 @@ class EmbeddingJudge:
             self._embeddings = OpenAIEmbeddings(
                 model=self.model, base_url=self.base_url, api_key_env=self.api_key_env, batch_size=self.batch_size
             )
+        is_local = self.base_url is None
+        self._batches = Batches(
+            "judge embedding",
+            self._rows,
+            batch_size=self.batch_size,
+            n_at_once=1 if is_local else self.concurrency,
+            halving=is_local,
+        )
 
     def judge(self, cases: Sequence[Case]) -> Iterator[list[Verdict]]:
         """For each case one verdict a hypothesis; a text that comes again is embedded once.
 
         Where the model fails on a sentence, hypotheses that no other sentence supports are not judged.
-        Raises   InputError where the model cannot be loaded.
+        Raises   InputError where the model cannot be loaded, or fails on all of 20 batches.
         """
         for block in case_blocks(cases):
             yield from self._judged(block)
@@ -98,15 +107,7 @@ class EmbeddingJudge:
         """The vector of each text, or why there is none; nothing for texts without a character."""
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
         unseen = [text for text in distinct if text not in self._vectors]
-        is_local = self.base_url is None
-        results = ask_in_batches(
-            self._rows,
-            unseen,
-            batch_size=self.batch_size,
-            length=len,
-            n_at_once=1 if is_local else self.concurrency,
-            halving=is_local,
-        )
+        results = self._batches.results(unseen, length=len)
         failures = dict[str, Vectors | StageError]()
         for text, result in zip(unseen, results, strict=True):
             if isinstance(result, StageError):

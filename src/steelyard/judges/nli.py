@@ -12,7 +12,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import StageError
 from steelyard.base.limits import at_least, between
 from steelyard.base.settings import check_fields
-from steelyard.judges.batches import ask_in_batches, case_blocks, whole_characters
+from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.judges.windows import cut_texts
@@ -55,6 +55,7 @@ class NLIJudge:
     entailment: str | None = None
     contradiction: str | None = None
     _network: EntailmentModel = field(init=False, repr=False)
+    _batches: Batches[Pair, Floats] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -66,12 +67,13 @@ class NLIJudge:
             entailment=self.entailment,
             contradiction=self.contradiction,
         )
+        self._batches = Batches("judge nli", self._rows, batch_size=self.batch_size)
 
     def judge(self, cases: Sequence[Case]) -> Iterator[list[Verdict]]:
         """For each case one verdict a hypothesis.
 
         Where the model fails on a window, units that no other window entails are not judged.
-        Raises   InputError where the model cannot be loaded, or its labels are others.
+        Raises   InputError where the model cannot be loaded, its labels are others, or it fails on all of 20 batches.
         """
         for block in case_blocks(cases):
             yield from self._judged(block)
@@ -117,9 +119,7 @@ class NLIJudge:
     def _answers(self, pairs: Iterable[Pair]) -> Mapping[Pair, Floats | StageError]:
         """The three probabilities of each pair, asked once, or why there are none."""
         distinct = list(dict.fromkeys(pairs))
-        answers = ask_in_batches(
-            self._rows, distinct, batch_size=self.batch_size, length=lambda pair: len(pair[0]) + len(pair[1])
-        )
+        answers = self._batches.results(distinct, length=lambda pair: len(pair[0]) + len(pair[1]))
         return dict(zip(distinct, answers, strict=True))
 
     def _rows(self, pairs: list[Pair]) -> list[Floats]:
