@@ -42,6 +42,14 @@ def import_object(path: str, what: str, folder: Path | None = None) -> Any:
     return value
 
 
+def source_text(module_name: str) -> str | None:
+    """The source of a module that is imported; None where there is none, as in a notebook."""
+    try:
+        return inspect.getsource(sys.modules[module_name])
+    except (OSError, TypeError, KeyError):
+        return None
+
+
 def _refuse_standard(module_name: str, named: str) -> None:
     if module_name.partition(".")[0] in _STANDARD:
         raise InputError(

@@ -284,6 +284,21 @@ def check_settings(maker: Callable[..., Any], settings: Mapping[str, Any]) -> No
             raise SettingError(f"{key} is missing; expected {describe(hints[key]) if key in hints else 'a value'}")
 
 
+def make_with(maker: Callable[..., Any], settings: Mapping[str, Any], owner: str) -> Any:
+    """What a class or function makes of settings, which are checked first.
+
+    owner    whose they are, for messages
+    Raises   SettingError; InputError where the maker refuses them by itself.
+    """
+    try:
+        check_settings(maker, settings)
+        return maker(**settings)
+    except SettingError as error:
+        raise error.inside(owner=owner) from error
+    except TypeError as error:
+        raise InputError(f"{owner}: {error}; check its settings") from error
+
+
 def check_arguments(function: Callable[..., Any], **values: Any) -> None:
     """Check some arguments of a function against their declared types and limits; for its first line.
 

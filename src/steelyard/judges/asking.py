@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
-from steelyard.base.errors import InputError, StageError, SteelyardError, exception_line, quoted
+from steelyard.base.errors import InputError, SteelyardError, exception_line, quoted
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.verdict import Case, Judge, Label, Verdict
 
@@ -35,7 +35,7 @@ class Asking:
         until it is known which cases it fails on.
         report   called with the number of cases that are done, now and then
         Raises   InputError where the judge fails on all that it is asked; and what the judge raises of our own errors,
-                 such as for a key that is refused, but for StageError.
+                 such as for a key that is refused.
         """
         distinct = list(dict.fromkeys(cases))
         results: list[Sequence[Verdict]] = []
@@ -60,9 +60,9 @@ class Asking:
             for answer in self._judge.judge(cases):
                 answers.append(answer)
                 report(n_done + len(answers))
+        except SteelyardError:
+            raise
         except Exception as error:  # Whatever a judge of the user's own raises.
-            if isinstance(error, SteelyardError) and not isinstance(error, StageError):
-                raise
             return answers[: len(cases)], f"raised {exception_line(error)}"
         if len(answers) != len(cases):
             return [], f"gave {len(answers)} results, not {len(cases)}"

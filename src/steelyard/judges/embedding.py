@@ -14,6 +14,7 @@ from steelyard.base.limits import NotEmpty, at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
+from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.embeddings import OpenAIEmbeddings
 from steelyard.models.encoder import Encoder
@@ -25,6 +26,7 @@ _VERSION = 1
 _REMEMBERED = 100_000
 
 
+@judge_named("embedding")
 @dataclass(eq=False)
 class EmbeddingJudge:
     """The largest cosine between a unit and the sentences of the premise, 0 where it is negative.

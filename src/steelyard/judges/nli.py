@@ -14,6 +14,7 @@ from steelyard.base.limits import at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
+from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.judges.windows import cut_texts
 from steelyard.models.entailment import EntailmentModel
@@ -24,6 +25,7 @@ Pair = tuple[str, str]
 """A window of the premise, and the unit."""
 
 
+@judge_named("nli")
 @dataclass(eq=False)
 class NLIJudge:
     """The largest probability that some window of the premise entails the unit, by a model of the user's.

@@ -60,9 +60,15 @@ def units_frame(records: Sequence[JudgedAnswer]) -> pl.DataFrame:
 
 
 def unit_verdict(record: JudgedAnswer, unit: int) -> Label | None:
-    """The verdict on a unit over the whole context: by the judge that read it at once, else by chunks."""
-    grounded = record.grounded[unit] if record.grounded else None
-    return overall(record.support[unit]) if grounded is None else grounded.label
+    """The verdict on a unit over the whole context, by its chunks or by a judge that read it at once.
+
+    Either is enough to support it; what one of them did not judge, the other did.
+    """
+    whole = record.grounded[unit] if record.grounded else None
+    by_chunk = overall(record.support[unit])
+    labels = {label for label in (by_chunk, None if whole is None else whole.label) if label is not None}
+    order: Sequence[Label] = ("supported", "contradicted", "not_found", "not_judged")
+    return next((label for label in order if label in labels), None)
 
 
 def gold_units_frame(records: Sequence[JudgedAnswer]) -> pl.DataFrame:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from steelyard.base.own_code import source_text
 from steelyard.data.corpus import Chunks, Document
 from steelyard.services.cache import text_key
 
@@ -99,10 +98,8 @@ def own_source(path: str, obj: Any) -> str:
 
 
 def _source_digest(module: str) -> str | None:
-    try:
-        return digest(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError, KeyError):
-        return None
+    source = source_text(module)
+    return None if source is None else digest(source)
 
 
 def corpus_digest(documents: Iterable[Document]) -> str:

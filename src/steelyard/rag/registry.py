@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from steelyard.base.errors import InputError
 from steelyard.base.own_code import import_object
 from steelyard.base.registry import Registry
-from steelyard.base.settings import SettingError, check_settings
+from steelyard.base.settings import make_with
 from steelyard.rag.stages import Chunker, Embedder, Fuser, Generator, Index, Reranker
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -62,13 +62,7 @@ def make(role: Role, kind: str, settings: Mapping[str, Any], *, folder: Path | N
         if settings:
             raise InputError(f"{role} {kind}: is an object, not a class; it takes no settings ({', '.join(settings)})")
         return maker
-    try:
-        check_settings(maker, settings)
-        return maker(**settings)
-    except SettingError as error:
-        raise error.inside(owner=f"{role} {kind}") from error
-    except TypeError as error:
-        raise InputError(f"{role} {kind}: {error}; check its settings") from error
+    return make_with(maker, settings, f"{role} {kind}")
 
 
 def _check_fit(role: Role, kind: str, maker: Any) -> None:

@@ -14,6 +14,7 @@ from steelyard.judges.llm.asking import Asker, Request, Result
 from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
 from steelyard.judges.llm.prompts import LANGUAGES, digest
 from steelyard.judges.llm.tasks import TASKS, VERDICTS, WHOLE
+from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.calls import CallLog
 from steelyard.models.chat import ChatModel
@@ -42,6 +43,7 @@ class Plan:
     cost_usd: float | None
 
 
+@judge_named("llm")
 @dataclass(frozen=True, kw_only=True)
 class LLMJudge(ChatModel):
     """Asks a chat model behind an OpenAI-compatible address.

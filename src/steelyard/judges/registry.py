@@ -1,0 +1,60 @@
+"""Which judges there are: names to classes, and `module:object` for one of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from steelyard.base.own_code import import_object
+from steelyard.base.registry import Registry
+from steelyard.base.settings import make_with
+from steelyard.judges.own import own_judge
+from steelyard.judges.verdict import Judge
+
+T = TypeVar("T", bound=Callable[..., Any])
+_MODULES = ("embedding", "llm.judge", "nli")
+_judges: Registry[Callable[..., Any]] = Registry(
+    "judge", group="steelyard.judges", modules=[f"steelyard.judges.{name}" for name in _MODULES]
+)
+
+
+def judge_named(name: str) -> Callable[[T], T]:
+    """Register a class that makes a judge; its parameters are the settings.
+
+    Raises   InputError when the name is taken by another class.
+    """
+
+    def decorate(maker: T) -> T:
+        _judges.add(name, maker)
+        return maker
+
+    return decorate
+
+
+def judge_names() -> list[str]:
+    """All registered judges."""
+    return _judges.names()
+
+
+def judge_class(name: str) -> Callable[..., Any]:
+    """The class of a registered judge.
+
+    Raises   InputError with the nearest names.
+    """
+    return _judges.get(name, hint=" (your own: module:object)")
+
+
+def make_judge(judge: object, settings: Mapping[str, Any] | None = None, *, folder: Path | None = None) -> Judge:
+    """A judge by registered name, as `module:object`, or of the user's own: a class, an object or a function.
+
+    settings  of its class; and `threshold` for a function on pairs
+    folder    where the module may be; None is the working folder
+    Raises    InputError for an unknown name or setting, with the nearest ones, and for what can be no judge.
+    """
+    settings = settings or {}
+    if not isinstance(judge, str):
+        return own_judge(judge, settings)
+    if ":" in judge:
+        return own_judge(import_object(judge, "judge", folder), settings, judge)
+    return cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}"))
