@@ -1,0 +1,160 @@
+"""The lexical judge: which words, numbers and names of a text are in another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import Annotated, Any
+
+from steelyard.base.limits import between
+from steelyard.base.settings import check_fields
+from steelyard.judges.lexical.checks import NOTHING_MISSING, MissingNumbers, beside_others, contradiction
+from steelyard.judges.lexical.readings import Reading
+from steelyard.judges.verdict import Case, Label, Verdict
+
+_NEIGHBOURS = 0.25
+"""What a pair of neighbours counts, beside a word: as a word is in two pairs, order counts half as much as words."""
+_CONTRADICTED = 0.5
+"""What is left of the share of what is contradicted."""
+_SHOWN = 12
+"""Missing words that a reason lists at most."""
+_LONGEST = 40
+"""Characters of a missing word that a reason shows at most."""
+_REMEMBERED = 20_000
+"""Texts that are read once at most: chunks come again with other questions, and sentences with other chunks."""
+_MARKED = re.compile(b"x+")
+
+
+@dataclass(frozen=True)
+class LexicalJudge:
+    """Judges by words alone: the share of what a hypothesis says that is in the premise.
+
+    Counted are its distinct content words (a pair of neighbouring characters, where it is Chinese), and once more, as
+    far as their check is on, its numbers, its names and, each for a quarter, its pairs of neighbouring words.
+
+    threshold   from what share on it is supported
+    neighbours  pairs of words that are neighbours in the hypothesis are to be neighbours in the premise
+    numbers     numbers count double
+    names       names, with a capital letter or in 《》「」, count once more
+    units       a number with another unit of measure than in the premise is missing
+    dates       so is a day in another month
+    negation    what only one side negates, and what has another number, is contradicted, where a sentence of the
+                premise has all the rest
+
+    It finds words that are missing, and hardly a false statement that is made of the premise's own words.
+
+    >>> judge = LexicalJudge()
+    >>> case = Case("The museum opens at 9 on Monday.", ("It opens at 9.", "The museum opens at 10 on Sunday."))
+    >>> [[(verdict.label, verdict.reason) for verdict in verdicts] for verdicts in judge.judge([case])]
+    [[('supported', ''), ('not_found', 'missing: Sunday; numbers: 10')]]
+    """
+
+    name = "lexical"
+    version = 1
+
+    threshold: Annotated[float, between(0, 1)] = 0.6
+    neighbours: bool = True
+    numbers: bool = True
+    names: bool = True
+    units: bool = True
+    dates: bool = True
+    negation: bool = True
+    _readings: dict[str, Reading] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def judge(self, cases: Sequence[Case]) -> Iterator[list[Verdict]]:
+        """Verdicts on the hypotheses of each case, in their order."""
+        for case in cases:
+            premise = self._reading(case.premise)
+            yield [self._verdict(self._reading(text), premise) for text in case.hypotheses]
+
+    def recipe(self) -> Mapping[str, Any]:
+        """The settings, and the version of what is computed with them."""
+        settings = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
+        return {"version": self.version, **settings}
+
+    def _reading(self, text: str) -> Reading:
+        reading = self._readings.get(text)
+        if reading is None:
+            if len(self._readings) >= _REMEMBERED:
+                self._readings.clear()
+            reading = self._readings[text] = Reading(text)
+        return reading
+
+    def _verdict(self, hypothesis: Reading, premise: Reading) -> Verdict:
+        if not hypothesis.distinct:
+            return self._verdict_without_content(hypothesis, premise)
+        numbers = self._missing_numbers(hypothesis, premise)
+        score = self._share(hypothesis, premise, len(numbers.all))
+        contradicted = contradiction(hypothesis, premise, numbers.numbers) if self.negation else ""
+        if contradicted:
+            label: Label = "contradicted"
+            score *= _CONTRADICTED
+        else:
+            label = "supported" if score >= self.threshold and not numbers.all else "not_found"
+        return Verdict(label, score, _reason(hypothesis, premise, numbers, contradicted))
+
+    def _verdict_without_content(self, hypothesis: Reading, premise: Reading) -> Verdict:
+        """By the stop words, as in "Yes." """
+        if not hypothesis.tokens:
+            return Verdict("not_found", 0.0, "no words")
+        score = len(hypothesis.tokens & premise.tokens) / len(hypothesis.tokens)
+        label: Label = "supported" if score >= self.threshold else "not_found"
+        return Verdict(label, score, "" if score == 1 else "missing: " + _shortened(hypothesis.text))
+
+    def _missing_numbers(self, hypothesis: Reading, premise: Reading) -> MissingNumbers:
+        if not hypothesis.numbers:
+            return NOTHING_MISSING
+        return MissingNumbers(
+            hypothesis.numbers - premise.vocabulary if self.numbers else frozenset(),
+            beside_others(hypothesis.quantities, premise.quantities) if self.units else frozenset(),
+            beside_others(hypothesis.dates, premise.dates) if self.dates else frozenset(),
+        )
+
+    def _share(self, hypothesis: Reading, premise: Reading, n_missing: int) -> float:
+        words = hypothesis.distinct
+        n_numbers = len(hypothesis.numbers) if self.numbers else n_missing
+        whole = float(len(words) + n_numbers)
+        part = float(len(words & premise.vocabulary) + n_numbers - n_missing)
+        if self.names:
+            whole += len(hypothesis.names)
+            part += sum(name <= premise.vocabulary for name in hypothesis.names)
+        if self.neighbours:
+            whole += _NEIGHBOURS * len(hypothesis.neighbours)
+            part += _NEIGHBOURS * len(hypothesis.neighbours & premise.neighbours)
+        return part / whole
+
+
+def _reason(hypothesis: Reading, premise: Reading, numbers: MissingNumbers, contradicted: str) -> str:
+    """What is missing, in the words of the hypothesis and in their order; "" where nothing is."""
+    beside = {"units": set(chain(*numbers.units)), "dates": set(chain(*numbers.dates))}
+    missing = (hypothesis.distinct - premise.vocabulary).difference(numbers.numbers, *beside.values())
+    parts = [
+        f"{code}: {words}"
+        for code, forms in {"missing": missing, "numbers": numbers.numbers, **beside}.items()
+        if forms and (words := _listed(hypothesis, forms))
+    ]
+    return "; ".join(parts + ["negation"] * (contradicted == "negation"))
+
+
+def _listed(hypothesis: Reading, forms: Set[str]) -> str:
+    words = list(dict.fromkeys(_shortened(hypothesis.text[start:end]) for start, end in spans_of(hypothesis, forms)))
+    return ", ".join([*words[:_SHOWN], *([f"+{len(words) - _SHOWN}"] if len(words) > _SHOWN else [])])
+
+
+def _shortened(word: str) -> str:
+    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
+
+
+def spans_of(reading: Reading, missing: Set[str]) -> list[tuple[int, int]]:
+    """Where the text has words of these forms, and none of another form over them, as pairs of Chinese overlap."""
+    marks = bytearray(len(reading.text))
+    for is_missing in (True, False):
+        for form, start, end in reading.places:
+            if (form in missing) is is_missing:
+                marks[start:end] = (b"x" if is_missing else b"\0") * (end - start)
+    return [match.span() for match in _MARKED.finditer(marks)]

@@ -1,0 +1,113 @@
+"""What the lexical judge reads out of a text, once however often it is judged, or judged by."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import chain, pairwise
+
+from steelyard.judges.lexical.negation import has_negation, negated
+from steelyard.judges.lexical.numerals import MONTHS, UNITS
+from steelyard.judges.lexical.words import Word, forms, is_number, tokens, words
+from steelyard.text.sentences import sentence_spans
+
+Pair = tuple[str, str]
+
+_UNITS = frozenset(UNITS.values())
+_CURRENCIES = frozenset(("dollar", "euro", "pound", "yuan"))
+_MONTHS = frozenset(MONTHS.values())
+_DAYS = frozenset(map(str, range(1, 32)))
+_FIRST_CJK = "\u1100"
+# Capitalised words side by side, not where a sentence begins; or what stands in title marks or corner brackets.
+_NAME = re.compile(
+    r"(?<=[\w,)'’\"“(-]\s)[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*|《([^《》\n]{1,40})》|「([^「」\n]{1,40})」"
+)
+
+
+class Reading:
+    """A text, and what is compared of it; worked out when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """Forms of the content words, in order."""
+        return forms(self.text)
+
+    @cached_property
+    def distinct(self) -> frozenset[str]:
+        """The same, each once."""
+        return frozenset(self.forms)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """What another text's words are looked up in: the forms, and of Chinese the single characters too."""
+        return self.distinct.union(*(form for form in self.distinct if form >= _FIRST_CJK))
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """Words before stop words are left out; of Chinese the single characters."""
+        pieces = tokens(self.text)
+        return frozenset(chain.from_iterable(piece if piece >= _FIRST_CJK else [piece] for piece in pieces))
+
+    @cached_property
+    def neighbours(self) -> frozenset[Pair]:
+        """Content words side by side."""
+        return frozenset(pairwise(self.forms))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers among the words."""
+        return frozenset(filter(is_number, self.distinct))
+
+    @cached_property
+    def quantities(self) -> frozenset[Pair]:
+        """Each number with the unit behind it, or the sign of a currency before it."""
+        if not self.numbers:
+            return frozenset()
+        behind = {(first, second) for first, second in self.neighbours if second in _UNITS and is_number(first)}
+        before = {(second, first) for first, second in self.neighbours if first in _CURRENCIES and is_number(second)}
+        return frozenset(behind | before)
+
+    @cached_property
+    def dates(self) -> frozenset[Pair]:
+        """Each number of a day with the month beside it."""
+        if _MONTHS.isdisjoint(self.distinct):
+            return frozenset()
+        both = [*self.neighbours, *((second, first) for first, second in self.neighbours)]
+        return frozenset((day, month) for day, month in both if day in _DAYS and month in _MONTHS)
+
+    @cached_property
+    def names(self) -> frozenset[frozenset[str]]:
+        """The words of each name."""
+        names = (next(filter(None, match.groups()), match[0]) for match in _NAME.finditer(self.text))
+        return frozenset(words for name in names if (words := frozenset(forms(name))))
+
+    @cached_property
+    def has_negation(self) -> bool:
+        """Whether anything in it may be negated."""
+        return has_negation(self.text)
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        """The words that it negates."""
+        return negated(self.text) if self.has_negation else frozenset()
+
+    @cached_property
+    def places(self) -> list[Word]:
+        """The content words with their places."""
+        return list(words(self.text))
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """Its sentences, in order."""
+        return [Sentence(self.text[start:end], start, end) for start, end in sentence_spans(self.text)]
+
+
+class Sentence(Reading):
+    """A sentence, and its place in its text."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        super().__init__(text)
+        self.start, self.end = start, end

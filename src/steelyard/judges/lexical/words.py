@@ -1,0 +1,192 @@
+"""The content words of a text as the lexical judge compares them, with their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from steelyard.judges.lexical.numerals import ENGLISH_NUMBERS, MONTHS, UNITS, chinese_number, number_form
+from steelyard.text.folding import fold, fold_with_offsets
+from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA
+from steelyard.text.stopwords import CONTRACTED, ENGLISH_STOPWORDS
+
+STEPS = ("lower", "nfkc", "quotes", "accents", "simplified", "dashes")
+"""What texts are folded by before they are compared."""
+
+_CJK = IDEOGRAPHS + KANA + HANGUL
+_NUMERALS = "〇零一二两三四五六七八九"
+_CHINESE_UNITS = "|".join(sorted((unit for unit in UNITS if unit >= "\u4e00"), key=len, reverse=True))
+_DATE = r"(?<![0-9])[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}(?![0-9])"
+_NUMBER = (
+    r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
+    r"(?:\s(?:hundred|thousand|million|billion|trillion)(?![^\W_])|(?:st|nd|rd|th|s|bn)(?![^\W_]))?"
+)
+_OF_MAY = r"(?:\s(?:of\s)?may(?![^\W_]))?"
+_MAY = r"may\s(?=[0-9])"
+_WORD = r"[^\W\d_](?:[^\W_]|'(?=[^\W\d_]))*(?:(?<=[0-9])\.[0-9]+)*"
+_ASCII_TOKEN = re.compile(rf"{_DATE}|{_NUMBER}{_OF_MAY}|{_MAY}|{_WORD}|[%$]", re.ASCII)
+_TOKEN = re.compile(
+    rf"[{IDEOGRAPHS}{KANA}]+|[{HANGUL}]+|{_DATE}"
+    rf"|{_NUMBER}(?:{_OF_MAY}(?![{_CJK}])|[百千万亿]*(?:月份?|[年日号]|\s?(?:{_CHINESE_UNITS}))?)"
+    rf"|{_MAY}|(?:(?![{_CJK}])[^\W\d_])(?:(?![{_CJK}])[^\W_]|')*(?:(?<=[0-9])\.[0-9]+)*|°[cf]|[%$€£¥]"
+)
+# Within Chinese: a percentage; a month; numerals with a magnitude or several; one that a unit follows.
+_NUMERAL = re.compile(
+    rf"百分之(?P<percent>[{_NUMERALS}十百点]+)|(?P<month>十[一二]?|(?<![{_NUMERALS}十])[一二三四五六七八九])月(?!亮|球|饼)份?"
+    rf"|(?P<number>(?:[{_NUMERALS}]+[十百千万亿点]|十)[{_NUMERALS}十百千万亿点]*[{_NUMERALS}十百千万亿]|[{_NUMERALS}]{{2,}}"
+    rf"|[{_NUMERALS}]+[十百千万亿]|(?:[{_NUMERALS}]|十)(?=[日号名位件种项届辆座所]|{_CHINESE_UNITS}))(?P<unit>[年日号]|{_CHINESE_UNITS})?"
+)
+_FIRST_CJK = "\u1100"
+_IS_CHINESE = re.compile(f"[{IDEOGRAPHS}{KANA}]")
+# Characters that are hardly ever part of another word: a run of Chinese is cut at them.
+_PARTING = re.compile("[^的了着吗呢吧啊呀和与及或是在也都就还又很把被这那其]+")
+_STOPWORDS = ENGLISH_STOPWORDS | CONTRACTED | {"may", "cannot", "never", "neither", "without"}
+_IN_DIGITS = re.compile(r"[0-9][0-9.]*")
+
+Part = tuple[str, int, int]
+"""A form, and its place in its token."""
+
+
+class Word(NamedTuple):
+    """A content word: its form, and its place in the text."""
+
+    form: str
+    start: int
+    end: int
+
+
+def forms(text: str) -> list[str]:
+    """The forms of a text's content words, in their order; adjacent pairs of characters, where it is Chinese.
+
+    - Texts are folded: case, width, accents, traditional characters.
+    - Stop words are left out; an English word loses the ending of its inflection (`stem`).
+    - Numbers have one form, in digits or words: 2,000 and 两千 are 2000; so have months (month5) and units (km).
+    - Each single character of Chinese that is parted from all others is a word.
+
+    >>> forms("It opened on 21 May: 2,000 tickets, five km."), forms("五月二十一日开幕")
+    (['open', '21', 'month5', '2000', 'ticket', '5', 'km'], ['month5', '21', '开幕'])
+    """
+    return list(chain.from_iterable(map(_forms, tokens(text))))
+
+
+def tokens(text: str) -> list[str]:
+    """The pieces that a text is cut into before their forms are looked at."""
+    folded = text.lower() if text.isascii() else fold(text, STEPS)
+    return (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)
+
+
+def words(text: str) -> Iterator[Word]:
+    """The same forms with their places in the text, in code points."""
+    folded = fold_with_offsets(text, STEPS)
+    pattern = _ASCII_TOKEN if folded.text.isascii() else _TOKEN
+    for match in pattern.finditer(folded.text):
+        for form, start, end in _parts(match[0]):
+            yield Word(form, *folded.source(match.start() + start, match.start() + end))
+
+
+def is_number(form: str) -> bool:
+    """Whether a form is that of a number."""
+    return "0" <= form[0] <= "9" and _IN_DIGITS.fullmatch(form) is not None
+
+
+@lru_cache(maxsize=1 << 16)
+def _forms(token: str) -> tuple[str, ...]:
+    return tuple(form for form, _, _ in _parts(token))
+
+
+def _parts(token: str) -> list[Part]:
+    first = token[0]
+    if "0" <= first <= "9":
+        return _number_parts(token)
+    if first >= _FIRST_CJK and _IS_CHINESE.match(first):
+        return _chinese_parts(token)
+    form = _word_form(token)
+    return [(form, 0, len(token.rstrip()))] if form else []
+
+
+def _word_form(token: str) -> str:
+    if token in UNITS:
+        return UNITS[token]
+    word = token.strip("'").removesuffix("'s")
+    if token == "may " or (word in MONTHS and word != "may"):
+        return MONTHS[word.strip()]
+    if word in _STOPWORDS or len(word) == 0 or word.endswith("n't"):
+        return ""
+    return UNITS.get(word) or ENGLISH_NUMBERS.get(word) or stem(word)
+
+
+def stem(word: str) -> str:
+    """An English word without the ending of its inflection; any other word as it is.
+
+    >>> [stem(word) for word in ("opened", "opens", "opening", "cities", "stopped", "makes", "making", "class", "red")]
+    ['open', 'open', 'open', 'city', 'stop', 'mak', 'mak', 'class', 'red']
+    """
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("es", ""), ("s", ""), ("ing", ""), ("ed", ""), ("ly", "")):
+        if (
+            word.endswith(ending)
+            and len(word) - len(ending) >= 3
+            and not word.endswith(("ss", "us", "is")[: len(ending) < 2 and 3])
+        ):
+            word = word[: -len(ending)] + instead
+            break
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
+        word = word[:-1]
+    return word
+
+
+def _number_parts(token: str) -> list[Part]:
+    if date := re.fullmatch(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})", token):
+        year, month, day = date[1], date[3], date[4]
+        if 1 <= int(month) <= 12:
+            return [(year, *date.span(1)), (f"month{int(month)}", *date.span(3)), (number_form(day), *date.span(4))]
+    match = re.match(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?", token)
+    assert match is not None
+    end = match.end()
+    rest = token[end:]
+    if rest.endswith("may"):
+        return [(number_form(match[0]), 0, end), ("month5", len(token) - 3, len(token))]
+    if rest in ("月", "月份"):
+        return [(f"month{int(match[0])}" if match[0].isdigit() and len(match[0]) < 3 else match[0], 0, len(token))]
+    scaled = re.match(r"\s[a-z]+|bn|[百千万亿]+", rest)
+    stop = end + (scaled.end() if scaled else 0)
+    parts = [(number_form(token[:stop]), 0, stop)]
+    unit = token[stop:].strip()
+    if unit in UNITS and unit != "年":
+        parts.append((UNITS[unit], len(token) - len(unit), len(token)))
+    return parts
+
+
+def _chinese_parts(run: str) -> list[Part]:
+    """Numbers with their units, and the pairs of characters between them."""
+    parts: list[Part] = []
+    at = 0
+    for match in _NUMERAL.finditer(run):
+        parts += _pairs(run, at, match.start())
+        at = match.end()
+        if match["month"]:
+            parts.append((f"month{chinese_number(match['month'])}", match.start(), at))
+        elif match["percent"]:
+            percent = match.start("percent")
+            parts += [("%", match.start(), percent), (chinese_number(match["percent"]), percent, at)]
+        else:
+            parts.append((chinese_number(match["number"]), *match.span("number")))
+            if match["unit"] in UNITS and match["unit"] != "年":
+                parts.append((UNITS[match["unit"]], *match.span("unit")))
+    return parts + _pairs(run, at, len(run))
+
+
+def _pairs(run: str, start: int, end: int) -> list[Part]:
+    parts: list[Part] = []
+    for piece in _PARTING.finditer(run, start, end):
+        first, last = piece.span()
+        if last - first == 1:
+            parts.append((run[first], first, last))
+        parts += [(run[i : i + 2], i, i + 2) for i in range(first, last - 1)]
+    return parts
