@@ -122,7 +122,7 @@ class EmbeddingJudge:
 
 
 class _Cosines:
-    """Cosines between the units and the sentences of one case; NaN where a vector is missing.
+    """Cosines between the units and the sentences of one case; -1 where a vector is missing.
 
     vectors   of each text, or why there is none
     """
@@ -131,17 +131,18 @@ class _Cosines:
         self, sentences: Sequence[str], units: Sequence[str], vectors: Mapping[str, Vectors | StageError]
     ) -> None:
         self._sentences, self._units, self._vectors = sentences, units, vectors
-        self._values = self._matrix(units) @ self._matrix(sentences).T
+        cosines = self._matrix(units) @ self._matrix(sentences).T
+        self._are_missing = np.isnan(cosines)
+        self._values = np.where(self._are_missing, -1, cosines)
 
     def verdict(self, unit: int, threshold: float) -> Verdict:
         if nothing := empty_verdict("".join(self._sentences), self._units[unit]):
             return nothing
-        cosines = self._values[unit]
-        missing = np.flatnonzero(np.isnan(cosines))
-        if len(missing) and not np.nanmax(cosines, initial=-1.0) >= threshold:
-            return Verdict("not_judged", None, self._failure(unit, int(missing[0])))
-        best = int(np.nanargmax(cosines))
-        score = float(np.clip(cosines[best], 0, 1))
+        cosines, are_missing = self._values[unit], self._are_missing[unit]
+        best = int(cosines.argmax())
+        score = min(max(float(cosines[best]), 0.0), 1.0)
+        if are_missing.any() and (score < threshold or are_missing[best]):
+            return Verdict("not_judged", None, self._failure(unit, int(are_missing.argmax())))
         place = f"sentence {best + 1} of {len(cosines)}" if len(cosines) > 1 else "the sentence"
         reason = f"cosine {score:.2f} with {place}: {quotation(self._sentences[best])}"
         return Verdict("supported" if score >= threshold else "not_found", score, reason)
