@@ -10,6 +10,7 @@ import pytest
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.judges.embedding import EmbeddingJudge
+from steelyard.judges.registry import make_judge
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models import local
 from tests.rag.server import Server, put, serving, status, vector
@@ -161,6 +162,16 @@ def test_the_recipe_has_what_verdicts_depend_on(server: Server) -> None:
 def test_refuses(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         EmbeddingJudge(**{"model": "m", "base_url": "http://127.0.0.1/v1", **settings})
+
+
+def test_is_made_by_name(server: Server) -> None:
+    judge = make_judge("embedding", {"model": "m", "base_url": server.base_url, "threshold": 0.8})
+    assert isinstance(judge, EmbeddingJudge)
+    assert judge.threshold == 0.8
+    with pytest.raises(InputError, match=r"judge embedding: model is missing; expected a folder, a name on"):
+        make_judge("embedding")
+    with pytest.raises(InputError, match=r"did you mean threshold"):
+        make_judge("embedding", {"model": "m", "treshold": 0.8})
 
 
 def test_a_missing_library_has_its_install_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.judges.nli import NLIJudge, nli_verdict
+from steelyard.judges.registry import make_judge
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models import local
 
@@ -177,6 +178,13 @@ class TestJudge:
     def test_refuses(self, settings: dict[str, Any], message: str) -> None:
         with pytest.raises(InputError, match=message):
             NLIJudge(**{"model": "owner/name", **settings})
+
+    def test_is_made_by_name(self) -> None:
+        judge = make_judge("nli", {"model": "owner/name", "entailment": "LABEL_1"})
+        assert isinstance(judge, NLIJudge)
+        assert judge.entailment == "LABEL_1"
+        with pytest.raises(InputError, match=r"judge nli: model is missing; expected a folder or a name on"):
+            make_judge("nli")
 
     def test_the_recipe_has_what_verdicts_depend_on(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text("{}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import StageError
-from steelyard.base.limits import NotEmpty, at_least, between
+from steelyard.base.limits import NotEmpty, Words, at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
@@ -26,6 +26,7 @@ _VERSION = 1
 _REMEMBERED = 100_000
 
 
+@judge_named("embedding")
 @judge_named("embedding")
 @dataclass(eq=False)
 class EmbeddingJudge:
@@ -45,7 +46,7 @@ class EmbeddingJudge:
 
     name: ClassVar[str] = "embedding"
 
-    model: Annotated[str, NotEmpty()]
+    model: Annotated[str, NotEmpty(), Words("a folder, a name on the Hugging Face hub, or a server's name for it")]
     base_url: str | None = None
     api_key_env: str | None = None
     threshold: Annotated[float, between(0, 1)] = 0.7

@@ -26,6 +26,7 @@ Pair = tuple[str, str]
 
 
 @judge_named("nli")
+@judge_named("nli")
 @dataclass(eq=False)
 class NLIJudge:
     """The largest probability that some window of the premise entails the unit, by a model of the user's.
