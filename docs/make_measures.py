@@ -28,6 +28,16 @@ FAMILIES = {
         "change the value of a question, it is not judged, and left out of the mean as a whole; nothing is divided by "
         "the verdicts that came back.",
     ),
+    "citations": (
+        "Citations",
+        "Measures of what the answer cites: numbers such as `[1]`, or ids such as `[doc#chunk]`, behind a statement. "
+        " In ALCE a citation that is out of range costs nothing but its place; here it is in the denominator "
+        "of `citation_precision`, and `citation_validity` counts it.",
+    ),
+    "abstention": (
+        "Abstention",
+        "Measures of saying that one cannot answer. An abstention asserts nothing: it is not unfaithful.",
+    ),
 }
 
 HEAD = """\

@@ -11,7 +11,8 @@ import polars as pl
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.measures import Definition, Measure, make
+from steelyard.measures import Definition, Measure, Word, make
+from steelyard.measures.parameters import Parameter
 from tests.hypothesis_profiles import PROFILE
 
 # UTF-8 order, UTF-16 order (𠀀 before ！) and any locale's order differ on these.
@@ -100,11 +101,15 @@ _CUTOFFS: dict[str | None, st.SearchStrategy[float | None]] = {
 }
 
 
+def _words_or_numbers(parameter: Parameter) -> st.SearchStrategy[object]:
+    return st.sampled_from(parameter.words if isinstance(parameter, Word) else [-2.0, 0.0, 1.0, 1.5])
+
+
 @st.composite
 def specs(draw: st.DrawFn, definition: Definition) -> Measure:
     """The measure with some of its parameters and cut-offs."""
-    params = {key: draw(_CHOICES.get(key, st.sampled_from([-2.0, 0.0, 1.0, 1.5])))
-              for key in definition.parameters if draw(st.booleans())}  # fmt: skip
+    params = {key: draw(_CHOICES.get(key, _words_or_numbers(parameter)))
+              for key, parameter in definition.parameters.items() if draw(st.booleans())}  # fmt: skip
     params = {key: value for key, value in params.items() if definition.parameters[key].unless not in params}
     return make(definition.name, draw(_CUTOFFS[definition.cutoff]), params)  # type: ignore[arg-type]
 

@@ -216,8 +216,9 @@ def _scores(
         raise InputError("min_gain and missing need rankings, and these are scores; pass what `weigh` returns")
     elif measures:
         pilot = pilot.filter(measures=parse_all(measures))
-    if _only(pilot.measures).definition.aggregate == "geometric":
-        raise InputError(f"{pilot.measures[0]} is a geometric mean, and the tests are of arithmetic ones; plan another")
+    measure = _only(pilot.measures)
+    if not (aggregation := measure.definition.aggregation).arithmetic:
+        raise InputError(f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; plan another")
     return pilot
 
 

@@ -108,8 +108,10 @@ def plan(
     if scores.clustering is not None and test not in _OF_MEANS:
         raise InputError(f"test {test!r} takes each question by itself; by cluster there are {', '.join(_OF_MEANS)}")
     for measure in scores.measures:
-        if measure.definition.aggregate == "geometric":
-            raise InputError(f"{measure} is a geometric mean, and the tests are of arithmetic ones; compare by another")
+        if not (aggregation := measure.definition.aggregation).arithmetic:
+            raise InputError(
+                f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; compare by another"
+            )
     reference = 0 if baseline is None else systems.index(baseline)
     return Plan(
         systems, scores.measures, reference, test=test,

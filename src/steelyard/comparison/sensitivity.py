@@ -18,7 +18,6 @@ from steelyard.measures import Alignment, Measure, make
 from steelyard.measures.alignment import ratio, segment_sums, stacked, stacks
 from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of, has_gains
-from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.repeats import means_of_runs
 
 _DEEPEST = 1000
@@ -212,10 +211,11 @@ def _mean(spec: Measure, a: Alignment, counted: Bools) -> Floats:
     if values is None:
         return np.full(len(counted), np.nan)
     values = values.reshape(counted.shape)
-    if spec.definition.aggregate != "geometric":
+    aggregation = spec.definition.aggregation
+    if aggregation.arithmetic:
         return _plain_means(values, counted)
     rows = zip(values, counted, strict=True)
-    return np.array([math.exp(_plain_mean(np.log(np.maximum(row[mask], GEOMETRIC_FLOOR)))) for row, mask in rows])
+    return aggregation.after(np.array([_plain_mean(aggregation.before(row[mask])) for row, mask in rows]))
 
 
 def _values(spec: Measure, a: Alignment, *, several: bool = False) -> Floats | None:

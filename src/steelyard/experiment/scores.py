@@ -18,7 +18,6 @@ from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, sp
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
-from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.stats.intervals import Intervals, mean_intervals
 from steelyard.stats.repeats import variance_components
 from steelyard.stats.samples import ROUNDING
@@ -165,7 +164,7 @@ class Scores(ScoreArrays):
 
         n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
-        measure.  Measures named gm_ have a geometric mean.
+        measure.  Measures named gm_ have a geometric mean, and abstention_f1 an F1.
         """
         s, m, _ = self.values.shape
         there = ~np.isnan(self.values)
@@ -321,20 +320,18 @@ def _means(values: Floats, there: Bools) -> Floats:
 
 
 def _aggregate(measures: Sequence[Measure], values: Floats) -> Floats:
-    """(s, m) arithmetic or geometric means over the queries that are there."""
+    """(s, m) means over the queries that are there, as each measure aggregates."""
     scaled = _means(values, ~np.isnan(values))
     for j, measure in enumerate(measures):
-        if measure.definition.aggregate == "geometric":
+        if not measure.definition.aggregation.arithmetic:
             scaled[:, j] = [_mean(_scale(measure, row[~np.isnan(row)])) for row in values[:, j]]
     return _unscale(measures, scaled)
 
 
 def _scale(measure: Measure, values: Floats) -> Floats:
-    if measure.definition.aggregate != "geometric":
-        return values
-    return np.log(np.maximum(values, GEOMETRIC_FLOOR))
+    return measure.definition.aggregation.before(values)
 
 
 def _unscale(measures: Sequence[Measure], values: Floats) -> Floats:
-    geometric = np.array([measure.definition.aggregate == "geometric" for measure in measures])
-    return np.where(geometric, np.exp(np.where(geometric, values, 0.0)), values)
+    columns = [measure.definition.aggregation.after(values[:, j]) for j, measure in enumerate(measures)]
+    return np.stack(columns, axis=1) if columns else values

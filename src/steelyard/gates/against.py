@@ -31,7 +31,7 @@ def baseline_checks(
     """That a system is not worse than its baseline, and better where the profile asks for it.
 
     other, against   the Scores that hold the baseline, and its name among them
-    Raises           InputError where there is no such system, and for geometric means
+    Raises           InputError where there is no such system, and for measures that are no arithmetic mean
     """
     if against not in other.systems:
         raise InputError(
@@ -89,8 +89,8 @@ class _Pair:
 
 
 def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
-    if measure.definition.aggregate == "geometric":
-        raise InputError(f"{measure} is a geometric mean, and a margin is of arithmetic ones; judge by another")
+    if not (aggregation := measure.definition.aggregation).arithmetic:
+        raise InputError(f"{measure} is {aggregation.noun}, and a margin is of arithmetic means; judge by another")
     if measure not in scores.measures or measure not in other.measures:
         return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)
     values, baseline = _values(scores, system, measure), _values(other, against, measure)

@@ -2,8 +2,10 @@
 
 from steelyard.measures import evidence, graded, ranking, sets  # noqa: F401  registers the families
 
-# isort: split
-from steelyard.measures import answers  # noqa: F401  those of answers come last wherever measures are listed
+# isort: off
+from steelyard.measures import answers, citations, abstention  # noqa: F401  in this order wherever measures are listed
+
+# isort: on
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.judged_answers import JudgedAnswers
 from steelyard.measures.parameters import Gain, Number, Word

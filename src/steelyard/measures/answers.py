@@ -8,51 +8,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
-from steelyard.measures.judged_answers import ANSWERED, CONTRADICTED, SUPPORTED, JudgedAnswers, shares
+from steelyard.base.arrays import Bools, Floats
+from steelyard.measures.judged_answers import ANSWERED, CONTRADICTED, JudgedAnswers, shares
+from steelyard.measures.parameters import Word
 from steelyard.measures.registry import measure
-from steelyard.measures.three_valued import any_of, both, negated, said_by
+from steelyard.measures.three_valued import both, negated
+from steelyard.measures.truths import (
+    chunk_query,
+    is_correct,
+    is_relevant,
+    is_retrieved,
+    is_said,
+    is_supported,
+    is_supported_by_relevant,
+)
 
 _RAGCHECKER = "Ru et al., RAGChecker, NeurIPS 2024"
 
 
-def is_supported(a: JudgedAnswers, verdict: int = SUPPORTED) -> Floats:
-    """(u,) whether the context supports (or contradicts) each unit: any chunk of it, or the whole of it."""
-    by_chunk = any_of(said_by(a.support, verdict), a.support_unit, a.n_chunks[a.unit_query])
-    return np.fmax(by_chunk, said_by(a.grounded, verdict))
-
-
-def is_correct(a: JudgedAnswers) -> Floats:
-    """(u,) whether any of the gold answers supports each unit."""
-    return any_of(said_by(a.correct), a.correct_unit, a.n_gold[a.unit_query])
-
-
-def is_said(a: JudgedAnswers) -> Floats:
-    """(g,) whether the answer says each gold unit; where there is no answer, or an abstention, it does not."""
-    silent = a.state[a.gold_query] != ANSWERED
-    return np.where(silent & (a.said < 0), 0.0, said_by(a.said))
-
-
-def of_best_alternative(a: JudgedAnswers, truth: Floats) -> Floats:
-    """(q,) share of the gold units that are true, by the gold answer that has most; NaN where there is no gold unit.
-
-    truth   (g,) 1, 0, or NaN where it is not known
-    """
-    width = int(a.gold_answer.max(initial=0)) + 1
-    ends = shares(truth, a.gold_query * width + a.gold_answer, a.n_queries * width)
-    low, high = (np.fmax.reduce(end.reshape(-1, width), axis=1) for end in ends)
-    return a.settled(low, high)
-
-
 @measure(inputs=("answers",), needs=("context", "units"), source=_RAGCHECKER)
 def faithfulness(a: JudgedAnswers) -> Floats:
-    """Share of the answer's units that the context supports."""
+    """Share of the answer's units that the context supports.
+
+    Without units to check there is nothing to be faithful: a greeting or an abstention is undefined, not 1.  An answer
+    from a context without chunks is supported by nothing.
+    """
     return a.share(is_supported(a), a.unit_query)
 
 
 @measure(inputs=("answers",), needs=("context", "units"), direction="lower", source="Honovich et al., TRUE, NAACL 2022")
 def contradiction(a: JudgedAnswers) -> Floats:
-    """Share of the answer's units that a chunk of the context contradicts, and none supports."""
+    """Share of the answer's units that the context contradicts, and that none of it supports."""
     return a.share(both(is_supported(a, CONTRADICTED), negated(is_supported(a))), a.unit_query)
 
 
@@ -74,6 +60,110 @@ def answer_f1(a: JudgedAnswers) -> Floats:
     silent = np.bincount(a.unit_query, minlength=a.n_queries) == 0
     precision = np.where(silent | (a.state != ANSWERED), 0.0, answer_precision(a))
     recall = answer_recall(a)
-    product, total = precision * recall, precision + recall
     nothing = (precision == 0) | (recall == 0)
-    return np.where(nothing, 0.0, 2 * product / np.where(nothing, 1.0, total))
+    return np.where(nothing, 0.0, 2 * precision * recall / np.where(nothing, 1.0, precision + recall))
+
+
+@measure(inputs=("answers",), needs=("context", "gold_units"), absent="unread", source=_RAGCHECKER)
+def context_recall(a: JudgedAnswers) -> Floats:
+    """Share of the gold answer's units that a chunk of the context supports; of several gold answers, the best.
+
+    It reads the retrieval, not the answer.  RAGChecker calls it claim recall.
+    """
+    return of_best_alternative(a, is_retrieved(a))
+
+
+@measure(inputs=("answers",), needs=("context", "gold_units"), absent="unread", source=_RAGCHECKER)
+def context_precision(a: JudgedAnswers) -> Floats:
+    """Share of the chunks of the context that support a unit of the gold answer; 0 where there are no chunks.
+
+    Their order does not count; what ragas calls so is average precision: map(scope=retrieved).
+    """
+    return np.where(a.n_chunks == 0, 0.0, a.share(is_relevant(a), chunk_query(a)))
+
+
+@measure(
+    inputs=("answers",),
+    needs=("context", "gold_units", "units", "chunk_verdicts"),
+    direction="lower",
+    source=_RAGCHECKER,
+    parameters={
+        "chunks": Word(words=("relevant", "irrelevant"), about="the chunks by which a wrong unit is supported")
+    },
+)
+def noise_sensitivity(a: JudgedAnswers, *, chunks: str = "relevant") -> Floats:
+    """Share of the answer's units that are wrong and supported: by a relevant chunk, or by irrelevant ones alone.
+
+    A relevant chunk supports a unit of the gold answer.  With `hallucination` both add up to 1 - answer_precision.
+    """
+    relevant = is_supported_by_relevant(a)
+    followed = relevant if chunks == "relevant" else both(is_supported(a), negated(relevant))
+    return a.share(both(negated(is_correct(a)), followed), a.unit_query)
+
+
+@measure(inputs=("answers",), needs=("context", "gold_answer", "units"), direction="lower", source=_RAGCHECKER)
+def hallucination(a: JudgedAnswers) -> Floats:
+    """Share of the answer's units that are neither correct nor supported by the context."""
+    return a.share(both(negated(is_correct(a)), negated(is_supported(a))), a.unit_query)
+
+
+@measure(inputs=("answers",), needs=("context", "gold_answer", "units"), direction="lower", source=_RAGCHECKER)
+def self_knowledge(a: JudgedAnswers) -> Floats:
+    """Share of the answer's units that are correct, but not supported by the context.
+
+    With `hallucination` it adds up to 1 - faithfulness.  Low is better: a reader cannot check what the context does not
+    say, and a model that is right from memory here is wrong from memory elsewhere.
+    """
+    return a.share(both(is_correct(a), negated(is_supported(a))), a.unit_query)
+
+
+@measure(inputs=("answers",), needs=("context", "gold_units", "gold_in_context"), absent="zero", source=_RAGCHECKER)
+def context_utilization(a: JudgedAnswers) -> Floats:
+    """Of the gold answer's units that the context supports, the share that the answer says; of several, the best."""
+    retrieved, said = is_retrieved(a), is_said(a)
+    least = _quotients(a, (retrieved == 1) & (said == 1), (retrieved != 0) & (said != 1))
+    most = _quotients(a, (retrieved != 0) & (said != 0), (retrieved == 1) & (said == 0))
+    least = np.where(np.isnan(least) & ~np.isnan(most), 0.0, least)
+    return a.settled(*(np.fmax.reduce(end, axis=1) for end in (least, most)))
+
+
+@measure(
+    inputs=("answers",),
+    needs=("nuggets",),
+    absent="zero",
+    source="Pradeep et al., AutoNuggetizer, TREC RAG 2024",
+    parameters={"nuggets": Word(words=("vital", "all"), about="vital leaves out what is merely okay to have")},
+)
+def nugget_recall(a: JudgedAnswers, *, nuggets: str = "vital") -> Floats:
+    """Share of the nuggets of the question that the answer holds; one that it holds partly counts a half."""
+    counted = a.vital | (nuggets == "all")
+    return a.share(a.credit[counted], a.nugget_query[counted])
+
+
+@measure(inputs=("answers",), absent="zero", source="Es et al., RAGAS, EACL 2024")
+def answer_relevance(a: JudgedAnswers) -> Floats:
+    """The judge's grade, from 0 to 1, whether the answer addresses the query."""
+    return a.settled(np.nan_to_num(a.grade, nan=0.0), np.nan_to_num(a.grade, nan=1.0))
+
+
+def of_best_alternative(a: JudgedAnswers, truth: Floats) -> Floats:
+    """(q,) share of the gold units that are true, by the gold answer that has most; NaN where there is no gold unit.
+
+    truth   (g,) 1, 0, or NaN where it is not known
+    """
+    width = _n_alternatives(a)
+    ends = shares(truth, a.gold_query * width + a.gold_answer, a.n_queries * width)
+    return a.settled(*(np.fmax.reduce(end.reshape(-1, width), axis=1) for end in ends))
+
+
+def _n_alternatives(a: JudgedAnswers) -> int:
+    return int(a.gold_answer.max(initial=0)) + 1
+
+
+def _quotients(a: JudgedAnswers, part: Bools, rest: Bools) -> Floats:
+    """(q, w) of the gold units of each gold answer, part / (part + rest); NaN where there is neither."""
+    width = _n_alternatives(a)
+    alternative = a.gold_query * width + a.gold_answer
+    n_part, n_rest = (np.bincount(alternative, mask, a.n_queries * width) for mask in (part, rest))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(n_part / (n_part + n_rest)).reshape(-1, width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,11 @@ class JudgedAnswers:
     def n_queries(self) -> int:
         """How many questions there are."""
         return len(self.query_id)
+
+    @cached_property
+    def chunk_starts(self) -> Ints:
+        """(q + 1,) offsets: question i owns chunks chunk_starts[i]:chunk_starts[i + 1]."""
+        return np.concatenate(([0], np.cumsum(np.maximum(self.n_chunks, 0))))
 
     @property
     def absent(self) -> Bools:

@@ -35,7 +35,7 @@ _MEANINGS = (
     (r"hole(s|_rate)?", "unjudged@k is the share of k places without a label"),
     (r"faithful|(response_|answer_)?grounded(ness)?", _FAITHFUL),
     (r"(answer|factual|semantic)_?(correctness|accuracy|similarity)|correctness|g_?eval", _CORRECT),
-    (r"(answer|response)_?relevanc[ey]", _RELEVANT),
+    (r"((answer|response)_?)?relevancy|response_?relevance", _RELEVANT),
     (r"citation_?(recall|rec)|attribution", _CITED),
     (r"(sacre)?bleu(_?\d)?|rouge(_?(\d|l|lsum))?|meteor|chrf|bert_?score|toxicity|bias|summarization", _TEXTS),
 )

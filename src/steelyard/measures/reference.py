@@ -5,11 +5,6 @@ from __future__ import annotations
 from steelyard.measures.parameters import SHARED, TIES, VIEWS, Parameter, ParameterValue, show
 from steelyard.measures.registry import Absent, Definition, Need
 
-_OVER_QUERIES = {
-    "mean": "mean",
-    "geometric": "geometric mean, with a floor of 0.00001",
-    "total": "mean; the total in `steelyard trec-eval`",
-}
 _INPUTS = {
     "rankings": "rankings",
     "labels": "documents judged one by one",
@@ -27,10 +22,10 @@ _NEEDS: dict[Need, str] = {
     "nuggets": "nuggets of the kind",
     "chunk_verdicts": "verdicts chunk by chunk",
     "gold_in_context": "something of the gold answer in the context",
-    "answerability": "knowing whether it can be answered",
+    "answerability": "knowledge whether it can be answered",
     "abstention": "an abstention",
-    "no_answer_there": "that there is no answer to be had",
-    "abstention_or_no_answer_there": "an abstention, or that there is no answer to be had",
+    "unanswerable": "that it cannot be answered",
+    "abstention_or_unanswerable": "an abstention, or that it cannot be answered",
 }
 _ABSENT: dict[Absent, str] = {
     "zero": "0, and counted",
@@ -59,7 +54,7 @@ def facts(definition: Definition) -> dict[str, str]:
         "better": definition.direction,
         **{f"`{_setting(key, p.default)}`": _explained(p) for key, p in definition.parameters.items()
            if key not in VIEWS},
-        "over queries": _OVER_QUERIES[definition.aggregate],
+        "over queries": definition.aggregation.about,
         **(_of_answers(definition) if definition.of_answers else _of_rankings(definition)),
         "reads": ", ".join(_INPUTS[name] for name in definition.inputs),
         "aliases": ", ".join(_alias(definition, alias) for alias in definition.aliases) or "none",

@@ -15,22 +15,19 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import MeasureError, UnknownMeasureError
 from steelyard.base.nearest import nearest
 from steelyard.base.registry import Registry, qualified_name
+from steelyard.measures.aggregates import AGGREGATIONS, Aggregate, Aggregation
 from steelyard.measures.meanings import meaning
 from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, declared
 
 Kernel = Callable[..., Floats]
-Aggregate = Literal["mean", "geometric", "total"]
 Direction = Literal["higher", "lower"]
 Input = Literal["rankings", "labels", "pieces", "characters", "numbers", "answers"]
 Need = Literal[
     "units", "context", "gold_answer", "gold_units", "citations", "cited_units", "nuggets", "chunk_verdicts",
-    "gold_in_context", "answerability", "abstention", "no_answer_there", "abstention_or_no_answer_there",
+    "gold_in_context", "answerability", "abstention", "unanswerable", "abstention_or_unanswerable",
 ]  # fmt: skip
 """What a measure of answers cannot be defined without: see `steelyard.measures.undefined`."""
 Absent = Literal["zero", "undefined", "unread"]
-
-GEOMETRIC_FLOOR = 1e-5
-"""Smallest value that enters a geometric mean, as in trec_eval."""
 
 _NEAR = 0.7
 """Names less alike are of other measures: coverage is a spelling of hit_rate, and citation_coverage is none."""
@@ -45,7 +42,7 @@ class Definition:
                  relevant), pieces of evidence, characters of evidence, or the verdicts on answers
     parameters   by name, in the order in which a spec prints them
     cutoff       what is written behind the @: "k" (a rank), "recall" (a recall level) or None
-    aggregate    how the values of the queries become one: their mean, geometric mean or total
+    aggregate    how the values of the queries become one: see `steelyard.measures.aggregates`
     relevant     whether a query without relevant documents is undefined (and counted) for this measure
     direction    which values are better, "higher" or "lower"
     needs        of a measure of answers: what it is undefined without, question by question
@@ -74,6 +71,11 @@ class Definition:
     def of_answers(self) -> bool:
         """Whether it is computed from the verdicts on answers, and from nothing else."""
         return "answers" in self.inputs
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """How the values of the queries become one."""
+        return AGGREGATIONS[self.aggregate]
 
     @property
     def higher_is_better(self) -> bool:

@@ -15,7 +15,7 @@ from steelyard.measures import registry
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.graded import gains_of
 from steelyard.measures.judged_answers import JudgedAnswers
-from steelyard.measures.parameters import SHARED, Parameter, ParameterValue, number, show
+from steelyard.measures.parameters import SHARED, VIEWS, Parameter, ParameterValue, Word, number, show
 from steelyard.measures.registry import Definition
 from steelyard.measures.undefined import reason_codes
 
@@ -346,13 +346,21 @@ def _arguments(name: str, text: str) -> dict[str, ParameterValue]:
     arguments: dict[str, ParameterValue] = {}
     for argument in split(text):
         key, equals, value = (part.strip() for part in argument.partition("="))
-        if not equals or not value:
+        if not equals and (parameter := _parameter_of(name, key)):
+            key, value = parameter, key
+        if not value:
             raise ValueError(f"{argument!r} is not parameter=value")
         key = _PARAMETER_NAMES.get(key, key)
         if key in arguments:
             raise ValueError(f"{key} is given twice")
         arguments[key] = declarations[key].read(value) if key in declarations else value
     return arguments
+
+
+def _parameter_of(name: str, word: str) -> str | None:
+    """The parameter of a measure's own that takes a word, as in noise_sensitivity(relevant); None where none does."""
+    own = {key: p for key, p in registry.definition(name).parameters.items() if key not in VIEWS}
+    return next((key for key, p in own.items() if isinstance(p, Word) and p.read(word) in p.words), None)
 
 
 def _as_pairs(value: ParameterValue | Mapping[float, float]) -> ParameterValue:

@@ -10,6 +10,7 @@ from steelyard.base.arrays import Bools, Ints
 from steelyard.measures.judged_answers import ABSTAINED, NONE, JudgedAnswers
 from steelyard.measures.parameters import ParameterValue
 from steelyard.measures.registry import Absent, Need
+from steelyard.measures.truths import is_retrieved, is_unanswerable
 
 Options = Mapping[str, ParameterValue]
 
@@ -43,7 +44,42 @@ def _no_chunk_verdicts(a: JudgedAnswers, _: Options) -> Bools:
     """A judge that reads the whole context at once was asked, and none chunk by chunk."""
     whole = a.unit_query[a.grounded != NONE]
     single = a.unit_query[a.support_unit[a.support >= 0]]
-    return ~_without(a, whole) & _without(a, single)
+    return np.asarray((a.n_chunks > 0) & ~_without(a, whole) & _without(a, single))
+
+
+def _no_citations(a: JudgedAnswers, _: Options) -> Bools:
+    return _without(a, a.citation_query)
+
+
+def _no_cited_units(a: JudgedAnswers, _: Options) -> Bools:
+    return _without(a, a.citation_query[a.citation_unit >= 0])
+
+
+def _no_nuggets(a: JudgedAnswers, options: Options) -> Bools:
+    return _without(a, a.nugget_query[a.vital | (options.get("nuggets") != "vital")])
+
+
+def _no_gold_in_context(a: JudgedAnswers, _: Options) -> Bools:
+    return _without(a, a.gold_query[is_retrieved(a) != 0])
+
+
+def _not_abstained(a: JudgedAnswers, _: Options) -> Bools:
+    return np.asarray(a.state != ABSTAINED)
+
+
+def _answerable(a: JudgedAnswers, options: Options) -> Bools:
+    return np.asarray(is_unanswerable(a, options["answerable"]) == 0)
+
+
+def _answered_and_answerable(a: JudgedAnswers, options: Options) -> Bools:
+    return _not_abstained(a, options) & _answerable(a, options)
+
+
+def _unknown_answerability(a: JudgedAnswers, options: Options) -> Bools:
+    """Nothing says whether the question can be answered, however much were judged."""
+    if options["answerable"] == "gold":
+        return np.isnan(a.answerable)
+    return np.asarray((a.answerable != 0) & (_no_context(a, options) | _no_gold_units(a, options)))
 
 
 _CONDITIONS: tuple[tuple[str, Need, Callable[[JudgedAnswers, Options], Bools]], ...] = (
@@ -53,7 +89,15 @@ _CONDITIONS: tuple[tuple[str, Need, Callable[[JudgedAnswers, Options], Bools]], 
     ("no_gold_answer", "gold_units", _no_gold_answer),
     ("no_units", "units", _no_units),
     ("no_gold_units", "gold_units", _no_gold_units),
+    ("no_citations", "citations", _no_citations),
+    ("no_citations", "cited_units", _no_cited_units),
+    ("no_nuggets", "nuggets", _no_nuggets),
     ("no_chunk_verdicts", "chunk_verdicts", _no_chunk_verdicts),
+    ("no_gold_in_context", "gold_in_context", _no_gold_in_context),
+    ("not_abstained", "abstention", _not_abstained),
+    ("unknown_answerability", "answerability", _unknown_answerability),
+    ("answerable", "unanswerable", _answerable),
+    ("answerable", "abstention_or_unanswerable", _answered_and_answerable),
 )
 """Reason, the need that is not met, and where it is not; of several the first counts."""
 

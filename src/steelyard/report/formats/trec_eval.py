@@ -15,8 +15,8 @@ from steelyard.base.errors import MeasureError
 from steelyard.data.run import StreamedRun
 from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
+from steelyard.measures.aggregates import GEOMETRIC_FLOOR
 from steelyard.measures.parameters import ParameterValue
-from steelyard.measures.registry import GEOMETRIC_FLOOR
 from steelyard.measures.spec import weight_of_recall
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

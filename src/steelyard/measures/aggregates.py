@@ -1,0 +1,54 @@
+"""How the values of the queries become one: a mean of what they are, or of what they are made into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+
+Aggregate = Literal["mean", "geometric", "total", "f1"]
+
+GEOMETRIC_FLOOR = 1e-5
+"""Smallest value that enters a geometric mean, as in trec_eval."""
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """The mean of `before` of the values, and `after` of that mean, and of the ends of its interval.
+
+    about        for the reference
+    noun         what the result is, with its article
+    arithmetic   whether it is the arithmetic mean, of which tests, margins and differences are
+    """
+
+    about: str
+    noun: str
+    before: Callable[[Floats], Floats]
+    after: Callable[[Floats], Floats]
+    arithmetic: bool = False
+
+
+def _same(values: Floats) -> Floats:
+    return values
+
+
+def _logarithm(values: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(values, GEOMETRIC_FLOOR)))
+
+
+def _f1_of_jaccard(values: Floats) -> Floats:
+    return np.asarray(2 * values / (1 + values))
+
+
+AGGREGATIONS: dict[Aggregate, Aggregation] = {
+    "mean": Aggregation("mean", "a mean", _same, _same, arithmetic=True),
+    "geometric": Aggregation(
+        "geometric mean, with a floor of 0.00001", "a geometric mean", _logarithm, np.exp
+    ),
+    "total": Aggregation("mean; the total in `steelyard trec-eval`", "a mean", _same, _same, arithmetic=True),
+    "f1": Aggregation("2J / (1 + J), J being the mean", "an F1 over all questions", _same, _f1_of_jaccard),
+}  # fmt: skip

@@ -1,0 +1,127 @@
+"""Every measure of answers against its slow twin, and what must hold for all of them."""
+
+import math
+from dataclasses import replace as changed
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.judges.records import JudgedAnswer
+from steelyard.measures import Measure, make
+from tests.hypothesis_profiles import examples
+from tests.judges.strategies import arrays_of, completions, records, records_with_holes
+from tests.measures import naive_answers
+from tests.measures.random_collections import of_answers
+
+OF_TEXTS = {"exact_match", "token_f1", "content_f1", "contains"}
+"""Measures that read no verdicts; they have tests of their own."""
+
+
+def all_specs() -> list[Measure]:
+    """Every measure of answers with every choice of its words."""
+    specs = []
+    for definition in of_answers():
+        words = [[(key, word) for word in parameter.words] for key, parameter in definition.parameters.items()]
+        specs += [make(definition.name, None, dict(choice)) for choice in product(*words)]
+    return specs
+
+
+JUDGED = [spec for spec in all_specs() if spec.name not in OF_TEXTS]
+
+
+def naive(spec: Measure, record: JudgedAnswer) -> float:
+    value = naive_answers.evaluate(spec.name, record, **dict(spec.params))  # type: ignore[arg-type]
+    return math.nan if value is None else float(value)
+
+
+def value(spec: Measure | str, record: JudgedAnswer) -> float:
+    return float(sy.parse(spec)(arrays_of([record]))[0])
+
+
+def test_every_measure_has_a_twin() -> None:
+    assert {d.name for d in of_answers()} - OF_TEXTS == set(naive_answers.MEASURES)
+
+
+@pytest.mark.parametrize("spec", JUDGED, ids=str)
+@examples(200)
+@given(st.lists(records(), min_size=1, max_size=3))
+def test_the_slow_twin_agrees(spec: Measure, several: list[JudgedAnswer]) -> None:
+    several = [renamed(record, f"q{n}") for n, record in enumerate(several)]
+    arrays = arrays_of(several)
+    want = [naive(spec, record) for record in several]
+    np.testing.assert_allclose(spec(arrays), want, rtol=1e-12)
+    np.testing.assert_array_equal(spec.undefined_reasons(arrays) > 0, np.isnan(want))
+
+
+@pytest.mark.parametrize("spec", JUDGED, ids=str)
+@examples(100)
+@given(records_with_holes())
+def test_bounds_hold_whatever_was_not_judged(spec: Measure, holed: tuple[JudgedAnswer, list]) -> None:  # type: ignore[type-arg]
+    record, holes = holed
+    low, high = (float(end[0]) for end in spec.bounds(arrays_of([record])))
+    possible = [naive(spec, complete) for complete in completions(record, holes)]
+    defined = [number for number in possible if not math.isnan(number)]
+    assert all(low - 1e-12 <= number <= high + 1e-12 for number in defined)
+    known = value(spec, record)
+    if not math.isnan(known):
+        assert possible == pytest.approx([known] * len(possible))
+        assert low == known == high
+    elif len(defined) == len(possible):
+        # Kleene's logic takes each verdict by itself, so it may not see that all come to the same.
+        assert low < high
+
+
+@examples(200)
+@given(records())
+def test_shares_of_units_add_up(record: JudgedAnswer) -> None:
+    names = ("faithfulness", "answer_precision", "noise_sensitivity(relevant)", "noise_sensitivity(irrelevant)",
+             "hallucination", "self_knowledge")  # fmt: skip
+    faithful, precise, relevant, irrelevant, hallucinated, remembered = (value(name, record) for name in names)
+    if not math.isnan(relevant):
+        assert 1 - precise == pytest.approx(relevant + irrelevant + hallucinated)
+    if not math.isnan(hallucinated):
+        assert 1 - faithful == pytest.approx(hallucinated + remembered)
+
+
+@pytest.mark.parametrize("spec", JUDGED, ids=str)
+@examples(60)
+@given(records(), st.data())
+def test_the_order_of_the_chunks_is_immaterial(spec: Measure, record: JudgedAnswer, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(record.context or ()))))
+    np.testing.assert_array_equal(value(spec, record), value(spec, reordered(record, order)))
+
+
+@pytest.mark.parametrize("spec", JUDGED, ids=str)
+@examples(60)
+@given(record=records())
+def test_values_lie_in_the_range(spec: Measure, record: JudgedAnswer) -> None:
+    assert not value(spec, record) < 0
+    assert not value(spec, record) > 1
+
+
+def test_no_question_at_all() -> None:
+    for spec in JUDGED:
+        assert spec(arrays_of([])).shape == (0,)
+
+
+def renamed(record: JudgedAnswer, query_id: str) -> JudgedAnswer:
+    return changed(record, query_id=query_id)
+
+
+def reordered(record: JudgedAnswer, order: list[int]) -> JudgedAnswer:
+    """The same answer, from the same chunks in another order; order: which chunk comes at each place."""
+    if record.context is None:
+        return record
+    context = tuple(record.context[chunk] for chunk in order)
+    citations = tuple(
+        changed(c, chunk=None if c.chunk is None else order.index(c.chunk)) for c in record.citations
+    )  # fmt: skip
+    support, reach = (
+        tuple(tuple(row[chunk] for chunk in order) if row else () for row in table)
+        for table in (record.support, record.reach)
+    )
+    return changed(record, context=context, citations=citations, support=support, reach=reach)
