@@ -13,7 +13,7 @@ from steelyard.judges.own import own_judge
 from steelyard.judges.verdict import Judge
 
 T = TypeVar("T", bound=Callable[..., Any])
-_MODULES = ("embedding", "llm.judge", "nli")
+_MODULES = ("embedding", "lexical.judge", "llm.judge", "nli")
 _judges: Registry[Callable[..., Any]] = Registry(
     "judge", group="steelyard.judges", modules=[f"steelyard.judges.{name}" for name in _MODULES]
 )

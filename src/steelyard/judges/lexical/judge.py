@@ -12,6 +12,7 @@ from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.judges.lexical.checks import NOTHING_MISSING, MissingNumbers, beside_others, contradiction
 from steelyard.judges.lexical.readings import Reading
+from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
 
 _NEIGHBOURS = 0.25
@@ -27,6 +28,7 @@ _REMEMBERED = 20_000
 _MARKED = re.compile(b"x+")
 
 
+@judge_named("lexical")
 @dataclass(frozen=True)
 class LexicalJudge:
     """Judges by words alone: the share of what a hypothesis says that is in the premise.
