@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from itertools import chain
@@ -14,6 +13,7 @@ from steelyard.judges.lexical.checks import NOTHING_MISSING, MissingNumbers, bes
 from steelyard.judges.lexical.readings import Reading
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
+from steelyard.text.spans import Span
 
 _NEIGHBOURS = 0.25
 """What a pair of neighbours counts, beside a word: as a word is in two pairs, order counts half as much as words."""
@@ -25,7 +25,6 @@ _LONGEST = 40
 """Characters of a missing word that a reason shows at most."""
 _REMEMBERED = 20_000
 """Texts that are read once at most: chunks come again with other questions, and sentences with other chunks."""
-_MARKED = re.compile(b"x+")
 
 
 @judge_named("lexical")
@@ -78,6 +77,17 @@ class LexicalJudge:
         """The settings, and the version of what is computed with them."""
         settings = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
         return {"version": self.version, **settings}
+
+    def missing_spans(self, hypothesis: str, premise: str, *, numbers_only: bool = False) -> list[Span]:
+        """Where the hypothesis has words, or numbers only, that the premise lacks; in order, apart.
+
+        >>> text = "The museum opens at 10 on Sunday."
+        >>> [text[start:end] for start, end in LexicalJudge().missing_spans(text, "The museum opens at 9.")]
+        ['10', 'Sunday']
+        """
+        own, other = self._reading(hypothesis), self._reading(premise)
+        numbers = self._missing_numbers(own, other).all
+        return own.spans(numbers if numbers_only else numbers | (own.distinct - other.vocabulary))
 
     def _reading(self, text: str) -> Reading:
         reading = self._readings.get(text)
@@ -144,19 +154,9 @@ def _reason(hypothesis: Reading, premise: Reading, numbers: MissingNumbers, cont
 
 
 def _listed(hypothesis: Reading, forms: Set[str]) -> str:
-    words = list(dict.fromkeys(_shortened(hypothesis.text[start:end]) for start, end in spans_of(hypothesis, forms)))
+    words = list(dict.fromkeys(_shortened(hypothesis.text[start:end]) for start, end in hypothesis.spans(forms)))
     return ", ".join([*words[:_SHOWN], *([f"+{len(words) - _SHOWN}"] if len(words) > _SHOWN else [])])
 
 
 def _shortened(word: str) -> str:
     return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
-
-
-def spans_of(reading: Reading, missing: Set[str]) -> list[tuple[int, int]]:
-    """Where the text has words of these forms, and none of another form over them, as pairs of Chinese overlap."""
-    marks = bytearray(len(reading.text))
-    for is_missing in (True, False):
-        for form, start, end in reading.places:
-            if (form in missing) is is_missing:
-                marks[start:end] = (b"x" if is_missing else b"\0") * (end - start)
-    return [match.span() for match in _MARKED.finditer(marks)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import cached_property
 from itertools import chain, pairwise
 
@@ -10,6 +11,7 @@ from steelyard.judges.lexical.negation import has_negation, negated
 from steelyard.judges.lexical.numerals import MONTHS, UNITS
 from steelyard.judges.lexical.words import Word, forms, is_number, tokens, words
 from steelyard.text.sentences import sentence_spans
+from steelyard.text.spans import Span
 
 Pair = tuple[str, str]
 
@@ -22,6 +24,7 @@ _FIRST_CJK = "\u1100"
 _NAME = re.compile(
     r"(?<=[\w,)'’\"“(-]\s)[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*|《([^《》\n]{1,40})》|「([^「」\n]{1,40})」"
 )
+_MARKED = re.compile(b"x+")
 
 
 class Reading:
@@ -98,6 +101,15 @@ class Reading:
     def places(self) -> list[Word]:
         """The content words with their places."""
         return list(words(self.text))
+
+    def spans(self, missing: Set[str]) -> list[Span]:
+        """Where words of these forms are, and none of another form over them, as pairs of Chinese overlap."""
+        marks = bytearray(len(self.text))
+        for is_missing in (True, False):
+            for form, start, end in self.places:
+                if (form in missing) is is_missing:
+                    marks[start:end] = (b"x" if is_missing else b"\0") * (end - start)
+        return [match.span() for match in _MARKED.finditer(marks)]
 
     @cached_property
     def sentences(self) -> list[Sentence]:
