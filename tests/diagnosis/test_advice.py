@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError
 from steelyard.data.outputs import Outputs
 from steelyard.diagnosis.advice import MISTAKES, RULES, Advice, rule
-from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.facts import Facts
 from steelyard.diagnosis.uncertainty import tail
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
 from tests.diagnosis import library
+from tests.diagnosis.judged_library import judged_diagnosis
 from tests.diagnosis.library import Rank, outputs, questions, weighed
 from tests.hypothesis_profiles import examples
 
@@ -120,7 +121,7 @@ def without_results(n: int) -> Weighing:
 
 
 ENGLISH, CHINESE, LONG = "what is it", "这是什么东西", " ".join(["word"] * 30)
-FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
+FIRES: list[tuple[str, Callable[[], Weighing | Diagnosis], Callable[[], Weighing | Diagnosis]]] = [
     # code, where it fires, where it does not
     ("failed", lambda: one(["failed", *[1] * 9]), lambda: one([1] * 10)),
     ("missing", lambda: one([1] * 9 + ["missing"]), lambda: one([1] * 9 + [None])),
@@ -166,16 +167,41 @@ FIRES: list[tuple[str, Callable[[], Weighing], Callable[[], Weighing]]] = [
     ("cluster_long", lambda: asked_in([None] * 8 + [1] * 32, [LONG] * 9),
      lambda: asked_in([None, 1, 1, 1] * 10, [LONG] * 9)),
     ("unused", lambda: answered(12), lambda: answered(2)),
+    ("unused", lambda: judged(wrong_chunk=4, works=36), lambda: judged(beyond_context=2, works=38)),
+    ("answers_wrong", lambda: judged(works=20, context_unused=6, wrong_chunk=6, hallucination=8),
+     lambda: judged(works=24, context_unused=8, hallucination=8)),
+    ("answers_wrong", lambda: judged(works=8, context_unused=4),
+     lambda: judged(works=8, context_unused=4, hallucination=4)),
+    ("low_utilization", lambda: judged(works=4, context_unused=6), lambda: judged(works=5, context_unused=5)),
+    ("low_utilization", lambda: judged(works=2, context_unused=3), lambda: judged(works=1, context_unused=3)),
+    ("noise_followed", lambda: judged(works=36, wrong_chunk=2, noise_followed=2),
+     lambda: judged(works=36, wrong_chunk=3, hallucination=1)),
+    ("should_abstain", lambda: judged(works=36, hallucination=2, noise_followed=1, unanswerable_answered=1),
+     lambda: judged(works=36, hallucination=3, rightly_abstained=1)),
+    ("over_cautious", lambda: judged(works=36, over_cautious=4), lambda: judged(works=37, over_cautious=3)),
+    ("over_cautious", lambda: judged(works=27, over_cautious=3), lambda: judged(works=27, rightly_abstained=13)),
+    ("dangling", lambda: judged(works=4, invalid=1, cited=2), lambda: judged(works=2, invalid=1, cited=2)),
+    ("dangling", lambda: judged(works=4, invalid=1), lambda: judged(works=4, cited=3)),
 ]  # fmt: skip
 
 
-def codes(weighing: Weighing) -> set[str]:
-    return {advice.code for advice in diagnose(weighing, k=5).advice}
+def judged(*, invalid: int = 0, cited: int = 0, **counts: int) -> Diagnosis:
+    """Of so many questions each that come to an outcome; every answer with so many citations."""
+    outcomes = [outcome for outcome, n in counts.items() for _ in range(n)]
+    return judged_diagnosis(*outcomes, invalid=invalid, cited=cited)
+
+
+def diagnosis_of(weighing: Weighing | Diagnosis) -> Diagnosis:
+    return weighing if isinstance(weighing, Diagnosis) else diagnose(weighing, k=5)
+
+
+def codes(weighing: Weighing | Diagnosis) -> set[str]:
+    return {advice.code for advice in diagnosis_of(weighing).advice}
 
 
 @pytest.mark.parametrize(("code", "fires", "silent"), FIRES, ids=[f"{code}-{i}" for i, (code, *_) in enumerate(FIRES)])
 def test_a_rule_fires_on_its_pattern_alone(
-    code: str, fires: Callable[[], Weighing], silent: Callable[[], Weighing]
+    code: str, fires: Callable[[], Weighing | Diagnosis], silent: Callable[[], Weighing | Diagnosis]
 ) -> None:
     assert code in codes(fires())
     assert code not in codes(silent())

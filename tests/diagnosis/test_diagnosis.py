@@ -116,10 +116,11 @@ def test_frames_have_what_the_arrays_have() -> None:
     )
     diagnosis = diagnose(weighing, k=5)
     funnel = diagnosis.funnels[0]
-    assert funnel.frame.columns == ["system", "query_id", "stage", "n_gold", "n_found", "n_split", "cited"]
+    names = ["system", "query_id", "stage", "n_gold", "n_found", "n_split", "cited", "judged"]
+    assert funnel.frame.columns == names
     assert dict(funnel.frame.group_by("stage").len().iter_rows()) == {s: n for s, n in funnel.counts().items() if n}
     assert funnel.frame["n_found"].sum() == funnel.n_at_stage["found"]
-    assert funnel.frame["cited"].null_count() == funnel.frame.height
+    assert funnel.frame["cited"].null_count() == funnel.frame["judged"].null_count() == funnel.frame.height
     ceilings, frame = diagnosis.ceilings, diagnosis.ceilings.frame
     assert frame.columns == ["system", "measure", "lists", "n", "mean"]
     rows = {row[:4]: row[4] for row in frame.iter_rows()}

@@ -38,7 +38,7 @@ MISTAKES = frozenset(
 _OF_LISTS = frozenset(("reversed_order", "shifted", "nothing_matches", "tied"))
 """Mistakes by which the lists of a system mean nothing, so that other patterns of it follow from them."""
 
-_APART_FROM_LISTS = frozenset(("failed", "missing", "not_in_corpus", "cut", "reranker_harms"))
+_APART_FROM_LISTS = frozenset(("failed", "missing", "not_in_corpus", "cut", "reranker_harms", "dangling"))
 """Patterns that do not follow from such lists, or show where they come from."""
 
 Rule = Callable[[Facts], Iterator[Advice]]

@@ -20,11 +20,14 @@ from steelyard.diagnosis.curves import KS, NAMES, Curves, curves
 from steelyard.diagnosis.facts import Facts, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.groups import question_groups
+from steelyard.diagnosis.judged import JudgedSystem
 from steelyard.diagnosis.lists import Lists, lists_of
+from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.weighing import Weighing
+from steelyard.judges.verdicts import Verdicts
 from steelyard.measures import Measure, parse
 from steelyard.measures.perfect import OF_IDEALS
 
@@ -42,6 +45,7 @@ class Diagnosis:
     funnels    one a system;   by_tag   tag -> one a system, of the questions that have the tag
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
+    outcomes   retrieval and answer read together, one a system that has verdicts;   outcomes_by_tag   the same by tag
     advice     what to try: mistakes first, then on the best system, then on the others; largest possible gain first
     recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
@@ -56,6 +60,8 @@ class Diagnosis:
     curves: Curves
     advice: Sequence[Advice]
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+    outcomes: Sequence[AnswerOutcomes] = ()
+    outcomes_by_tag: Mapping[str, Sequence[AnswerOutcomes]] = field(default_factory=dict)
 
     @property
     def signature(self) -> Signature:
@@ -84,6 +90,8 @@ def diagnose(
     baseline: str | None = None,
     min_gain: float | None = None,
     reranked: Mapping[str, bool] | None = None,
+    verdicts: Mapping[str, Verdicts] | None = None,
+    criteria: Criteria | None = None,
 ) -> Diagnosis:
     """Find where each system loses the gold, what could be reached, and what to try.
 
@@ -95,6 +103,8 @@ def diagnose(
     min_gain    smallest gain that counts as relevant; 1 by default
     reranked    name -> whether a system has a reranker; by default what the configuration of its run folder says, or
                 else whether its results are in another order than its candidates
+    verdicts    system -> the verdicts on its answers, of systems that have any
+    criteria    from which values on answers are correct and faithful, and gold is in the context
     Raises      InputError for a k below 1, a measure that no gain can be counted in, or a baseline that is no system of
                 the weighing.
 
@@ -112,13 +122,22 @@ def diagnose(
     if baseline not in systems:
         raise InputError(f"no system is called {baseline!r}; {nearest(baseline, systems)}")
     lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
+    judged = _judged(weighing, verdicts or {}, min_gain, criteria)
     funnels = [
-        funnel(system, of_system, k=k, min_gain=min_gain, absent=weighing.absent)
-        for system, of_system in zip(weighing.weighed, lists, strict=True)
+        funnel(
+            system,
+            of_system,
+            k=k,
+            min_gain=min_gain,
+            absent=weighing.absent,
+            rests=None if answers is None else answers.rests,
+        )
+        for system, of_system, answers in zip(weighing.weighed, lists, judged, strict=True)
     ]
+    outcomes = [answers.outcomes for answers in judged if answers is not None]
     tags = tag_segments(weighing.questions, weighing.query_ids)
     facts = _facts(
-        weighing, lists, funnels, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain,
+        weighing, lists, funnels, judged, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain,
         measure=spec or _of_gains(weighing, scores, k, min_gain),
     )  # fmt: skip
     return Diagnosis(
@@ -138,7 +157,25 @@ def diagnose(
             **weighing.digests,
             **weighing.recipe,
         },
+        outcomes=outcomes,
+        outcomes_by_tag={tag: [of_system.by(mask) for of_system in outcomes] for tag, mask in tags.items() if outcomes},
     )
+
+
+def _judged(
+    weighing: Weighing, verdicts: Mapping[str, Verdicts], min_gain: float, criteria: Criteria | None
+) -> list[JudgedSystem | None]:  # fmt: skip
+    """The judged answers of each system; None of those without verdicts."""
+    clusters = None if weighing.clustering is None else weighing.clustering.codes
+    return [
+        JudgedSystem.of(
+            verdicts[system.name], system, weighing.truth if system.labels is None else system.labels,
+            min_gain=min_gain, criteria=criteria, clusters=clusters,
+        )
+        if system.name in verdicts
+        else None
+        for system in weighing.weighed
+    ]  # fmt: skip
 
 
 def _depth(k: int | None, measure: Measure | None) -> int:
@@ -151,8 +188,8 @@ def _depth(k: int | None, measure: Measure | None) -> int:
 
 
 def _facts(
-    weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], *, tags: Mapping[str, Bools], baseline: int,
-    k: int, min_gain: float, measure: Measure,
+    weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], judged: Sequence[JudgedSystem | None], *,
+    tags: Mapping[str, Bools], baseline: int, k: int, min_gain: float, measure: Measure,
 ) -> Facts:  # fmt: skip
     """What the advice is drawn from, with gains in a measure."""
     coverage = "evidence_recall" if weighing.by_evidence else "recall"
@@ -168,7 +205,17 @@ def _facts(
         coverage=coverage,
         baseline=baseline,
         systems=[
-            system_facts(weighing, lists[i], funnels[i], per_question, i, ns=reachable.ns, k=k, min_gain=min_gain)
+            system_facts(
+                weighing,
+                lists[i],
+                funnels[i],
+                per_question,
+                i,
+                ns=reachable.ns,
+                k=k,
+                min_gain=min_gain,
+                judged=judged[i],
+            )
             for i in range(len(weighing.weighed))
         ],
         ceilings=reachable,

@@ -15,6 +15,7 @@ from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.duplicates import DuplicateTexts, duplicate_texts
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
 from steelyard.diagnosis.groups import QuestionGroup
+from steelyard.diagnosis.judged import JudgedSystem
 from steelyard.diagnosis.lists import Lists
 from steelyard.diagnosis.reordering import Reordering, reordering_of
 from steelyard.diagnosis.thresholds import MATCHING, MIN_MATCHED, MIN_QUESTIONS, MIN_SHARE
@@ -52,6 +53,7 @@ class SystemFacts:
     precision: float
     rule: str
     reordering: Reordering | None
+    judged: JudgedSystem | None = None
 
     def at(self, *stages: str) -> Bools:
         """(q,) whether a question is at one of these stages."""
@@ -169,7 +171,7 @@ class Facts:
 
 
 def system_facts(weighing: Weighing, lists: Lists, funnel: Funnel, values: Values, i: int, *, ns: Sequence[int],
-                 k: int, min_gain: float) -> SystemFacts:  # fmt: skip
+                 k: int, min_gain: float, judged: JudgedSystem | None = None) -> SystemFacts:  # fmt: skip
     """The numbers of system i; values of several measures, of which the first is that of gains, and ns their counts."""
     weighed = weighing.weighed[i]
     return SystemFacts(
@@ -188,4 +190,5 @@ def system_facts(weighing: Weighing, lists: Lists, funnel: Funnel, values: Value
         precision=float(parse(f"precision@{k}", min_gain=min_gain)(lists.final).mean()),
         rule=weighed.mapping.rule if weighed.mapping else "",
         reordering=reordering_of(weighed) if lists.reranked else None,
+        judged=judged,
     )

@@ -11,8 +11,10 @@ import polars as pl
 from steelyard.base.arrays import Bools, Ints
 from steelyard.diagnosis.lists import Lists
 from steelyard.diagnosis.losses import count_losses, count_split, unused_gold
+from steelyard.diagnosis.outcomes import NO, UNDEFINED
 from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Alignment
+from steelyard.measures.judged_answers import Codes
 
 STAGES = (
     "failed", "missing", "no_gold", "not_in_corpus", "cut", "not_retrieved", "below_k", "reranked_out", "unused",
@@ -28,7 +30,7 @@ cut            the document is there, but no chunk holds the gold by the rule: c
 not_retrieved  not within the depth of the lists
 below_k        retrieved, below rank k
 reranked_out   in the first k before reranking, and pushed below them by the reranker
-unused         in the first k, but the answer cites other chunks only
+unused         in the first k, but the answer rests on other chunks only, by verdicts on it, or cites others only
 found          in the first k
 """
 AT = {name: place for place, name in enumerate(STAGES)}
@@ -48,7 +50,9 @@ class Funnel:
                   reranker pushed below k less what it pulled above it; `found` counts what an answer left unused too
     corpus_known  whether all chunks are at hand; else not_in_corpus and cut count as not_retrieved
     reranked      whether there are candidates from before a reranker
-    cited         (q,) whether the answer cites chunks, which `unused` needs; None where no answer does
+    cited         (q,) whether the answer cites chunks; None where no answer does
+    judged        (q,) whether verdicts say on which chunks of its context the answer rests; None without verdicts.
+                  `unused` needs one of the two
     split         (q,) pieces that no chunk holds whole; None where it is unknown which characters chunks hold
     """
 
@@ -64,6 +68,7 @@ class Funnel:
     reranked: bool
     cited: Bools | None
     split: Ints | None
+    judged: Bools | None = None
 
     def counts(self) -> dict[str, int]:
         """How many questions each stage has, in the order of STAGES."""
@@ -86,6 +91,7 @@ class Funnel:
         n_gold, n_found           pieces of gold, and those among the first k
         n_split                   pieces that no chunk holds whole; null where that is unknown
         cited                     whether the answer cites chunks; null where no answer does
+        judged                    whether verdicts say on which chunks the answer rests; null without verdicts
         """
         columns = {
             "system": pl.repeat(self.system, self.n_queries, dtype=pl.String, eager=True),
@@ -98,6 +104,7 @@ class Funnel:
         return pl.DataFrame(columns).with_columns(
             n_split=unknown if self.split is None else pl.Series(self.split, dtype=pl.Int64),
             cited=unknown.cast(pl.Boolean) if self.cited is None else pl.Series(self.cited),
+            judged=unknown.cast(pl.Boolean) if self.judged is None else pl.Series(self.judged),
         )
 
     @property
@@ -128,7 +135,7 @@ class Funnel:
             *(() if self.corpus_known and self.by_evidence else ("cut",)),
             *(() if self.depth > self.k else ("below_k",)),
             *(() if self.reranked else ("reranked_out",)),
-            *(() if self.cited is not None else ("unused",)),
+            *(("unused",) if self.cited is None and self.judged is None else ()),
         }
         n = self.counts()
         return tuple(name for name in STAGES if name not in unseen or n[name])
@@ -141,21 +148,26 @@ class Funnel:
             n_gold=self.n_gold[rows], pieces=self.pieces[rows],
             cited=None if self.cited is None else self.cited[rows],
             split=None if self.split is None else self.split[rows],
+            judged=None if self.judged is None else self.judged[rows],
         )  # fmt: skip
 
 
 def funnel(
-    weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0, absent: pl.DataFrame | None = None
+    weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0, absent: pl.DataFrame | None = None,
+    rests: Codes | None = None,
 ) -> Funnel:  # fmt: skip
     """Where a system lost the gold; see STAGES.
 
     k          results that count as found, from 1;   min_gain   smallest gain that counts as relevant
     absent     labels that the corpus lacks, where ids name documents, as of `Weighing`; None where that is not known
+    rests      (q,) whether each answer rests on chunks that hold gold, as of `JudgedSystem`; None without verdicts
     """
     final, evidence = lists.final.pieces, weighed.evidence
     query_ids, n = list(final.query_id), final.n_queries
     counts = _count_pieces(weighed, lists, k, min_gain, absent)
     cited, unused = unused_gold(weighed, query_ids, min_gain)
+    if rests is not None:
+        unused = np.where(rests == UNDEFINED, unused, rests == NO)
     failed = np.isin(query_ids, list(weighed.failures)) if weighed.failures else np.zeros(n, bool)
     # The first that holds; what is left has all of its gold outside the corpus.
     reached = {
@@ -183,6 +195,7 @@ def funnel(
         reranked=lists.reranked,
         cited=cited,
         split=None if evidence is None else count_split(evidence, n, min_gain),
+        judged=None if rests is None else rests != UNDEFINED,
     )
 
 
@@ -199,7 +212,7 @@ def _count_pieces(
         losses = {"not_in_corpus": weighed.documents.count_lost(n, min_gain)}
     # What is returned should be among the candidates; where it is not, these are not listed in full.
     in_lists = np.maximum(n_within(before, None, min_gain), n_within(final, None, min_gain))
-    n_gold = np.bincount(final.ideal_query[final.ideal_gain >= min_gain], minlength=n)
+    n_gold = count_gold(final, min_gain)
     if absent is not None:
         # What was retrieved from a corpus of other ids than the named one is not lost there.
         losses = {"not_in_corpus": np.minimum(_count_labels(absent, final, min_gain), n_gold - in_lists)}
@@ -236,6 +249,11 @@ def _pieces_by_stage(stage: Ints, counts: dict[str, Ints]) -> Ints:
         pieces[rows] = 0
         pieces[rows, AT[name]] = n_gold[rows]
     return pieces
+
+
+def count_gold(a: Alignment, min_gain: float) -> Ints:
+    """(q,) relevant documents, or pieces of gold."""
+    return np.bincount(a.ideal_query[a.ideal_gain >= min_gain], minlength=a.n_queries)
 
 
 def n_within(a: Alignment, k: int | None, min_gain: float) -> Ints:

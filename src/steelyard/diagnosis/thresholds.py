@@ -41,3 +41,10 @@ MORE = 4
 """What so many times k results would give is named beside a reranker: it is the cheaper way."""
 DEEP = 2
 """Lists are deep from this many times k on; in shorter ones, what is not listed may be ranked just below."""
+GOOD_RETRIEVAL = 0.80
+"""Retrieval is good where so many contexts hold gold: what is lost there is a fifth at most."""
+MANY_WRONG = 1 / 3
+"""With gold in the context, a good generator is wrong on a few, and an uncalibrated judge on as many as a fifth; a
+third is beyond both."""
+LOW_UTILIZATION = 0.50
+"""On average less than half of what was needed and retrieved is said."""

@@ -281,7 +281,7 @@ class Weighing:
         """Gold that the named corpus lacks, where documents are named by ids; None elsewhere."""
         if self.named_corpus is None or any(system.labels is not None for system in self.weighed):
             return None
-        return AbsentGold.of(self._truth, self.named_corpus)
+        return AbsentGold.of(self.truth, self.named_corpus)
 
     @property
     def absent(self) -> pl.DataFrame | None:
@@ -366,12 +366,13 @@ class Weighing:
     def labels(self) -> list[pl.DataFrame]:
         """One frame a system: query_id, doc_id, gain of every judged document, or of every chunk that holds gold."""
         return [
-            (self._truth if system.labels is None else system.labels).frame.drop_nulls("doc_id")
+            (self.truth if system.labels is None else system.labels).frame.drop_nulls("doc_id")
             for system in self.weighed
         ]
 
     @cached_property
-    def _truth(self) -> Truth:
+    def truth(self) -> Truth:
+        """The gold by ids: of questions, their labels."""
         return self.gold if isinstance(self.gold, Truth) else self.gold.truth()
 
     def lists(self, k: int = 10) -> list[pl.DataFrame]:

@@ -14,8 +14,10 @@ from steelyard.stats.samples import Clusters, finite, fsum
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """A mean less another one, of n_first and n_second queries; NaN where a group is too small for it."""
+    """The mean of a group less that of another one, of n_first and n_second queries; NaN where a group is too small."""
 
+    first: float
+    second: float
     difference: float
     low: float
     high: float
@@ -50,15 +52,17 @@ def group_difference(
     (0.6, 0.088, 0.916)
     """
     groups = finite(first, n_axes=1, what="values"), finite(second, n_axes=1, what="values")
-    means = [fsum(values) / len(values) if len(values) else math.nan for values in groups]
-    difference = means[0] - means[1]
+    mean, other_mean = (fsum(values) / len(values) if len(values) else math.nan for values in groups)
+    difference = mean - other_mean
     (low, high), (other_low, other_high) = (
         _ends(values, level, bounds, codes) for values, codes in zip(groups, clusters, strict=True)
     )
     return GroupDifference(
+        mean,
+        other_mean,
         difference,
-        difference - math.hypot(means[0] - low, other_high - means[1]),
-        difference + math.hypot(high - means[0], means[1] - other_low),
+        difference - math.hypot(mean - low, other_high - other_mean),
+        difference + math.hypot(high - mean, other_mean - other_low),
         len(groups[0]),
         len(groups[1]),
     )

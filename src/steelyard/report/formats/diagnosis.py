@@ -14,6 +14,7 @@ from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, Funnel
+from steelyard.diagnosis.outcomes import AnswerOutcomes
 from steelyard.report.sheets.advice import advice_text
 from steelyard.report.words import Words
 
@@ -33,6 +34,7 @@ def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
         "by_tag": {
             tag: {funnel.system: funnel.counts() for funnel in funnels} for tag, funnels in diagnosis.by_tag.items()
         },
+        **_outcomes(diagnosis),
         "ceilings": _ceilings(diagnosis.ceilings),
         "captured": [asdict(row) for row in diagnosis.captured],
         "curves": _curves(diagnosis.curves),
@@ -51,6 +53,37 @@ def _funnel(funnel: Funnel) -> dict[str, Any]:
         "untold": funnel.n_untold, "split": None if funnel.split is None else int(funnel.split.sum()),
         "lists": {stage: ids for stage, ids in funnel.lists().items() if stage not in NOT_LOST},
     }  # fmt: skip
+
+
+def _outcomes(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What became of the questions, of systems with verdicts; nothing without any."""
+    if not diagnosis.outcomes:
+        return {}
+    return {
+        "criteria": asdict(diagnosis.outcomes[0].criteria),
+        "outcomes": {of_system.system: _outcomes_of(of_system) for of_system in diagnosis.outcomes},
+        "outcomes_by_tag": {
+            tag: {of_system.system: of_system.counts() for of_system in outcomes}
+            for tag, outcomes in diagnosis.outcomes_by_tag.items()
+        },
+    }
+
+
+def _outcomes_of(outcomes: AnswerOutcomes) -> dict[str, Any]:
+    intervals, n = outcomes.share_intervals(), outcomes.n_queries
+    ends = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
+    return {
+        "questions": outcomes.counts(),
+        "shares": {
+            code: {"share": count / n if n else None, "low": low, "high": high}
+            for (code, count), (low, high) in zip(outcomes.counts().items(), ends, strict=True)
+        },
+        "lists": {code: ids for code in outcomes.counts() if (ids := outcomes.at(code)) and code != "works"},
+        "faithfulness_by_gold": asdict(outcomes.faithfulness_by_gold),
+        "abstention": [
+            {**asdict(by), "precision": by.precision, "recall": by.recall, "f1": by.f1} for by in outcomes.abstention
+        ],
+    }
 
 
 def _ceilings(ceilings: Ceilings) -> dict[str, Any]:

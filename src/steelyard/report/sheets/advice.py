@@ -9,7 +9,7 @@ from steelyard.diagnosis.advice import Advice
 from steelyard.report.sheets.sheet import number, p_text, percent, signed
 from steelyard.report.words import Words
 
-_SHARES = {"share", "share_others", "shown", "wished"}
+_SHARES = {"share", "share_others", "shown", "wished", "utilization"}
 _SIGNED = {"ndcg", "recall"}
 _WORTHWHILE = 0.01
 _EVIDENCE = 3

@@ -12,6 +12,7 @@ from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
 from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
 from steelyard.report.sheets.advice import advice_cards
+from steelyard.report.sheets.outcomes import outcome_sections
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, number, percent, signed
 from steelyard.report.sheets.signatures import signature_note
@@ -23,10 +24,11 @@ _RARE = {"failed", "missing", "no_gold"}
 
 
 def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
-    """Where the gold was lost, by tag too; what could be reached, by pairs too; what to try."""
+    """Where the gold was lost, what became of the questions, by tag too; what could be reached; what to try."""
     yield Section("funnel", words("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, words)])
     if by_tag := tag_sheet(diagnosis, words):
         yield Section("by_tag", words("diagnose.by_tag"), sheets=[by_tag])
+    yield from outcome_sections(diagnosis, words)
     deeper, pairs = deeper_sheet(diagnosis, words), pairs_sheet(diagnosis, words)
     ceilings = [ceilings_sheet(diagnosis, words), *([deeper] if deeper else [])]
     yield Section("ceilings", words("diagnose.ceilings"), sheets=ceilings)
