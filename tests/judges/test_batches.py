@@ -1,5 +1,7 @@
 """Batches: every item once, in order, and only what fails alone is lost."""
 
+import weakref
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +9,10 @@ from steelyard.base.errors import StageError
 from steelyard.judges.batches import Batches, case_blocks
 from steelyard.judges.verdict import Case
 from tests.hypothesis_profiles import examples
+
+
+class Tensor:
+    """Something that takes memory."""
 
 
 @examples(200)
@@ -29,6 +35,22 @@ def test_results_are_in_order_and_only_bad_items_fail(
     assert [None if isinstance(result, StageError) else -result for result in results] == [
         None if item in bad else item for item in items
     ]
+
+
+def test_what_a_failing_batch_took_is_free_when_its_halves_are_asked() -> None:
+    tensors = list[weakref.ref[Tensor]]()
+
+    def ask(batch: list[int]) -> list[int]:
+        assert [tensor() for tensor in tensors if tensor() is not None] == []
+        tensor = Tensor()
+        tensors.append(weakref.ref(tensor))
+        if len(batch) > 1:
+            raise StageError("out of memory") from MemoryError()
+        return batch
+
+    results = Batches("judge", ask, batch_size=4).results([4, 3, 2, 1], length=lambda item: item)
+    assert results == [4, 3, 2, 1]
+    assert len(tensors) == 7
 
 
 def test_without_halving_a_batch_fails_whole() -> None:

@@ -77,14 +77,16 @@ class Batches(Generic[T, R]):
         try:
             results = list[R | StageError](self._ask(batch))
         except StageError as error:
-            self._failures.append(error)
-            self._check_hope()
-            if not self._halving or len(batch) == 1:
-                return [error] * len(batch)
-            half = len(batch) // 2
-            return [*self._asked(batch[:half]), *self._asked(batch[half:])]
-        self._works = True
-        return results
+            failure = StageError(*error.args)  # Without the traceback, which holds what the device has no memory for.
+        else:
+            self._works = True
+            return results
+        self._failures.append(failure)
+        self._check_hope()
+        if not self._halving or len(batch) == 1:
+            return [failure] * len(batch)
+        half = len(batch) // 2
+        return [*self._asked(batch[:half]), *self._asked(batch[half:])]
 
     def _check_hope(self) -> None:
         if not self._works and (n := len(self._failures)) >= _HOPELESS:
