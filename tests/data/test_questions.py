@@ -225,3 +225,79 @@ def test_queries_without_a_line_are_refused(text: str, suffix: str, tmp_path: Pa
     path.write_text(text)
     with pytest.raises(InputError, match=r"queries.*: holds no question"):
         read_queries(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        ({"answer": "four"}, ("four",)),
+        ({"gold_answer": "four", "answer": "five"}, ("four",)),
+        ({"gold_answer": None, "answer": 4}, ("4",)),
+        ({"gold_answers": ["four", "4", "four", ""]}, ("four", "4")),
+        ({"answers": ["四", 4]}, ("四", "4")),
+        ({"answers": {"text": ["four", "4"], "answer_start": [1, 2]}}, ("four", "4")),
+        ({"answer": ""}, ()),
+        ({"answer": []}, ()),
+        ({}, ()),
+    ],
+)
+def test_gold_answers(line: dict[str, Any], want: tuple[str, ...]) -> None:
+    (question,) = Questions([{"qid": "q", **line}])
+    assert question.answers == want
+    assert question.answer == (want[0] if want else None)
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        ({}, None),
+        ({"evidence": []}, None),
+        ({"rel_map": {"d1": 0}}, None),
+        ({"rel_map": {"d1": 1}}, True),
+        ({"gold_evidence": ["d1"]}, True),
+        ({"evidence": ["bees"]}, True),
+        ({"answer": "four"}, True),
+        ({"answer": "I do not know.", "answerable": False}, False),
+        ({"answerable": True}, True),
+    ],
+)
+def test_whether_a_question_has_an_answer(line: dict[str, Any], want: bool | None) -> None:
+    assert Questions([{"qid": "q", **line}])[0].answerable is want
+
+
+def test_nuggets() -> None:
+    nuggets = ["a", {"text": "b", "vital": False}, {"nugget": "c", "importance": "okay"}, {"text": "d"}]
+    (question,) = Questions([{"qid": "q", "nuggets": nuggets}])
+    assert [(nugget.text, nugget.vital) for nugget in question.nuggets] == [
+        ("a", True), ("b", False), ("c", False), ("d", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"answers": [["four"]]}, "question 1: `answers` must be a text, or a list of texts, not"),
+        ({"answer": {"value": "four"}}, "question 1: `answer` must be a text, or a list of texts, not"),
+        ({"answerable": "no"}, "question 1: `answerable` must be true or false, not 'no'"),
+        (
+            {"nuggets": "a"},
+            "question 1: `nuggets` must be a list of texts, or of objects with `text` and `vital`, not 'a'",
+        ),
+        ({"nuggets": ["a", " "]}, "question 1, nugget 2: must be a text, or an object with `text` and `vital`"),
+        ({"nuggets": [{"text": "a", "vital": "very"}]}, "question 1, nugget 1: must be a text, or an object"),
+    ],
+)
+def test_answers_that_do_not_fit(line: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        Questions([{"qid": "q", **line}])
+
+
+def test_all_that_is_said_of_answers_is_in_the_digest() -> None:
+    lines = [
+        {"answer": "a"},
+        {"answers": ["a", "b"]},
+        {"answer": "a", "answerable": False},
+        {"answer": "a", "nuggets": ["b"]},
+    ]
+    digests = {Questions([{"qid": "q", **line}]).digest() for line in lines}
+    assert len(digests) == len(lines)

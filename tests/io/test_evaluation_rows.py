@@ -249,3 +249,9 @@ def test_whatever_a_row_holds_is_read_or_refused(rows: list[dict[str, Any]]) -> 
 def test_an_empty_context_list_is_a_question_that_got_nothing() -> None:
     rows = [ROWS[0], ROWS[1] | {"retrieved_contexts": []}]
     assert sy.evaluate(rows, rows, "mrr").means.tolist() == [[0.25]]
+
+
+@pytest.mark.parametrize("value", [["Bees.", "The bees."], '["Bees.", "The bees."]'])
+def test_several_expected_answers(value: object) -> None:
+    row = {"question": "Who dances?", "contexts": ["Bees dance."], "answer": "Bees.", "ground_truths": value}
+    assert sy.Questions([row])[0].answers == ("Bees.", "The bees.")

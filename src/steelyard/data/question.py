@@ -11,9 +11,24 @@ from steelyard.data.pieces import Piece, usual_piece
 from steelyard.io.json_files import LABEL_KEYS, id_labels, query_id_of
 
 _READ = {
-    "query_id", "qid", "query", "question", "evidence", "answer", "gold_answer", "tags", "gold_evidence", *LABEL_KEYS,
+    "query_id", "qid", "query", "question", "evidence", "answer", "gold_answer", "answers", "gold_answers",
+    "answerable", "nuggets", "tags", "gold_evidence", *LABEL_KEYS,
 }  # fmt: skip
 """Keys of a line that have a meaning of their own."""
+
+_ANSWER_KEYS = ("gold_answers", "gold_answer", "answers", "answer")
+"""Keys of gold answers, one text or a list; the first that a line has."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldNugget:
+    """A fact that a good answer holds.
+
+    vital   whether an answer without it is not good; else it is okay to have
+    """
+
+    text: str
+    vital: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +38,10 @@ class Question:
     query      what is asked; None in a file of labels alone
     evidence   gold pieces that can be found in any chunking
     labels     gains of chunks that are named by id; None where the line has no such key
-    answer     the answer that is expected
+    answer     the answer that is expected; of several the first
+    answers    all gold answers, any of which will do
+    answerable whether the corpus has an answer; None where the line does not say, and has neither gold nor an answer
+    nuggets    facts that a good answer holds
     where      file and line, for messages
     fields     what else the line holds that is one text or number, such as the conversation it belongs to
     """
@@ -37,6 +55,15 @@ class Question:
     tags: tuple[str, ...] = ()
     where: str = field(repr=False)
     fields: Mapping[str, str | float] = field(default_factory=dict, repr=False)
+    answers: tuple[str, ...] = field(default=(), repr=False)
+    answerable: bool | None = field(default=None, repr=False)
+    nuggets: tuple[GoldNugget, ...] = field(default=(), repr=False)
+
+    @property
+    def of_answers(self) -> tuple[object, ...]:
+        """What it says of answers beyond `answer` and gold; empty where that is nothing."""
+        says_more = len(self.answers) > 1 or self.nuggets or self.answerable is False
+        return (self.query_id, self.answers, self.answerable, self.nuggets) if says_more else ()
 
     @property
     def labels_by_id(self) -> Mapping[str, float]:
@@ -70,15 +97,61 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
                 f"{where}: group {piece.group!r} has pieces of gain {gains[piece.group]:g} and {piece.gain:g}; "
                 "any one of a group does, so give all of them one gain"
             )
-    answer, tags = line.get("gold_answer", line.get("answer")), line.get("tags") or []
+    tags, answers, labels = line.get("tags") or [], _gold_answers(line, where), id_labels(line, where)
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"{where}: `tags` must be a list of texts, not {quoted(tags)}")
     return Question(
         query_id, query,
-        evidence=pieces, labels=id_labels(line, where), answer=None if answer is None else str(answer),
-        tags=tuple(tags), where=where,
+        evidence=pieces, labels=labels, answer=answers[0] if answers else None, tags=tuple(tags), where=where,
+        answers=answers, answerable=_answerable(line, where, bool(answers), pieces, labels),
+        nuggets=tuple(_nugget(nugget, where, i) for i, nugget in enumerate(_nugget_list(line, where), 1)),
         fields={key: value for key, value in line.items() if key not in _READ and isinstance(value, str | int | float)},
     )  # fmt: skip
+
+
+def _gold_answers(line: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """The gold answers of a line, one text or number or a list of them; none where they are empty."""
+    key = next((key for key in _ANSWER_KEYS if line.get(key) is not None), None)
+    if key is None:
+        return ()
+    value = line[key].get("text") if isinstance(line[key], Mapping) else line[key]  # as SQuAD has them
+    listed = value if isinstance(value, list | tuple) else [value]
+    for answer in listed:
+        if not isinstance(answer, str | int | float):
+            raise InputError(f"{where}: `{key}` must be a text, or a list of texts, not {quoted(line[key])}")
+    return tuple(dict.fromkeys(str(answer) for answer in listed if str(answer)))
+
+
+def _answerable(
+    line: Mapping[str, Any], where: str, has_answer: bool, pieces: tuple[Piece, ...], labels: Mapping[str, float] | None
+) -> bool | None:
+    """What a line says of itself; else true where it has an answer or anything relevant."""
+    says = line.get("answerable")
+    if says is not None and not isinstance(says, bool):
+        raise InputError(f"{where}: `answerable` must be true or false, not {quoted(says)}")
+    gains = [*(piece.gain for piece in pieces), *(labels or {}).values()]
+    return says if says is not None else True if has_answer or any(gain > 0 for gain in gains) else None
+
+
+def _nugget_list(line: Mapping[str, Any], where: str) -> Iterable[object]:
+    listed = line.get("nuggets") or []
+    if not isinstance(listed, list | tuple):
+        raise InputError(
+            f"{where}: `nuggets` must be a list of texts, or of objects with `text` and `vital`, not {quoted(listed)}"
+        )
+    return listed
+
+
+def _nugget(value: object, where: str, number: int) -> GoldNugget:
+    fields = value if isinstance(value, Mapping) else {"text": value}
+    text, vital = fields.get("text", fields.get("nugget")), fields.get("vital", fields.get("importance", True))
+    vital = {"vital": True, "okay": False}.get(vital, vital) if isinstance(vital, str) else vital
+    if not isinstance(text, str) or not text.strip() or not isinstance(vital, bool):
+        raise InputError(
+            f"{where}, nugget {number}: must be a text, or an object with `text` and `vital` (true or false), not "
+            f"{quoted(value)}"
+        )
+    return GoldNugget(text, vital)
 
 
 def parse_piece(value: object, where: str) -> Piece:

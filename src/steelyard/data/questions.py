@@ -101,7 +101,9 @@ class Questions(Sequence[Question]):
             return self._source.digest()
         import hashlib
 
-        return "sha256:" + hashlib.sha256(repr(self._questions).encode()).hexdigest()
+        of_answers = [question.of_answers for question in self._questions if question.of_answers]
+        facts = repr(self._questions) + (repr(of_answers) if of_answers else "")
+        return "sha256:" + hashlib.sha256(facts.encode()).hexdigest()
 
     def truth(self) -> Truth:
         """The labels by id alone, for runs that hold nothing but ids.

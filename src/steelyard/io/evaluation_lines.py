@@ -88,13 +88,20 @@ def _fields(row: Row, where: str) -> dict[str, Any]:
     separator = _DEEPEVAL_SEPARATOR if "input" in cells else None
     for role in ("retrieved", "retrieved_ids", "gold", "gold_ids"):
         fields[role] = _list(fields[role], f"{where}: {role.replace('_', ' ')}", separator)
-    if isinstance(reference, list):  # `ground_truths` of older files.
-        reference = "\n".join(map(str, reference))
+    if reference is not None and (not isinstance(reference, str) or "ground_truths" in cells):
+        # Of older files, and of test cases of one's own: several answers, any of which will do.
+        reference = (
+            _list(reference, f"{where}: reference", None) if not isinstance(reference, int | float) else reference
+        )
     return fields | {
         "id": content_id(query) if fields["id"] is None else fields["id"],
-        "reference": None if reference is None else str(reference),
-        "response": None if response is None else str(response),
+        "reference": list(map(str, reference)) if isinstance(reference, list) else _text(reference),
+        "response": _text(response),
     }
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _cell(value: Any) -> Any:
