@@ -1,0 +1,54 @@
+"""Which sentences of an answer assert nothing, by rule."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from steelyard.judges.admitting import only_admits
+from steelyard.judges.phrases import clause_pattern, phrase_reason
+from steelyard.text.footnotes import SOURCES
+
+_WORD = re.compile(r"\w")
+_BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1:?|\*\*[^*\n]{1,120}[:：]\*\*")
+_SOURCES = re.compile(rf"[\W_]*{SOURCES}[\s*_]*[:：].*", re.VERBOSE | re.IGNORECASE | re.DOTALL)
+_CHAPTER = re.compile(r"第[0-9〇零一二两三四五六七八九十百]{1,6}[章节回卷篇编](?:\s[^。！？.!?]{0,40})?")
+_SHORT_WORDS, _SHORT_CHINESE = 6, 12
+
+
+def no_claim(text: str, *, ends_line: bool = True) -> str:
+    """Why a sentence asserts nothing; empty where it may assert something, which is what doubt is decided for.
+
+    text       without citation marks
+    ends_line  whether nothing follows it in its line
+
+    Reasons: no_words, heading, sources, question, lead_in, greeting, thanks, courtesy, hedge, offer, and admission,
+    where all that is said is that there is no answer.
+
+    >>> [no_claim(text) for text in ("## Hours", "Hello!", "希望对你有帮助。", "It opens at nine.", "No.")]
+    ['heading', 'greeting', 'hedge', '', '']
+    """
+    plain = text.strip()
+    if not _WORD.search(plain):
+        return "no_words"
+    if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (ends_line and _BOLD.fullmatch(plain)):
+        return "heading"
+    if _SOURCES.fullmatch(plain):
+        return "sources"
+    plain = plain.strip("*_ \t>")
+    if plain.rstrip("”\"’')）」』 ").endswith(("?", "？")) and not clause_pattern("knowing_question").search(plain):
+        return "question"
+    if plain.endswith((":", "：")) and _leads_in(plain, ends_line):
+        return "lead_in"
+    return phrase_reason(plain) or ("admission" if only_admits(plain) else "")
+
+
+def _leads_in(plain: str, ends_line: bool) -> bool:
+    """Whether a sentence that ends with a colon says only that something follows."""
+    if any(unicodedata.category(character) == "Nd" for character in plain):
+        return False
+    if clause_pattern("lead_in").search(plain):
+        return True
+    n_chinese = sum("\u4e00" <= character <= "\u9fff" for character in plain)
+    is_short = n_chinese <= _SHORT_CHINESE if n_chinese else len(plain.split()) <= _SHORT_WORDS
+    return ends_line and is_short and not clause_pattern("finite").search(plain)

@@ -1,0 +1,84 @@
+"""Units of answers, and the chunks that they cite."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.judges.units import answer_units, cited_chunks, gold_units
+from tests.hypothesis_profiles import examples
+
+_CASES = Path(__file__).parents[1] / "cases"
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (_CASES / name).read_text(encoding="utf-8").splitlines()]
+
+
+CITED = [row for row in _rows("citations.jsonl") if "context" in row]
+UNITS = _rows("units.jsonl")
+IDS = ["hours#1", "hours#2", "票价#1"]
+
+
+@pytest.mark.parametrize("row", CITED, ids=[row["label"] for row in CITED])
+def test_citation_cases(row: dict[str, Any]) -> None:
+    answer, context = row["input"], row["context"]
+    cited = cited_chunks(answer, answer_units(answer, context), context)
+    assert [[c.mark, c.chunk if c.problem is None else c.problem] for c in cited] == row["want"], row["comment"]
+    assert all(answer[c.start : c.end] == c.mark and (c.chunk is None) == (c.problem is not None) for c in cited)
+
+
+@pytest.mark.parametrize("row", UNITS, ids=[row["label"] for row in UNITS])
+def test_unit_cases(row: dict[str, Any]) -> None:
+    units = answer_units(row["input"], IDS)
+    assert [[unit.text, unit.no_claim] for unit in units] == row["want"], row["comment"]
+
+
+TRICKY = st.text(
+    st.sampled_from("aA1我 \n\t.。!?？:：…[]【】()<>`~|-#*^¹²$\\,，\x00\ud800\u2028"), max_size=60
+) | st.lists(
+    st.sampled_from(
+        ["[1]", "[1-3]", "[hours#2]", "¹", "<cite>", "</cite>",
+         "<sup>2</sup>", "```\n", "`x`", "\n", "\n\n", "- ", "It is. ", "九点。", "Sources:\n",
+         "[1] a.pdf\n", "[^1]: b\n", "| a |\n", "|---|\n", "# h\n", "<p>", "</p>", "Hello! ", " "]
+    ),
+    max_size=14,
+).map("".join)  # fmt: skip
+
+
+@examples(400)
+@given(TRICKY)
+def test_units_are_apart_and_citations_lie_in_them(answer: str) -> None:
+    units = answer_units(answer, IDS)
+    assert all(0 <= unit.start < unit.end <= len(answer) for unit in units)
+    assert all(before.end <= after.start for before, after in pairwise(units))
+    cited = cited_chunks(answer, units, IDS)
+    for citation in cited:
+        unit = units[citation.unit]
+        assert unit.start <= citation.start < citation.end <= unit.end
+        assert answer[citation.start : citation.end] == citation.mark
+    assert len({(c.unit, c.chunk) for c in cited if c.chunk is not None}) == sum(c.chunk is not None for c in cited)
+
+
+def test_a_gold_answer_has_units_that_name_it() -> None:
+    units = gold_units("九点开门。六点关门。", 2)
+    assert [(unit.text, unit.alternative) for unit in units] == [("九点开门。", 2), ("六点关门。", 2)]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[", "]", "[1", "[[", "[]", "[a", "[1]", "[1-99]", "¹", "<cite>", "<cite ", "<sup>", "```", "`", "`a",
+        "$", "$a", "![", "|", "\n", "\n[1]", "\n[^1]: ", "- ", "<p>", "<", "【", "*", "If you ", "根据",
+        "没有", "I do not know, but ", "there is no ", "the documents ", "资料", " ,", "Sources:\n", "no ",
+    ],
+)  # fmt: skip
+def test_a_long_answer_of_one_piece_is_read(piece: str) -> None:
+    answer = piece * (100_000 // len(piece))
+    units = answer_units(answer, IDS)
+    cited_chunks(answer, units, IDS)
+    assert len(units) <= len(answer)
