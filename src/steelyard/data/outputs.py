@@ -43,6 +43,7 @@ class _Contents:
     failures: Mapping[str, str] = field(default_factory=dict)
     unanswered: Mapping[str, str] = field(default_factory=dict)
     latency_ms: Mapping[str, float] = field(default_factory=dict)
+    folder: RunFolder | None = None
 
 
 class Outputs:
@@ -64,6 +65,7 @@ class Outputs:
     failures  query_id -> why the system gave no result
     unanswered  query_id -> why it gave results without an answer: lines with `error` and `"failed": "generate"`
     latency_ms  query_id -> milliseconds in all, where a line has `latency_ms` with `total`
+    folder    the run folder that was read; None for outputs of another kind
     Raises    InputError, DuplicateError naming line and item.
     """
 
@@ -78,7 +80,7 @@ class Outputs:
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
         self.documents = contents.documents
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
-        self.unanswered = contents.unanswered
+        self.unanswered, self.folder = contents.unanswered, contents.folder
         self._contents = contents
 
     @classmethod
@@ -90,7 +92,7 @@ class Outputs:
             with folder.reading_lines():
                 contents = _parse(name or folder.name, numbered_lines(source), chunks)
                 folder.check_count(contents.run.frame["query_id"].n_unique())
-            contents = replace(contents, documents=folder.documents)
+            contents = replace(contents, documents=folder.documents, folder=folder)
             folder.refuse_replaced()
             return cls(contents)
         path = cast("str | Path | Source", path)
