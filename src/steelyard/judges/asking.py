@@ -24,7 +24,7 @@ class Asking:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.errors: Counter[str] = Counter()
-        self._n_judged, self._n_failed = 0, 0
+        self._n_judged, self._n_failed, self._cause = 0, 0, ""
 
     def verdicts(
         self, cases: Sequence[Case], report: Callable[[int], object] = lambda n: None
@@ -34,8 +34,8 @@ class Asking:
         A judge that raises, or gives results of another number than there are cases, is asked again with half of them,
         until it is known which cases it fails on.
         report   called with the number of cases that are done, now and then
-        Raises   InputError where the judge fails on all that it is asked; and what the judge raises of our own errors,
-                 such as for a key that is refused.
+        Raises   InputError where the judge fails on all of the first cases; and what the judge raises of our own
+                 errors, such as for a key that is refused.
         """
         distinct = list(dict.fromkeys(cases))
         results: list[Sequence[Verdict]] = []
@@ -71,9 +71,16 @@ class Asking:
     def _failed(self, case: Case, cause: str) -> Sequence[Verdict]:
         self.errors["raised" if cause.startswith("raised") else "wrong_count"] += 1
         self._n_failed += 1
-        if self._n_failed >= _HOPELESS and not self._n_judged:
-            raise InputError(f"judge {self._judge.name}: {cause}, on each of {self._n_failed} cases; mend it")
+        self._cause = cause
+        if self._n_failed >= _HOPELESS:
+            self.refuse_failure()
         return [Verdict("not_judged", None, cause)] * len(case.hypotheses)
+
+    def refuse_failure(self) -> None:
+        """Raise   InputError where the judge has failed on all that it was asked by now."""
+        if self._n_failed and not self._n_judged:
+            cases = f"each of {self._n_failed} cases" if self._n_failed > 1 else "the one case"
+            raise InputError(f"judge {self._judge.name}: {self._cause}, on {cases}; mend it")
 
     def _checked(self, case: Case, answer: Any) -> Sequence[Verdict]:
         """The verdicts on a case, those that are none replaced."""

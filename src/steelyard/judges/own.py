@@ -109,7 +109,7 @@ def own_judge(thing: Any, settings: Mapping[str, Any], name: str = "") -> Judge:
             "verdicts, or a class with such a method `judge`"
         )
     try:
-        return PairJudge(judge_pairs, _file_name(called), facts=_facts(thing), **threshold)
+        return PairJudge(judge_pairs, file_name(called), facts=_facts(thing), **threshold)
     except SettingError as error:
         raise error.inside(owner=f"judge {called}") from None
 
@@ -126,8 +126,12 @@ def _own_name(thing: Any) -> str:
     return str(getattr(thing, "name", None) or getattr(thing, "__qualname__", type(thing).__qualname__))
 
 
-def _file_name(called: str) -> str:
-    """A name that a file can have: the last part of `module:object`."""
+def file_name(called: str) -> str:
+    """The name of a judge as a file can have it: the last part of `module:object`.
+
+    >>> file_name("mine.judges:by_words"), file_name("llm")
+    ('by_words', 'llm')
+    """
     return re.sub(r"[^\w.-]+", "", called.rpartition(":")[2].rpartition(".")[2]) or "own"
 
 

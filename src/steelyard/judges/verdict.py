@@ -47,6 +47,9 @@ class Judge(Protocol):
     """Fills verdict tables.
 
     name   of the judge, such as "lexical"
+
+    A judge that has `wants_all_at_once` set is asked for all answers in one call, others for some questions at a time.
+    What its method `counts` returns, where it has one, is kept in the recipe of the verdicts as `calls`.
     """
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
@@ -57,6 +57,8 @@ class LLMJudge(ChatModel):
     progress   is told how far judging is
     Raises     InputError for settings out of range, a key that is not set, or a budget in money without a price.
     """
+
+    wants_all_at_once: ClassVar[bool] = True
 
     concurrency: Annotated[int, at_least(1)] = 16
     language: Literal["auto", "en", "zh"] = "auto"

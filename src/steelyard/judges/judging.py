@@ -1,0 +1,107 @@
+"""Answers judged: what is asked about them goes to a judge, and what it says into their tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from steelyard._version import __version__
+from steelyard.base.machine import timestamp
+from steelyard.base.progress import Progress, no_progress
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
+from steelyard.judges.asking import Asking
+from steelyard.judges.cases import TABLES, Draft, filled, requests
+from steelyard.judges.drafting import drafts
+from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import Case, Judge, Table
+from steelyard.judges.verdicts import Verdicts
+
+_BLOCK = 64
+"""Questions whose cases are asked at once, unless a judge wants all."""
+
+
+def judge_answers(
+    questions: Questions,
+    outputs: Outputs,
+    judge: Judge | None,
+    *,
+    tables: Collection[Table] = TABLES,
+    system: str = "",
+    progress: Progress = no_progress,
+) -> Verdicts:
+    """Judge the answers of one system.
+
+    judge      None asks nobody: units, citations and states are there, and all verdicts are not_judged
+    tables     what is asked; with `grounded`, units are also judged by the whole context at once
+    system     its name; by default that of the outputs
+    progress   called as progress("answers", done, total)
+    Raises     InputError where the judge fails on all that it is asked.
+    """
+    asking = None if judge is None else Asking(judge)
+    asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in tables]
+    at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
+    records: list[JudgedAnswer] = []
+    remaining = drafts(questions, outputs)
+    while block := list(islice(remaining, at_once)):
+        progress("answers", len(records), len(questions))
+        records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked)
+    progress("answers", len(records), len(questions))
+    if asking is not None:
+        asking.refuse_failure()
+    recipe = {
+        **_judge_recipe(judge),
+        "units": "sentences",
+        "tables": asked,
+        "system": system or outputs.name,
+        "outputs": outputs.digest(),
+        "questions": _digest(records, questions),
+        "steelyard": __version__,
+        "date": timestamp(),
+        **_calls(judge),
+    }
+    return Verdicts(records, recipe, errors={} if asking is None else asking.errors)
+
+
+def cases_of(questions: Questions, outputs: Outputs, tables: Collection[Table] = TABLES) -> list[Case]:
+    """All that `judge_answers` would ask a judge, each case once."""
+    cases = (request.case for draft in drafts(questions, outputs) for request in requests(draft, tables))
+    return list(dict.fromkeys(cases))
+
+
+def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -> Iterator[JudgedAnswer]:
+    """The records of some drafts, with the verdicts on them."""
+    asked = [list(requests(draft, tables)) for draft in block]
+    verdicts = asking.verdicts([request.case for listed in asked for request in listed])
+    for draft, listed in zip(block, asked, strict=True):
+        yield filled(draft, {r.key: dict(zip(r.units, verdicts[r.case], strict=True)) for r in listed})
+
+
+def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
+    """The judge, and by what it was calibrated; None where it is not."""
+    if judge is None:
+        return {"judge": {"name": "none"}, "calibration": None}
+    recipe = dict(judge.recipe())
+    calibration = recipe.pop("calibration", None)
+    recipe.pop("judge", None)
+    return {
+        "judge": {"name": judge.name, **recipe},
+        "calibration": None if calibration == "uncalibrated" else calibration,
+    }
+
+
+def _calls(judge: Judge | None) -> Mapping[str, Any]:
+    """What judging took, and what went wrong, of a judge that calls a model and counts."""
+    counts = getattr(judge, "counts", None)
+    return {"calls": counts()} if callable(counts) else {}
+
+
+def _digest(records: Sequence[JudgedAnswer], questions: Questions) -> str:
+    """A fingerprint of what of the questions is judged by: their texts, gold answers and nuggets."""
+    facts = [
+        (question.query_id, question.query, record.gold_answers, record.answerable, [n.text for n in record.nuggets])
+        for question, record in zip(questions, records, strict=True)
+    ]
+    return "sha256:" + hashlib.sha256(repr(facts).encode("utf-8", "surrogatepass")).hexdigest()
