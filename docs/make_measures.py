@@ -34,6 +34,11 @@ FAMILIES = {
         " In ALCE a citation that is out of range costs nothing but its place; here it is in the denominator "
         "of `citation_precision`, and `citation_validity` counts it.",
     ),
+    "text_overlap": (
+        "Words of the gold answer",
+        "Measures that hold the answer's text against that of the gold answer, without a judge: quick, the same every "
+        "time, and blind to what the words say. Citations are left out.",
+    ),
     "abstention": (
         "Abstention",
         "Measures of saying that one cannot answer. An abstention asserts nothing: it is not unfaithful.",

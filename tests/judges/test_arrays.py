@@ -19,7 +19,7 @@ def test_arrays_leave_out_units_that_assert_nothing_and_keep_the_order_of_the_qu
     assert arrays.n_gold.tolist() == [0, 2]
     np.testing.assert_array_equal(arrays.answerable, [np.nan, 1.0])
     np.testing.assert_array_equal(arrays.grade, [np.nan, 0.75])
-    assert arrays.answers == ["", RECORD.answer]
+    assert arrays.answers == ["", "Hello! It opens at 9 . It closes at 20 . "]
     assert arrays.unit_query.tolist() == [1, 1]
     assert arrays.n_no_claim.tolist() == [0, 1]
     assert arrays.grounded.tolist() == [SUPPORTED, NOT_FOUND]

@@ -64,7 +64,7 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
         n_gold=_ints(len(r.gold_answers) for r in listed),
         answerable=_floats(None if r.answerable is None else float(r.answerable) for r in listed),
         grade=_floats(grades),
-        answers=[r.answer for r in listed],
+        answers=[_uncited(r) for r in listed],
         gold_answers=[r.gold_answers for r in listed],
         unit_query=_ints(units.query),
         grounded=_codes(v for _, v in units.rows([r.grounded or (None,) * len(r.units) for r in listed])),
@@ -112,6 +112,15 @@ class _Places:
         """What a table of each question holds for these units; each has a row for every unit of its question."""
         for (query, n), place in self.place.items():
             yield place, tables[query][n]
+
+
+def _uncited(record: JudgedAnswer) -> str:
+    """The answer without the marks of its citations."""
+    parts, end = [], 0
+    for citation in sorted(record.citations, key=lambda citation: citation.start):
+        parts.append(record.answer[end : citation.start])
+        end = max(end, citation.end)
+    return "".join([*parts, record.answer[end:]])
 
 
 def _codes(verdicts: Iterable[Verdict | None]) -> Codes:

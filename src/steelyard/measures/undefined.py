@@ -24,7 +24,7 @@ def _no_context(a: JudgedAnswers, _: Options) -> Bools:
 
 
 def _no_gold_answer(a: JudgedAnswers, _: Options) -> Bools:
-    return np.asarray(a.n_gold == 0)
+    return np.array([not any(gold.strip() for gold in golds) for golds in a.gold_answers], bool)
 
 
 def _without(a: JudgedAnswers, query: Ints) -> Bools:
