@@ -10,7 +10,6 @@ from steelyard.judges.lexical.readings import Pair, Reading
 
 _OVERLAP = 0.8
 """Share of the words that a sentence must have in common with a text to be held against it."""
-_NEGATIONS = frozenset("不没未无非")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,11 @@ def contradiction(
     negates what the hypothesis does not, or the other way round.  "numbers": one has other numbers in place of those
     that are missing, with the same unit.
     """
-    if not missing_numbers and not hypothesis.has_negation and not premise.has_negation:
-        return ""
-    words = {word for word in hypothesis.distinct - hypothesis.numbers if _NEGATIONS.isdisjoint(word)}
+    words = hypothesis.plain
     least = _OVERLAP * len(words)
     if len(words) < 2 or len(words & premise.vocabulary) < least or hypothesis.text in premise.text:
+        return ""
+    if not missing_numbers and not hypothesis.has_negation and not premise.has_negation:
         return ""
     alike = [sentence for sentence in premise.sentences if len(words & sentence.vocabulary) >= least]
     if alike and all(_is_negated_otherwise(hypothesis, sentence) for sentence in alike):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.judges.lexical.checks import NOTHING_MISSING, MissingNumbers, beside_others, contradiction
-from steelyard.judges.lexical.readings import Reading
+from steelyard.judges.lexical.readings import Reading, Readings, shortened
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
 from steelyard.text.spans import Span
@@ -21,10 +21,6 @@ _CONTRADICTED = 0.5
 """What is left of the share of what is contradicted."""
 _SHOWN = 12
 """Missing words that a reason lists at most."""
-_LONGEST = 40
-"""Characters of a missing word that a reason shows at most."""
-_REMEMBERED = 20_000
-"""Texts that are read once at most: chunks come again with other questions, and sentences with other chunks."""
 
 
 @judge_named("lexical")
@@ -62,7 +58,7 @@ class LexicalJudge:
     units: bool = True
     dates: bool = True
     negation: bool = True
-    _readings: dict[str, Reading] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _readings: Readings = field(default_factory=Readings, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -70,8 +66,8 @@ class LexicalJudge:
     def judge(self, cases: Sequence[Case]) -> Iterator[list[Verdict]]:
         """Verdicts on the hypotheses of each case, in their order."""
         for case in cases:
-            premise = self._reading(case.premise)
-            yield [self._verdict(self._reading(text), premise) for text in case.hypotheses]
+            premise = self._readings[case.premise]
+            yield [self._verdict(self._readings[text], premise) for text in case.hypotheses]
 
     def recipe(self) -> Mapping[str, Any]:
         """The settings, and the version of what is computed with them."""
@@ -85,17 +81,9 @@ class LexicalJudge:
         >>> [text[start:end] for start, end in LexicalJudge().missing_spans(text, "The museum opens at 9.")]
         ['10', 'Sunday']
         """
-        own, other = self._reading(hypothesis), self._reading(premise)
+        own, other = self._readings[hypothesis], self._readings[premise]
         numbers = self._missing_numbers(own, other).all
         return own.spans(numbers if numbers_only else numbers | (own.distinct - other.vocabulary))
-
-    def _reading(self, text: str) -> Reading:
-        reading = self._readings.get(text)
-        if reading is None:
-            if len(self._readings) >= _REMEMBERED:
-                self._readings.clear()
-            reading = self._readings[text] = Reading(text)
-        return reading
 
     def _verdict(self, hypothesis: Reading, premise: Reading) -> Verdict:
         if not hypothesis.distinct:
@@ -116,16 +104,15 @@ class LexicalJudge:
             return Verdict("not_found", 0.0, "no words")
         score = len(hypothesis.tokens & premise.tokens) / len(hypothesis.tokens)
         label: Label = "supported" if score >= self.threshold else "not_found"
-        return Verdict(label, score, "" if score == 1 else "missing: " + _shortened(hypothesis.text))
+        return Verdict(label, score, "" if score == 1 else "missing: " + shortened(hypothesis.text))
 
     def _missing_numbers(self, hypothesis: Reading, premise: Reading) -> MissingNumbers:
         if not hypothesis.numbers:
             return NOTHING_MISSING
-        return MissingNumbers(
-            hypothesis.numbers - premise.vocabulary if self.numbers else frozenset(),
-            beside_others(hypothesis.quantities, premise.quantities) if self.units else frozenset(),
-            beside_others(hypothesis.dates, premise.dates) if self.dates else frozenset(),
-        )
+        numbers = hypothesis.numbers - premise.vocabulary if self.numbers else frozenset()
+        units = beside_others(hypothesis.quantities, premise.quantities) if self.units else frozenset()
+        dates = beside_others(hypothesis.dates, premise.dates) if self.dates else frozenset()
+        return MissingNumbers(numbers, units, dates) if numbers or units or dates else NOTHING_MISSING
 
     def _share(self, hypothesis: Reading, premise: Reading, n_missing: int) -> float:
         words = hypothesis.distinct
@@ -143,20 +130,16 @@ class LexicalJudge:
 
 def _reason(hypothesis: Reading, premise: Reading, numbers: MissingNumbers, contradicted: str) -> str:
     """What is missing, in the words of the hypothesis and in their order; "" where nothing is."""
-    beside = {"units": set(chain(*numbers.units)), "dates": set(chain(*numbers.dates))}
-    missing = (hypothesis.distinct - premise.vocabulary).difference(numbers.numbers, *beside.values())
-    parts = [
-        f"{code}: {words}"
-        for code, forms in {"missing": missing, "numbers": numbers.numbers, **beside}.items()
-        if forms and (words := _listed(hypothesis, forms))
-    ]
+    missing = hypothesis.distinct - premise.vocabulary
+    forms: dict[str, Set[str]] = {"missing": missing}
+    if numbers is not NOTHING_MISSING:
+        forms |= {"numbers": numbers.numbers, "units": set(chain(*numbers.units)), "dates": set(chain(*numbers.dates))}
+        forms["missing"] = missing.difference(numbers.numbers, forms["units"], forms["dates"])
+    parts = [f"{code}: {words}" for code in forms if forms[code] and (words := _listed(hypothesis, forms[code]))]
     return "; ".join(parts + ["negation"] * (contradicted == "negation"))
 
 
 def _listed(hypothesis: Reading, forms: Set[str]) -> str:
-    words = list(dict.fromkeys(_shortened(hypothesis.text[start:end]) for start, end in hypothesis.spans(forms)))
-    return ", ".join([*words[:_SHOWN], *([f"+{len(words) - _SHOWN}"] if len(words) > _SHOWN else [])])
-
-
-def _shortened(word: str) -> str:
-    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
+    words = list(dict.fromkeys(hypothesis.written(forms)))
+    shown = ", ".join(words[:_SHOWN])
+    return f"{shown}, +{len(words) - _SHOWN}" if len(words) > _SHOWN else shown

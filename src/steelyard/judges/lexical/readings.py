@@ -24,6 +24,10 @@ _FIRST_CJK = "\u1100"
 _NAME = re.compile(
     r"(?<=[\w,)'’\"“(-]\s)[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*|《([^《》\n]{1,40})》|「([^「」\n]{1,40})」"
 )
+_NEGATIONS = frozenset("不没未无非")
+_LONGEST = 40  # characters of a word that a reason shows
+_REMEMBERED = 2_000_000
+"""Characters of texts that are read once, at some 50 bytes each."""
 _MARKED = re.compile(b"x+")
 
 
@@ -88,6 +92,11 @@ class Reading:
         return frozenset(words for name in names if (words := frozenset(forms(name))))
 
     @cached_property
+    def plain(self) -> frozenset[str]:
+        """Its words but for numbers, and Chinese ones that hold a negation."""
+        return frozenset(word for word in self.distinct - self.numbers if _NEGATIONS.isdisjoint(word))
+
+    @cached_property
     def has_negation(self) -> bool:
         """Whether anything in it may be negated."""
         return has_negation(self.text)
@@ -101,6 +110,20 @@ class Reading:
     def places(self) -> list[Word]:
         """The content words with their places."""
         return list(words(self.text))
+
+    def written(self, missing: Set[str]) -> list[str]:
+        """Words of these forms, in order: what is at `spans`, without its end where it is long."""
+        if self._overlaps:
+            return [shortened(self.text[start:end]) for start, end in self.spans(missing)]
+        return [word for form, word in self._spelling if form in missing]
+
+    @cached_property
+    def _overlaps(self) -> bool:
+        return any(form >= _FIRST_CJK for form in self.distinct)
+
+    @cached_property
+    def _spelling(self) -> list[Pair]:
+        return [(form, shortened(self.text[start:end])) for form, start, end in self.places]
 
     def spans(self, missing: Set[str]) -> list[Span]:
         """Where words of these forms are, and none of another form over them, as pairs of Chinese overlap."""
@@ -123,3 +146,23 @@ class Sentence(Reading):
     def __init__(self, text: str, start: int, end: int) -> None:
         super().__init__(text)
         self.start, self.end = start, end
+
+
+def shortened(word: str) -> str:
+    """A word as a reason shows it."""
+    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
+
+
+class Readings(dict[str, Reading]):
+    """Texts that were read, as far as memory has room: a chunk comes with many texts, and a text with many chunks."""
+
+    n_characters = 0
+
+    def __missing__(self, text: str) -> Reading:
+        """Read a text for the first time."""
+        if self.n_characters > _REMEMBERED:
+            self.clear()
+            self.n_characters = 0
+        self.n_characters += len(text)
+        reading = self[text] = Reading(text)
+        return reading
