@@ -1,12 +1,15 @@
 """Answers that say that there is none."""
 
+import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steelyard.judges.abstaining import is_abstention
+from tests.shared_data import shared
 
 ROWS = [
     json.loads(line)
@@ -17,3 +20,20 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=[row["label"] for row in ROWS])
 def test_cases(row: dict[str, Any]) -> None:
     assert is_abstention(row["input"]) is row["want"], row["comment"]
+
+
+def test_real_answers() -> None:
+    """MTRAG: answers by people and by two models, those to questions that the passages do not answer among them."""
+    path = shared("answers", "mtrag_human", "reference_subset_with_human_evaluations.json.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        data = json.load(file)
+    kind = {task["task_id"]: task["Answerability"][0] for task in data["tasks"]}
+    n_abstaining = Counter(
+        (evaluation["model_id"] == "reference", kind[evaluation["task_id"]])
+        for evaluation in data["evaluations"]
+        if is_abstention(evaluation["model_response"])
+    )
+    # Read one by one, all of them say only that; of seven human answers without an answer, the seventh has an opinion.
+    assert n_abstaining == {
+        (True, "UNANSWERABLE"): 6, (False, "UNANSWERABLE"): 5, (False, "PARTIAL"): 2, (False, "ANSWERABLE"): 2,
+    }  # fmt: skip

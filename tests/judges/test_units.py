@@ -1,6 +1,8 @@
 """Units of answers, and the chunks that they cite."""
 
+import gzip
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.judges.units import answer_units, cited_chunks, gold_units
+from steelyard.text.citing import citation_marks
 from tests.hypothesis_profiles import examples
+from tests.shared_data import shared
 
 _CASES = Path(__file__).parents[1] / "cases"
 
@@ -62,6 +66,25 @@ def test_units_are_apart_and_citations_lie_in_them(answer: str) -> None:
         assert unit.start <= citation.start < citation.end <= unit.end
         assert answer[citation.start : citation.end] == citation.mark
     assert len({(c.unit, c.chunk) for c in cited if c.chunk is not None}) == sum(c.chunk is not None for c in cited)
+
+
+def test_marks_of_real_answers() -> None:
+    """HAGRID: claims of answers, whose marks name the passages that come with them."""
+    path = shared("answers", "attribution_citations", "hagrid.jsonl.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file.read().split("\n") if line]
+    marks = [citation_marks(row["claim"]) for row in rows]
+    with_and = [any(" and " in mark.text for mark in of_claim) for of_claim in marks]
+    assert sum(map(bool, marks)) - sum(with_and) == 1025  # [1 and 3] is no mark to those who counted
+    numbers = [{n for mark in of_claim for t in mark.targets for n in (t.first, t.last)} for of_claim in marks]
+    assert sum(len(n) for n, has_and in zip(numbers, with_and, strict=True) if not has_and) == 1415
+    context, equal, n_cited = [f"p{i}" for i in range(1, 11)], 0, 0
+    for row in rows:
+        named = {int(match[1]) - 1 for text in row["references"] if (match := re.match(r"\[(\d+)\]", text))}
+        cited = cited_chunks(row["claim"], answer_units(row["claim"]), context)
+        n_cited += bool(row["references"])
+        equal += bool(row["references"]) and {citation.chunk for citation in cited} == named
+    assert (n_cited, equal) == (1013, 1012)  # one claim has no mark, and a passage
 
 
 def test_a_gold_answer_has_units_that_name_it() -> None:

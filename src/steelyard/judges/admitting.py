@@ -13,6 +13,10 @@ _CLAUSE = re.compile(
       | [，,]?\s*(?:但是|但|不过|然而|所以|因此|因而|虽然|尽管|而且|并且|同时)[，,]?""",
     re.VERBOSE | re.IGNORECASE,
 )
+_SAID_OTHERWISE = re.compile(
+    r"""\s*(?:["“‘「『] | if\b | unless\b | 如果 | 若 | 假如 | 除非)""", re.VERBOSE | re.IGNORECASE
+)
+"""Before what is said by others, or on a condition."""
 _CONCESSION = re.compile(r"\b(?:although|though|while|whereas)\b", re.IGNORECASE)
 
 
@@ -25,7 +29,8 @@ def only_admits(sentence: str) -> bool:
     False
     """
     admission_pattern, question = clause_pattern("admission"), clause_pattern("indirect_question")
-    if not admission_pattern.search(sentence):
+    hint = clause_pattern("admission_hint")
+    if not (hint.search(sentence) and admission_pattern.search(sentence)) or _SAID_OTHERWISE.match(sentence):
         return False
     admitted = False
     for clause in _clauses(sentence):

@@ -11,8 +11,10 @@ from steelyard.text.footnotes import SOURCES
 
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1:?|\*\*[^*\n]{1,120}[:：]\*\*")
-_SOURCES = re.compile(rf"[\W_]*{SOURCES}[\s*_]*[:：].*", re.VERBOSE | re.IGNORECASE | re.DOTALL)
+_SOURCES = re.compile(rf"[\W_]*{SOURCES}[\s*_]*[:：](?P<listed>.*)", re.VERBOSE | re.IGNORECASE | re.DOTALL)
 _CHAPTER = re.compile(r"第[0-9〇零一二两三四五六七八九十百]{1,6}[章节回卷篇编](?:\s[^。！？.!?]{0,40})?")
+_QUOTED = re.compile(r"""“[^”]*” | "[^"]*" | 「[^」]*」 | 『[^』]*』 | ``.*?''""", re.VERBOSE | re.DOTALL)
+_QUESTION = re.compile(r"""[("'“‘「『（].*[?？]\W* | [^"“「『`]*[?？][\s)）*_~]*""", re.VERBOSE | re.DOTALL)
 _SHORT_WORDS, _SHORT_CHINESE = 6, 12
 
 
@@ -33,14 +35,30 @@ def no_claim(text: str, *, ends_line: bool = True) -> str:
         return "no_words"
     if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (ends_line and _BOLD.fullmatch(plain)):
         return "heading"
-    if _SOURCES.fullmatch(plain):
+    if _lists_sources(plain):
         return "sources"
     plain = plain.strip("*_ \t>")
-    if plain.rstrip("”\"’')）」』 ").endswith(("?", "？")) and not clause_pattern("knowing_question").search(plain):
+    if _is_question(plain) and not clause_pattern("knowing_question").search(plain):
         return "question"
     if plain.endswith((":", "：")) and _leads_in(plain, ends_line):
         return "lead_in"
     return phrase_reason(plain) or ("admission" if only_admits(plain) else "")
+
+
+def _is_question(plain: str) -> bool:
+    """Whether a sentence ends with a question mark that is not that of a quotation within it."""
+    if plain.rstrip("”\"’')）」』*_~ .")[-1:] not in ("?", "？"):
+        return False
+    return bool(_QUESTION.fullmatch(plain) or _QUESTION.fullmatch(_QUOTED.sub("", plain)))
+
+
+def _lists_sources(plain: str) -> bool:
+    """Whether it is a list of sources behind such a word, rather than a sentence there."""
+    match = _SOURCES.fullmatch(plain)
+    if match is None:
+        return False
+    listed = match["listed"].rstrip()
+    return not (listed.endswith((".", "。", "!", "！")) and clause_pattern("finite").search(listed))
 
 
 def _leads_in(plain: str, ends_line: bool) -> bool:
@@ -48,6 +66,10 @@ def _leads_in(plain: str, ends_line: bool) -> bool:
     if any(unicodedata.category(character) == "Nd" for character in plain):
         return False
     if clause_pattern("lead_in").search(plain):
+        return True
+    if clause_pattern("counting").search(plain):
+        return False
+    if clause_pattern("lead_in_unless_counting").search(plain):
         return True
     n_chinese = sum("\u4e00" <= character <= "\u9fff" for character in plain)
     is_short = n_chinese <= _SHORT_CHINESE if n_chinese else len(plain.split()) <= _SHORT_WORDS

@@ -23,7 +23,9 @@ def _phrases() -> Mapping[str, Mapping[str, list[str]]]:
     """Patterns of all languages, by table and name, their parts filled in."""
     merged: dict[str, dict[str, list[str]]] = {"clauses": {}, "sentences": {}}
     for language in _LANGUAGES:
-        table: Mapping[str, Any] = tomllib.loads((files(__package__) / f"phrases.{language}.toml").read_text("utf-8"))
+        table: Mapping[str, Any] = tomllib.loads(
+            (files("steelyard.judges") / f"phrases.{language}.toml").read_text("utf-8")
+        )
         for kind, patterns_by_name in merged.items():
             for name, patterns in table[kind].items():
                 patterns_by_name.setdefault(name, []).extend(_filled(pattern, table["parts"]) for pattern in patterns)
@@ -38,7 +40,7 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def clause_pattern(name: str) -> re.Pattern[str]:
-    """What is somewhere in a clause: admission, introduction, indirect_question, lead_in, finite, knowing_question."""
+    """What is somewhere in a clause: admission, introduction, indirect_question, and others of the files."""
     return re.compile("|".join(_phrases()["clauses"][name]), re.IGNORECASE)
 
 

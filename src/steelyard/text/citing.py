@@ -39,7 +39,9 @@ _TOKENS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_INDEXED = re.compile(r"(?:(?<![A-Za-z0-9])[a-z]|[A-Za-z]\w*_\w*|\b(?:arr|array|args|argv|nums|vec|buf))\Z")
+_INDEXED = re.compile(
+    r"(?:(?<![A-Za-z0-9])[a-z]|(?<![\w/.:-])[A-Za-z]\w*_\w*|\b(?:arr|array|args|argv|nums|vec|buf))\Z"
+)
 _ASSIGNED = re.compile(r"\s*=[^=>]|\.[a-z_]")
 _MATHEMATICS = re.compile(
     r"(?:[=∈∉⊂⊆≤≥×]|\b(?:intervals?|arrays?|vectors?|tuples?|matrix|domain)(?:\s+of)?|区间|数组|列表|向量|矩阵|集合|值域|定义域)"
@@ -54,7 +56,7 @@ _POWER = re.compile(
 _ATTRIBUTE = re.compile(r"""\b(?:id|ids|doc|source|ref|index|chunk)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>/]+))""", re.I)
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _DEFINED = re.compile(r"^[^\S\n]*\[\^([^\[\]\s]{1,40})\]:", re.MULTILINE)
-_BEHIND = 30  # characters before a mark that say what it is
+_BEHIND = 80  # characters before a mark that say what it is
 
 Problem = Literal["dangling", "out_of_range", "malformed"]
 

@@ -6,8 +6,8 @@ import re
 
 from steelyard.text.spans import Span
 
-FENCED = r"""(?P<lead>^|\n)[^\S\n]{0,3}(?P<fence>`{3,}|~{3,})[^\n`]*
-    (?:\n[^\S\n]{0,3}(?P=fence)[^\S\n]*(?=\n|\Z) | \n(?s:.*?)(?:\n[^\S\n]{0,3}(?P=fence)[^\S\n]*(?=\n|\Z)|\Z) | \Z)"""
+FENCED = r"""(?P<lead>^|\n)[^\S\n]*(?P<fence>`{3,}|~{3,})[^\n`]*
+    (?:\n[^\S\n]*(?P=fence)[^\S\n]*(?=\n|\Z) | \n(?s:.*?)(?:\n[^\S\n]*(?P=fence)[^\S\n]*(?=\n|\Z)|\Z) | \Z)"""
 """A fenced block, as the inside of a verbose regular expression; one that is not closed goes on to the end.  The line
 break before it is `lead`."""
 
