@@ -52,6 +52,20 @@ if TYPE_CHECKING:
         recall_cap,
         score,
     )
+    from steelyard.experiment.plain_answers import (
+        answer_f1,
+        answer_precision,
+        answer_recall,
+        citation_precision,
+        citation_support,
+        citation_validity,
+        contains,
+        content_f1,
+        exact_match,
+        faithfulness,
+        score_answer,
+        token_f1,
+    )
     from steelyard.experiment.scores import Scores
     from steelyard.experiment.weighing import Weighing
     from steelyard.gates.gating import Gate, gate
@@ -81,6 +95,8 @@ _HOMES = {
     "measures": "Alignment Measure definitions measure parse",
     "experiment.plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall "
     "recall_cap score",
+    "experiment.plain_answers": "answer_f1 answer_precision answer_recall citation_precision citation_support "
+    "citation_validity contains content_f1 exact_match faithfulness score_answer token_f1",
     "data.loading": "load",
     "rag.own_runs": "run",
     "rag.pipeline": "Pipeline",
@@ -126,15 +142,25 @@ __all__ = [
     "UnknownMeasureError",
     "Weighing",
     "__version__",
+    "answer_f1",
+    "answer_precision",
+    "answer_recall",
     "bpref",
+    "citation_precision",
+    "citation_support",
+    "citation_validity",
     "compare",
+    "contains",
+    "content_f1",
     "dcg",
     "definitions",
     "diagnose",
     "err",
     "evaluate",
+    "exact_match",
     "f",
     "f1",
+    "faithfulness",
     "gate",
     "hit_rate",
     "judged",
@@ -153,7 +179,9 @@ __all__ = [
     "recall_cap",
     "run",
     "score",
+    "score_answer",
     "stage",
+    "token_f1",
     "weigh",
 ]  # fmt: skip
 
