@@ -19,8 +19,10 @@ pytest.importorskip("scipy.stats", reason="gates against a baseline need the ext
 
 DEFAULTS: dict[str, Any] = {
     "profile": None, "level": None, "baseline": None, "margin": None, "system": None, "min_questions": 10,
-    "max_failed": None, "max_unjudged": None, "max_missing": None, "max_unmapped": None, "values": [], "junit": None,
+    "max_failed": None, "max_unjudged": None, "max_missing": None, "max_unmapped": None,
+    "max_not_judged": None, "values": [], "junit": None,
     "summary": None, "truth": None, "cluster": None, "unit": None, "lang": "en", "alpha": 0.05,
+    "verdicts": [], "judge": None, "mixed_judges": False,
 }  # fmt: skip
 MEASURES = ["recall@5", "precision@5", "mrr"]
 

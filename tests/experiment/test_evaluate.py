@@ -294,7 +294,7 @@ def test_mean_has_one_row_for_each_system_and_measure() -> None:
     scores = sy.evaluate(TRUTH, {"a": RUN, "b": WEAK}, ["map", "gm_map", "n_retrieved"])
     table = scores.mean()
     assert table.columns == ["system", "measure", "mean", "low", "high", "n", "missing", "failed", "unwinnable",
-                             "no_relevant", "judged"]  # fmt: skip
+                             "no_relevant", "judged", "not_judged"]  # fmt: skip
     assert table.dtypes == [
         pl.String,
         pl.String,
@@ -307,6 +307,7 @@ def test_mean_has_one_row_for_each_system_and_measure() -> None:
         pl.Int64,
         pl.Int64,
         pl.Float64,
+        pl.Int64,
     ]
     assert table.select("system", "measure").rows() == [(s, m) for s in "ab" for m in ("map", "gm_map", "n_retrieved")]
     assert table["missing"].to_list() == [2, 2, 2, 3, 3, 3]

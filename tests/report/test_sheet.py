@@ -13,6 +13,7 @@ import steelyard as sy
 from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.data.clusters import Clustering
+from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.formats import scores as formats
@@ -135,6 +136,21 @@ def every_table() -> Iterator[Scores]:
     yield equal()
     yield from clustered()
     yield from of_documents()
+    yield from of_answers()
+
+
+def of_answers() -> Iterator[Scores]:
+    """Values of answers that are 0, or left out: a question for each cause, and another one for the first."""
+    scores = troubled(0, specs=["faithfulness", "mrr"])
+    causes = np.zeros(scores.values.shape, np.int8)
+    for place in range(len(CAUSES)):
+        causes[place % 2, 0, place // 2] = place + 1
+    causes[:, 0, -1] = 1
+    for values in (scores.values, np.where(causes > 0, np.nan, scores.values)):
+        yield dataclasses.replace(scores, values=values, causes=causes)
+    first = causes * (np.arange(12) == 0)
+    for values in (scores.values, np.where(first > 0, np.nan, scores.values)):
+        yield dataclasses.replace(scores, values=values, causes=first, measures=[sy.parse("faithfulness")] * 2)
 
 
 def of_documents() -> Iterator[Scores]:

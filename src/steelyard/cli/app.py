@@ -21,7 +21,7 @@ COMMANDS = {
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
             options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
-            options.CLUSTER, options.PROFILE, options.LANG,
+            options.CLUSTER, options.VERDICTS, options.JUDGE, options.PROFILE, options.LANG,
         ],
     ),
     "compare": Command(
@@ -37,7 +37,7 @@ COMMANDS = {
                 "--movers", type=int,
                 help="How many that gained and lost most to show, with both rankings; 1 for two runs.",
             ),
-            options.QUERIES, options.CLUSTER, options.LANG,
+            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.MIXED_JUDGES, options.LANG,
         ],
     ),
     "plan": Command(
@@ -60,7 +60,8 @@ COMMANDS = {
                 "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
             ),
             options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.UNIT,
-            options.CORPUS, options.CLUSTER, options.FORMAT, options.OUTPUT, options.LANG,
+            options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE, options.FORMAT, options.OUTPUT,
+            options.LANG,
         ],
     ),
     "diagnose": Command(
@@ -91,7 +92,8 @@ COMMANDS = {
             argument("--title", default="", help="Title of the report, in place of its own."),
             options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
-            options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.SEED, options.LANG,
+            options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE,
+            options.MIXED_JUDGES, options.SEED, options.LANG,
         ],
     ),
     "gate": Command(
@@ -112,6 +114,7 @@ COMMANDS = {
             argument("--max-missing", type=float, help="Of questions missing from the run."),
             argument("--max-unjudged", type=float, help="Of retrieved documents without a label."),
             argument("--max-unmapped", type=float, help="Of gold pieces that are in no chunk."),
+            argument("--max-not-judged", type=float, help="Of questions whose answer was not judged in full."),
             repeated(
                 "--value", dest="values",
                 help="A number that scores do not hold: latency_ms_p95=320; may be repeated.",
@@ -119,7 +122,8 @@ COMMANDS = {
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
             argument("--truth", help="Questions of a run folder that does not find its own."),
-            options.CLUSTER, options.UNIT, options.ALPHA, options.LANG,
+            options.CLUSTER, options.UNIT, options.VERDICTS, options.JUDGE, options.MIXED_JUDGES, options.ALPHA,
+            options.LANG,
         ],
     ),
     "measures": Command(

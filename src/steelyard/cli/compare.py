@@ -14,6 +14,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.comparison import compare
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.comparison import COMPARISON_FORMATS
@@ -26,7 +27,7 @@ def run(
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
     seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None,
     segment: str | None, movers: int | None, queries: str | None, cluster: str | None, lang: str | None,
-    missing: Policy,
+    missing: Policy, verdicts: list[str], judge: str | None, mixed_judges: bool,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     inputs = [truth, *run_paths(runs), *([queries] if queries else [])]
@@ -46,11 +47,14 @@ def run(
             corpus=corpus,
             queries=queries,
             cluster=cluster,
+            verdicts=named_verdicts(verdicts),
+            judge=judge,
             progress=bars,
         )
     comparison = compare(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
+        mixed_judges=mixed_judges,
     )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
+from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.gates.gating import gate
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.gating import gate_markdown, gate_text
@@ -19,8 +20,10 @@ from steelyard.report.words import read_words
 def run(
     scores: str, *, profile: str | None, level: str | None, baseline: str | None, margin: float | None,
     system: str | None, min_questions: int, max_failed: float | None, max_unjudged: float | None,
-    max_missing: float | None, max_unmapped: float | None, values: list[str], junit: Path | None,
-    summary: Path | None, truth: str | None, cluster: str | None, unit: Unit | None, lang: str | None, alpha: float,
+    max_missing: float | None, max_unmapped: float | None, max_not_judged: float | None,
+    values: list[str], junit: Path | None, summary: Path | None, truth: str | None, cluster: str | None,
+    unit: Unit | None, lang: str | None, alpha: float,
+    verdicts: list[str], judge: str | None, mixed_judges: bool,
 ) -> None:  # fmt: skip
     """Judge scores, write the result, and exit with 0 (pass), 1 (fail) or 3 (too few data)."""
     words = read_words(lang)
@@ -31,7 +34,9 @@ def run(
     verdict = gate(
         scores, profile, level=level, baseline=baseline, margin=margin, system=system, min_questions=min_questions,
         max_failed=max_failed, max_missing=max_missing, max_unjudged=max_unjudged, max_unmapped=max_unmapped,
+        max_not_judged=max_not_judged,
         numbers=parse_numbers(values), truth=truth, cluster=cluster, unit=unit, alpha=alpha,
+        verdicts=named_verdicts(verdicts), judge=judge, mixed_judges=mixed_judges,
     )  # fmt: skip
     if junit is not None:
         write_text(junit, as_junit(verdict, words))

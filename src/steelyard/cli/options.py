@@ -70,6 +70,16 @@ CLUSTER = argument(
     help="Questions that count as one: doc (those that share a gold document), or a field of the questions, e.g. "
     "conversation.",
 )
+VERDICTS = repeated(
+    "--verdicts", dest="verdicts",
+    help="Verdicts on answers: FILE, or NAME=FILE for each system; by default those in the run folders.",
+)  # fmt: skip
+JUDGE = argument(
+    "--judge", help="Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."
+)
+MIXED_JUDGES = flag(
+    "--mixed-judges", help="Compare by measures of answers although the systems were judged in different ways."
+)
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )

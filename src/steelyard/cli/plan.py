@@ -14,6 +14,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.design import plan
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.design import DESIGN_FORMATS
@@ -24,8 +25,8 @@ from steelyard.report.words import read_words
 def run(
     truth: str | None, runs: list[str], measures: list[str], *, difference: float, sd: float | None,
     n_systems: int | None, power: float, alpha: float, min_gain: float | None, missing: Policy, rule: str,
-    steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, format: str | None,
-    output: Path | None, lang: str | None,
+    steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, verdicts: list[str],
+    judge: str | None, format: str | None, output: Path | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Plan from the pilot, or from a standard deviation, and write the result."""
     words, format = read_words(lang), format_of(output, format)
@@ -37,7 +38,10 @@ def run(
     pilot = None
     if truth is not None:
         with progress_bars(words, after=SOON) as bars:
-            pilot = weigh(truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, cluster=cluster, progress=bars)
+            pilot = weigh(
+                truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, cluster=cluster,
+                verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+            )  # fmt: skip
     design = plan(
         pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
         min_gain=min_gain, missing=missing,

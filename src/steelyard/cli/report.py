@@ -11,6 +11,7 @@ from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.report import report_terminal
@@ -24,7 +25,7 @@ def run(
     baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
     profile: str | None, k: int | None, min_gain: float | None, queries: str | None, rule: str,
     steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, seed: int,
-    lang: str | None,
+    verdicts: list[str], judge: str | None, mixed_judges: bool, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     words = read_words(lang)
@@ -42,11 +43,14 @@ def run(
             queries=queries,
             corpus=corpus,
             cluster=cluster,
+            verdicts=named_verdicts(verdicts),
+            judge=judge,
             progress=bars,
         )
     report = Report.of(
         weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
         profile=profile, k=k, min_gain=min_gain, seed=seed, title=title,
+        mixed_judges=mixed_judges,
     )  # fmt: skip
     for path in output:
         report.write(path, lang=words.code)

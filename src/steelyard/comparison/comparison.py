@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.comparison.changes import changes
 from steelyard.comparison.leaderboards import agreements
 from steelyard.comparison.plan import plan, segment_plan
@@ -22,6 +23,7 @@ from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
+from steelyard.experiment.same_judge import check_same_judge, judges_differ
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure
@@ -43,6 +45,7 @@ def compare(
     movers: int | None = None,
     min_gain: float | None = None,
     missing: Policy | None = None,
+    mixed_judges: bool = False,
 ) -> Comparison:
     """Compare systems with a baseline, and group those that are not shown to differ from one another.
 
@@ -69,6 +72,8 @@ def compare(
                  to explore
     movers       of a Weighing: how many questions that gained most, and as many that lost most, are listed with both
                  rankings, for each system; by default 1 for two systems, and else 0
+    mixed_judges  compare by measures of answers although the systems were judged in different ways, which is refused
+                 otherwise: a difference may then be one of judges, and a note says so
     Raises       InputError; MissingExtraError without SciPy.
 
     >>> from steelyard import evaluate
@@ -84,6 +89,8 @@ def compare(
         scores = scores.scores(specs, min_gain=min_gain, missing=missing or defaults.MISSING)
     else:
         _refuse({"measures": measures or None, "min_gain": min_gain, "missing": missing, "movers": movers})
+    if not mixed_judges:
+        check_same_judge([scores])
     whole = plan(scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed)
     masks = _masks(scores, weighing, segments)
     part = segment_plan(whole, segment_correction, len(masks))
@@ -94,7 +101,7 @@ def compare(
         pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
         whole.baseline, scores.measures, test=whole.test, correction=whole.correction, family=whole.family,
         n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
-        components=scores.components, notes=scores.notes,
+        components=scores.components, notes=_notes(scores),
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.test, correction=part.correction,
@@ -103,6 +110,15 @@ def compare(
         ) if masks else None,
     )  # fmt: skip
     return comparison if weighing is None else _with_lists(comparison, weighing, scores, movers)
+
+
+def _notes(scores: Scores) -> Mapping[str, Sequence[Note]]:
+    """The notes of the scores; where systems were judged in different ways, that of each says so."""
+    difference = judges_differ([scores])
+    if not difference:
+        return scores.notes
+    note = Note("judges_differ", {"difference": difference})
+    return {system: [note, *scores.notes.get(system, ())] for system in scores.systems}
 
 
 def _masks(scores: Scores, weighing: Weighing | None, segments: str | Mapping[str, Bools] | None) -> dict[str, Bools]:

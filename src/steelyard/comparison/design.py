@@ -15,6 +15,7 @@ from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
+from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.weighing import Weighing
@@ -216,6 +217,7 @@ def _scores(
         raise InputError("min_gain and missing need rankings, and these are scores; pass what `weigh` returns")
     elif measures:
         pilot = pilot.filter(measures=parse_all(measures))
+    check_same_judge([pilot])
     measure = _only(pilot.measures)
     if not (aggregation := measure.definition.aggregation).arithmetic:
         raise InputError(f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; plan another")

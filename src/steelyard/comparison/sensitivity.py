@@ -34,8 +34,9 @@ class Sensitivity:
     a measure such as bpref falls with irrelevant labels.  For precision@k, recall@k, hit_rate@k and mrr@k the upper end
     is the one where all are relevant.
 
-    A value is NaN where it cannot be computed: a measure that refuses the changed list, no query in the mean, and of
-    evidence every order of ties under which gold pieces might move.
+    A value is NaN where it cannot be computed: a measure that refuses the changed list, no query in the mean, of
+    evidence every order of ties under which gold pieces might move, and all values of measures of answers, which look
+    at no list.
 
     systems, measures   s and m names and specs
     mean                (s, m) plain means
@@ -126,7 +127,11 @@ def _table(group: Sequence[Alignment], measures: Sequence[Measure], counted: Boo
     # Measures that look equally deep share the list with other labels.
     relabelled = cache(partial(unjudged_relevant, a))
     try:
-        return np.stack([_six(spec, a, counted[:, j], relabelled) for j, spec in enumerate(measures)], axis=1)
+        return np.stack([
+            np.full((len(counted), 6), np.nan) if spec.definition.of_answers
+            else _six(spec, a, counted[:, j], relabelled)
+            for j, spec in enumerate(measures)
+        ], axis=1)  # fmt: skip
     except MeasureError:
         # A kernel refuses some list: only it knows which.
         return np.concatenate([_table([one], measures, counted[i : i + 1]) for i, one in enumerate(group)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.base.progress import Progress, no_progress
@@ -10,6 +11,7 @@ from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores
+from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure
 from steelyard.text.folding import DEFAULT_STEPS
@@ -30,6 +32,8 @@ def evaluate(
     corpus: object = None,
     queries: object = None,
     cluster: str | Mapping[str, object] | None = None,
+    verdicts: object = None,
+    judge: str | None = None,
     progress: Progress = no_progress,
 ) -> Scores:
     """Weigh one or several runs against a truth.
@@ -57,6 +61,9 @@ def evaluate(
     cluster       questions that are no independent evidence, and count as one for intervals and tests: "doc" (those
                   that share a gold document), a field of the questions, such as "conversation", or a dict
                   {query_id: cluster}; by default each counts by itself
+    verdicts      for measures of answers: what `sy.judge` returns, or the path of such; of several systems a dict
+                  {name: verdicts}, of several runs of one a list; by default those in each run folder
+    judge         whose verdicts in run folders count; by default those that were written last
     progress      called as progress("runs", done, total) after every run
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
 
@@ -66,7 +73,7 @@ def evaluate(
     """
     weighing = weigh(
         truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
-        cluster=cluster, progress=progress,
+        cluster=cluster, verdicts=verdicts, judge=judge, progress=progress,
     )  # fmt: skip
     specs = weighing.measures_or((), defaults.MEASURES) if measures is None else measures
     return weighing.scores(specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
@@ -83,6 +90,8 @@ def weigh(
     corpus: object = None,
     queries: object = None,
     cluster: str | Mapping[str, object] | None = None,
+    verdicts: object = None,
+    judge: str | None = None,
     progress: Progress = no_progress,
 ) -> Weighing:
     """Align one or several runs with a truth, for whatever is to be computed from that.
@@ -95,7 +104,8 @@ def weigh(
     [0.0, 1.0]
     """
     inputs = open_inputs(truth, runs, on_duplicate=on_duplicate, corpus=corpus, queries=queries, unit=unit)
-    return Weighing.of(
+    weighing = Weighing.of(
         inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
         unit=unit, cluster=cluster, progress=progress,
     )  # fmt: skip
+    return replace(weighing, choice=VerdictChoice(verdicts, judge).checked(weighing.systems))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
@@ -24,6 +24,7 @@ from steelyard.data.run_reader import RunReader
 from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
+from steelyard.io.json_files import LABEL_KEYS, json_lines
 from steelyard.io.named import named_paths
 from steelyard.io.objects import RunDict, in_hand, is_frame, is_whole_number, ranx_dict
 from steelyard.io.retrieved_items import result_key
@@ -48,6 +49,7 @@ class System:
 
     run      its rankings
     outputs  its texts, places and answers; None where the gold names documents by id
+    answered  reads the outputs, as they are, for whoever weighs answers, whatever the gold names
     folder   its run folder, if it has one
     repeats  its further runs, where there are several
     """
@@ -55,6 +57,7 @@ class System:
     name: str
     run: Run | StreamedRun
     outputs: Outputs | None = None
+    answered: Callable[[], Outputs] = field(repr=False, kw_only=True)
     folder: RunFolder | None = None
     repeats: Sequence[System] = ()
 
@@ -168,30 +171,16 @@ def _open_gold(located: object, looked_up: bool, on_duplicate: OnDuplicate) -> T
     if isinstance(located, Truth | Questions):
         return located
     if isinstance(located, list | tuple):
-        return _with_gold(Questions(located), any(map(is_row, located[:1])))
+        return Questions(located)
     if not isinstance(located, Source | Path):
         return Truth(located, on_duplicate=on_duplicate)
     if _holds_questions(located, looked_up):
-        rows = isinstance(located, Source) and holds_rows(located, formats.sniff(located))
-        return _with_gold(Questions.read(located), rows, getattr(located, "name", ""))
+        return Questions.read(located)
     return Truth.read(located, on_duplicate=on_duplicate)
 
 
-def _with_gold(questions: Questions, rows: bool, name: str = "truth") -> Questions:
-    """Questions as they are, unless they are rows of other tools, none of which has more than an answer.
-
-    Raises   InputError.
-    """
-    if rows and not any(question.evidence or question.labels for question in questions):
-        raise InputError(
-            f"{name}: has expected answers, but no gold for what is retrieved; add reference_contexts or "
-            "reference_context_ids (context, for deepeval)"
-        )
-    return questions
-
-
 def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
-    """Whether a file or folder has questions whose gold is evidence, or may be used as such."""
+    """Whether a file or folder has questions whose gold is evidence, or may be used as such, or is answers alone."""
     if isinstance(located, Path):
         return any(located.glob("questions.jsonl*")) or (looked_up and (located / "qrels").is_dir())
     format = formats.sniff(located)
@@ -200,7 +189,16 @@ def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
     if format != "jsonl":
         return False
     located.hold()
-    return looked_up or any(b'"evidence"' in block for block in located.blocks())
+    return looked_up or any(b'"evidence"' in block for block in located.blocks()) or _are_asked_alone(located)
+
+
+def _are_asked_alone(source: Source) -> bool:
+    """Whether lines hold questions without any gold for what is retrieved, by the keys of the first and all bytes."""
+    _, first = next(json_lines(source), (0, {}))
+    if not {"query", "question"} & first.keys() or result_key(first) is not None:
+        return False
+    marks = [f'"{key}"'.encode() for key in ("gold_evidence", *LABEL_KEYS)]
+    return not any(mark in block for block in source.blocks() for mark in marks)
 
 
 def _questions(gold: Truth | Questions, located_truth: object, queries: object) -> Mapping[str, Question]:
@@ -313,12 +311,14 @@ def _system(run: object, name: str | None, twins: dict[str, RunFolder], *, evide
         rankings = _rankings(run, name)
         if isinstance(run, Source) and several:
             run.release()
-        return System(name or rankings.name, rankings, folder=run if isinstance(run, RunFolder) else None)
+        folder = run if isinstance(run, RunFolder) else None
+        return System(name or rankings.name, rankings, folder=folder, answered=cache(partial(_outputs, run, name)))
     if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
         first = twins.setdefault(digest, run)
         run = run if first is run else replace(run, twin=first)
     outputs = _outputs(run, name)
-    return System(name or outputs.name, outputs.run, outputs, run if isinstance(run, RunFolder) else None)
+    folder = run if isinstance(run, RunFolder) else None
+    return System(name or outputs.name, outputs.run, outputs, folder, answered=lambda: outputs)
 
 
 def _are_results(data: object) -> bool:
@@ -388,7 +388,9 @@ def _outputs(run: object, name: str | None) -> Outputs:
     if _are_results(run):
         return Outputs(cast("list[dict[str, Any]]", run), name=name or "run")
     if isinstance(run, StreamedRun):
-        raise InputError(f"{run.name}: pass the path, or Outputs.read(path), where the gold is evidence")
+        raise InputError(
+            f"{run.name}: pass the path, or Outputs.read(path), where gold is evidence, or answers are weighed"
+        )
     return Outputs.of_run(run if isinstance(run, Run) else Run(run, name=name or "run"))
 
 

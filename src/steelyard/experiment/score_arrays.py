@@ -15,9 +15,14 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.measures import Measure
+from steelyard.measures.judged_answers import Codes
+from steelyard.measures.undefined import REASONS
 
 ANSWERS_FAILED = "answers_failed"
 """The note of a system that retrieved for n questions what it then failed to answer."""
+NOT_JUDGED = "not_judged"
+CAUSES = (*REASONS[1:], NOT_JUDGED)
+"""Why a value of answers is 0 or left out: what the question lacks, or that a judge has not judged enough of it."""
 SHARED_GOLD = "shared_gold"
 """Part of the recipe: how many questions share a gold document, and clusters they would make; None where none does."""
 
@@ -40,6 +45,8 @@ class ScoreArrays:
     repeats         system -> (r, m, q) values of each of its runs, of systems with several: values are their means
     notes           system -> what else a reader should know of how it was weighed
     clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
+    causes          (s, m, q) why a value of answers is 0 or left out: places in CAUSES from 1, 0 where nothing is to be
+                    said; None where there is no such value
     """
 
     systems: Sequence[str]
@@ -58,6 +65,7 @@ class ScoreArrays:
     clustering: Clustering | None = None
     repeats: Mapping[str, Floats] = field(repr=False, default_factory=dict)
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
+    causes: Codes | None = field(repr=False, default=None)
 
 
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:

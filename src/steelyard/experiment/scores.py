@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays, computed, refuse_impossible
+from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED, SHARED_GOLD, ScoreArrays, computed, refuse_impossible
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
@@ -71,13 +71,15 @@ class Scores(ScoreArrays):
         return scores
 
     @classmethod
-    def concat(cls, parts: Iterable[Scores]) -> Scores:
+    def concat(cls, parts: Iterable[Scores], *, mixed_judges: bool = False) -> Scores:
         """All values of several Scores: of other systems, other measures, or other queries.
 
         What none of them has is not measured.  The order is that in which systems and measures come first.
-        Raises   InputError for a value that is there twice, and for policies that differ.
+
+        mixed_judges   put measures of answers together although these were judged in different ways
+        Raises         InputError for a value that is there twice, and for policies and judges that differ.
         """
-        return cls(**union(list(parts)))
+        return cls(**union(list(parts), mixed_judges=mixed_judges))
 
     def filter(
         self,
@@ -99,7 +101,7 @@ class Scores(ScoreArrays):
             query_ids=[self.query_ids[k] for k in ids], values=self.values[cells], judged=self.judged[cells],
             no_relevant=self.no_relevant[cells], missing=self.missing[pairs], failed=self.failed[pairs],
             unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
-            gold=[self.gold[i] for i in rows],
+            gold=[self.gold[i] for i in rows], causes=None if self.causes is None else self.causes[cells],
             clustering=None if self.clustering is None else self.clustering.take(ids),
             repeats={
                 name: self.repeats[name][:, columns][:, :, ids]
@@ -109,6 +111,7 @@ class Scores(ScoreArrays):
             recipe_parts={
                 **{key: part for key, part in self.recipe_parts.items() if query_ids is None or key != SHARED_GOLD},
                 **self._runs_of([self.systems[i] for i in rows]),
+                **self._verdicts_of([self.systems[i] for i in rows]),
             },
             perfect={
                 name: partial(_cells, self.perfect[name], pairs)
@@ -134,6 +137,11 @@ class Scores(ScoreArrays):
 
         return {"runs": digests}
 
+    def _verdicts_of(self, systems: Sequence[str]) -> dict[str, Any]:
+        """How the answers of some systems were judged, as a part of the recipe."""
+        recipes = self.recipe_parts.get("verdicts", {})
+        return {"verdicts": {system: recipes[system] for system in systems if system in recipes}} if recipes else {}
+
     @cached_property
     def by_id(self) -> Bools:
         """(s,) whether gold labels the very things that a system lists: documents; else evidence judges its chunks."""
@@ -144,9 +152,9 @@ class Scores(ScoreArrays):
         """One row for each system, query and measure, of schema SCORES: the table that all of this is.
 
         status is ok, failed (by the system's own account), missing (the query is absent from the run), unwinnable
-        (its gold is in no chunk of the corpus), no_relevant, unplaced (the gold's characters have no place) or
-        not_measured; where several hold, it is the first, and reason names all.  A value that is left out is null.
-        judged is the share of labelled documents that the measure looked at.
+        (its gold is in no chunk of the corpus), no_relevant, unplaced (the gold's characters have no place),
+        not_measured, or of measures of answers one of CAUSES; where several hold, it is the first, and reason names
+        all.  A value that is left out is null.  judged is the share of labelled documents that the measure looked at.
         """
         return frame_of(self)
 
@@ -164,7 +172,8 @@ class Scores(ScoreArrays):
 
         n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
-        measure.  Measures named gm_ have a geometric mean, and abstention_f1 an F1.
+        measure; not_judged counts the answers that a judge has not judged in full, which are left out.  Measures named
+        gm_ have a geometric mean, and abstention_f1 an F1.
         """
         s, m, _ = self.values.shape
         there = ~np.isnan(self.values)
@@ -182,11 +191,24 @@ class Scores(ScoreArrays):
                 "n": there.sum(axis=2).ravel(),
                 "missing": of_system(self.missing),
                 "failed": of_system(self.failed),
-                "unwinnable": of_system(self.unwinnable),
+                "unwinnable": np.where(np.tile(self.of_answers, s), 0, of_system(self.unwinnable)),
                 "no_relevant": self.no_relevant.sum(axis=2).ravel(),
                 "judged": _means(self.judged, there).ravel(),
+                "not_judged": self.n_not_judged.ravel(),
             }
         ).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
+
+    @cached_property
+    def of_answers(self) -> Bools:
+        """(m,) which measures are of answers."""
+        return np.array([measure.definition.of_answers for measure in self.measures], bool)
+
+    @cached_property
+    def n_not_judged(self) -> Ints:
+        """(s, m) answers that a judge has not judged in full."""
+        if self.causes is None:
+            return np.zeros(self.values.shape[:2], np.int64)
+        return np.asarray((self.causes == 1 + CAUSES.index(NOT_JUDGED)).sum(axis=2), np.int64)
 
     @property
     def primary(self) -> Measure:

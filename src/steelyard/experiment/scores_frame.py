@@ -14,9 +14,10 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.schema import COLUMN_NAMES, SCORES
 from steelyard.data.clusters import Clustering, named_clusters
-from steelyard.experiment.score_arrays import ScoreArrays
+from steelyard.experiment.score_arrays import CAUSES, ScoreArrays
 from steelyard.io.objects import is_frame, to_polars
 from steelyard.measures import Measure
+from steelyard.measures.judged_answers import Codes
 from steelyard.measures.spec import measure_or_column
 
 _CLUSTER = "$cluster"
@@ -26,28 +27,38 @@ FLAGS = ("failed", "missing", "unwinnable", "no_relevant")
 """Why a value is 0 or null, the gravest first."""
 
 UNMEASURED = ("unplaced", "not_measured")
-"""Why a value is null where no flag holds: its gold characters have no place, or there is no number."""
+"""Why a value is null where no flag and no cause holds: its gold characters have no place, or there is no number."""
 
-STATUSES = ("ok", *FLAGS, *UNMEASURED)
+STATUSES = ("ok", *FLAGS, *UNMEASURED, *CAUSES)
 _BETWEEN = ", "
 _REASONS = [
-    _BETWEEN.join(name for i, name in enumerate(FLAGS) if bits >> i & 1) or None for bits in range(1 << len(FLAGS))
-] + list(UNMEASURED)
-"""Reasons by the bits of the flags that hold, and then those of values that have no flag."""
+    _BETWEEN.join([*(name for i, name in enumerate(FLAGS) if bits >> i & 1), *causes]) or None
+    for causes in ((), *((cause,) for cause in (*UNMEASURED, *CAUSES)))
+    for bits in range(1 << len(FLAGS))
+]
+"""Reasons by the bits of the flags that hold, and by what comes besides: nothing, or one of UNMEASURED and CAUSES."""
 
 
 def flags(scores: ScoreArrays) -> list[Bools]:
     """Where each of FLAGS holds, as arrays that broadcast to (s, m, q)."""
-    return [scores.failed[:, None], scores.missing[:, None], scores.unwinnable[:, None], scores.no_relevant]
+    of_rankings = ~np.array([measure.definition.of_answers for measure in scores.measures], bool)[None, :, None]
+    unwinnable = scores.unwinnable[:, None] & of_rankings
+    return [scores.failed[:, None], scores.missing[:, None], unwinnable, scores.no_relevant]
 
 
 def statuses(scores: ScoreArrays) -> Ints:
-    """(s, m, q) the place of each value's status in STATUSES; the first that holds."""
+    """(s, m, q) the place of each value's status in STATUSES; the first flag, or else the cause."""
     characters = np.array(["characters" in measure.definition.inputs for measure in scores.measures])[None, :, None]
-    absent = np.isnan(scores.values)
-    conditions = [*flags(scores), absent & characters, absent]
-    shape = scores.values.shape
-    return np.select([np.broadcast_to(holds, shape) for holds in conditions], list(range(1, len(STATUSES))), 0)
+    absent, shape = np.isnan(scores.values), scores.values.shape
+    conditions: list[tuple[Bools, Ints | int]] = [(holds, 1 + i) for i, holds in enumerate(flags(scores))]
+    if scores.causes is not None:
+        places = scores.causes.astype(np.int64) + (len(STATUSES) - len(CAUSES) - 1)
+        conditions.append((scores.causes > 0, places))
+    conditions += [(absent & characters, STATUSES.index("unplaced")), (absent, STATUSES.index("not_measured"))]
+    return np.select(
+        [np.broadcast_to(holds, shape) for holds, _ in conditions],
+        [np.broadcast_to(place, shape) for _, place in conditions], 0,
+    )  # fmt: skip
 
 
 def frame_of(scores: ScoreArrays) -> pl.DataFrame:
@@ -55,7 +66,10 @@ def frame_of(scores: ScoreArrays) -> pl.DataFrame:
     s, m, q = scores.values.shape
     status = statuses(scores)
     # What holds of a value, as bits: there are few combinations, and each is put into words once.
-    bits = np.select([status == STATUSES.index(name) for name in UNMEASURED], [len(_REASONS) - 2, len(_REASONS) - 1], 0)
+    bits = np.where(status > len(FLAGS), status - len(FLAGS), 0)
+    if scores.causes is not None:
+        bits = np.where(scores.causes > 0, scores.causes + len(UNMEASURED), bits)
+    bits <<= len(FLAGS)
     for i, holds in enumerate(flags(scores)):
         bits |= holds.astype(np.int64) << i
     names = [str(measure) for measure in scores.measures]
@@ -107,7 +121,7 @@ def arrays_of(data: object, *, system: str, cluster: str | None = None) -> dict[
     return dict(
         systems=systems.to_list(), query_ids=query_ids.to_list(), measures=measures, values=spread("value"),
         **of_query_alone, no_relevant=no_relevant.reshape(s, m, q), judged=spread("judged"),
-        unjudged_queries=np.zeros(s, np.int64), gold=[None] * s,
+        unjudged_queries=np.zeros(s, np.int64), gold=[None] * s, causes=_causes(frame, cell, (s, m, q)),
         recipe_parts={
             "steelyard": __version__,
             **{name: _policy(frame, name) for name in ("missing", "no_relevant")},
@@ -115,6 +129,14 @@ def arrays_of(data: object, *, system: str, cluster: str | None = None) -> dict[
         },
         clustering=None if cluster is None else _clustering(frame, cluster, query_ids),
     )  # fmt: skip
+
+
+def _causes(frame: pl.DataFrame, cell: Ints, shape: tuple[int, int, int]) -> Codes | None:
+    """(s, m, q) causes by status or reason; None where no row has one."""
+    causes = np.zeros(shape, np.int8).ravel()
+    for place, name in enumerate(CAUSES, 1):
+        causes[cell[_holds(frame, name)]] = place
+    return causes.reshape(shape) if causes.any() else None
 
 
 def _clustering(frame: pl.DataFrame, cluster: str, query_ids: pl.Series) -> Clustering:

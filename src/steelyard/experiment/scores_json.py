@@ -9,7 +9,8 @@
                                                which chunks were retrieved
     systems.NAME.notes                         what else is to be known: codes with values; only where there is any
     systems.NAME.per_query                     query -> measure -> value, null where the query is skipped
-    systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure
+    systems.NAME.queries                       ids of missing, failed and unwinnable queries; no_relevant by measure,
+                                               and causes by measure and cause, only where there are any
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
                                                are in the order of the queries, null where there is none
     systems.NAME.components                    of a system with several runs, by measure, as `Scores.components` has it
@@ -43,15 +44,17 @@ from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.clusters import Clustering
-from steelyard.experiment.score_arrays import computed, refuse_impossible
+from steelyard.experiment.score_arrays import CAUSES, computed, refuse_impossible
 from steelyard.experiment.scores import Scores
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import Source
 from steelyard.measures import parse
+from steelyard.measures.judged_answers import Codes
 from steelyard.measures.spec import measure_or_column
 
 _WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCORES`"
 _BY_MEASURE = "no_relevant"
+_CAUSES = "causes"
 _OF_QUERIES = ("missing", "failed", "unwinnable")
 _DERIVED = ("measures", "interval")
 _FILE = Table(optional={"name": str, "digest": str})
@@ -63,6 +66,7 @@ _RECIPE = Table(
         "corpus": _FILE,
         "runs": Each(dict, str),
         "steps": Each(list, str),
+        "verdicts": Each(dict, Each(list, Table({"judge": Table({"name": str})}))),
     },
 )
 """What commands take from a recipe."""
@@ -129,6 +133,7 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
             "no_relevant": {row["measure"]: row["no_relevant"] for row in rows},
             "n": {row["measure"]: row["n"] for row in rows},
             "judged": {row["measure"]: row["judged"] for row in rows},
+            **({} if scores.causes is None else {"not_judged": {row["measure"]: row["not_judged"] for row in rows}}),
         },
     }
     if (mapping := scores.gold[i]) is not None:
@@ -159,8 +164,19 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
     system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
     system["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
+    if scores.causes is not None and (causes := _causes(scores, scores.causes[i], names)):
+        system["queries"][_CAUSES] = causes
     system["judged"] = _judged(scores.judged[i], names)
     return system
+
+
+def _causes(scores: Scores, causes: Codes, names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    """measure -> cause -> ids of queries, of those that there are;   causes   (m, q)"""
+    ids = {
+        name: {cause: _ids(scores, row == place) for place, cause in enumerate(CAUSES, 1) if (row == place).any()}
+        for name, row in zip(names, causes, strict=True)
+    }
+    return {name: of_measure for name, of_measure in ids.items() if of_measure}
 
 
 def _numbers_text(values: Floats) -> list[str]:
@@ -278,6 +294,7 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         no_relevant=np.stack([
             np.stack([_mark(system["queries"][_BY_MEASURE][name], place) for name in names]) for system in parts
         ]),
+        causes=_causes_of([system["queries"].get(_CAUSES, {}) for system in parts], names, place),
         failed=_marks(parts, "failed", place),
         unwinnable=_marks(parts, "unwinnable", place),
         judged=np.stack([_shares(system["judged"], names, len(query_ids)) for system in parts]),
@@ -291,6 +308,20 @@ def _scores(content: Mapping[str, Any]) -> Scores:
                for name, system in systems.items() if "notes" in system},
         clustering=_clustering(content.get("clusters"), len(query_ids)),
     )  # fmt: skip
+
+
+def _causes_of(
+    systems: Sequence[Mapping[str, Mapping[str, Sequence[str]]]], names: Sequence[str], place: Mapping[str, int]
+) -> Codes | None:  # fmt: skip
+    """(s, m, q) causes of values; None where no system has any."""
+    if not any(systems):
+        return None
+    causes = np.zeros((len(systems), len(names), len(place)), np.int8)
+    for i, system in enumerate(systems):
+        for name, of_measure in system.items():
+            for cause, ids in of_measure.items():
+                causes[i, names.index(name), _mark(ids, place)] = CAUSES.index(cause) + 1
+    return causes
 
 
 def _runs(listed: Sequence[Sequence[Sequence[object]]], m: int, n: int) -> Floats:

@@ -13,6 +13,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.clusters import OWN, Clustering
+from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
 from steelyard.measures import Measure
 
@@ -20,10 +21,12 @@ T = TypeVar("T")
 _MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "unit", "rule", "steps")
 
 
-def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
+def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[str, Any]:
     """The fields of Scores that hold all values of some; see `Scores.concat`."""
     if not parts:
         raise InputError("there are no scores to put together; pass one or several")
+    if not mixed_judges:
+        check_same_judge(parts)
     systems = _distinct(name for part in parts for name in part.systems)
     measures = _distinct(measure for part in parts for measure in part.measures)
     alike = all(list(part.query_ids) == list(parts[0].query_ids) for part in parts)
@@ -33,6 +36,7 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
     values, judged = np.full(shape, np.nan), np.full(shape, np.nan)
     marks = {name: np.zeros((s, q), bool) for name in ("missing", "failed", "unwinnable")}
     unjudged_queries, gold = np.zeros(s, np.int64), list[GoldMapping | None]([None] * s)
+    causes = None if all(part.causes is None for part in parts) else np.zeros(shape, np.int8)
     for part in parts:
         rows, ids = _places(part.systems, systems), _places(part.query_ids, query_ids)
         columns = _places(part.measures, measures)
@@ -40,6 +44,8 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
         _refuse_overlap(part, filled[cells])
         filled[cells], values[cells], judged[cells] = True, part.values, part.judged
         no_relevant[cells] = part.no_relevant
+        if causes is not None and part.causes is not None:
+            causes[cells] = part.causes
         for name, mark in marks.items():
             mark[np.ix_(rows, ids)] |= getattr(part, name)
         unjudged_queries[rows] = np.maximum(unjudged_queries[rows], part.unjudged_queries)
@@ -49,7 +55,7 @@ def union(parts: Sequence[ScoreArrays]) -> dict[str, Any]:
             gold[row] = mapping or gold[row]
     return dict(
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
-        judged=judged, unjudged_queries=unjudged_queries, gold=gold,
+        judged=judged, unjudged_queries=unjudged_queries, gold=gold, causes=causes,
         recipe_parts=_recipe([part.recipe_parts for part in parts], alike=alike),
         clustering=_clustering(parts, query_ids), repeats=_repeats(parts, measures, query_ids),
         notes={
@@ -169,6 +175,7 @@ def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any
     order = _distinct(key for part in parts for key in part if alike or key != SHARED_GOLD)
     merged: dict[str, Callable[[list[Any]], Any]] = {
         "steelyard": _texts, "truth": _dicts_of_texts, "corpus": _dicts_of_texts, "runs": _dicts,
+        "verdicts": _dicts_of_lists,
     }  # fmt: skip
     return {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
 
@@ -185,6 +192,15 @@ def _dicts_of_texts(values: list[dict[str, str]]) -> dict[str, str]:
     return {
         key: _texts([value[key] for value in values if key in value]) for key in _distinct(k for v in values for k in v)
     }
+
+
+def _dicts_of_lists(values: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """The lists of each key together, each item once."""
+    together = dict[str, list[Any]]()
+    for key, items in (item for value in values for item in value.items()):
+        listed = together.setdefault(key, [])
+        listed += [item for item in items if item not in listed]
+    return together
 
 
 def _dicts(values: list[dict[str, str]]) -> dict[str, str]:

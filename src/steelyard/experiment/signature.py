@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ class Signature:
     runs                     system -> digest of its run
     steelyard                version, None where the values come from elsewhere
     cluster                  by which questions count as one: "doc" or a field; None where each counts by itself
+    judges                   who judged the answers, and a digest of how; empty where no measure needs that
     """
 
     measures: tuple[str, ...]
@@ -42,6 +44,7 @@ class Signature:
     steelyard: str | None
     cluster: str | None = None
     unit: str | None = None
+    judges: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         low, high = self.n
@@ -54,6 +57,7 @@ class Signature:
             "steps": None if self.steps is None else ",".join(self.steps) or "none",
             "cluster": self.cluster,
             "on_duplicate": self.on_duplicate,
+            "judge": ",".join(self.judges) or None,
             "truth": None if self.truth is None else _short(self.truth),
             "corpus": None if self.corpus is None else _short(self.corpus),
             "runs": _runs(self.runs) or None,
@@ -79,7 +83,25 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
         truth=recipe.get("truth", {}).get("digest"), corpus=recipe.get("corpus", {}).get("digest"),
         runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
         cluster=recipe.get("cluster"), unit=None if recipe.get("unit") == "chunk" else recipe.get("unit"),
+        judges=_judges(recipe.get("verdicts", {})),
     )  # fmt: skip
+
+
+def _judges(verdicts: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[str, ...]:
+    """Each judge once, with the first digits of a digest of how it judged."""
+    if not verdicts:
+        return ()
+    from steelyard.judges.verdicts import method_of
+
+    methods = [method_of(recipe) for recipes in verdicts.values() for recipe in recipes]
+    digests = [
+        hashlib.sha256(json.dumps(method, sort_keys=True, default=str).encode()).hexdigest() for method in methods
+    ]
+    return tuple(
+        dict.fromkeys(
+            f"{method['judge']['name']}/{digest[:_DIGITS]}" for method, digest in zip(methods, digests, strict=True)
+        )
+    )
 
 
 def _short(digest: str) -> str:

@@ -14,6 +14,7 @@ from steelyard.experiment import defaults
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import read_scores
+from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.measures import Measure
 
 
@@ -35,6 +36,8 @@ def open_scores(
     truth: str | Path | None = None,
     cluster: str | None = None,
     unit: Unit | None = None,
+    verdicts: object = None,
+    judge: str | None = None,
 ) -> StoredScores:
     """The Scores of a JSON file, or those of a run folder, which is weighed now.
 
@@ -42,19 +45,22 @@ def open_scores(
     cluster    of a run folder, as of `evaluate`; by default that of its configuration
     unit       of a run folder, as of `evaluate`; by default that of its configuration
     truth      of a run folder; by default the questions that its configuration names
+    verdicts, judge   of a run folder, as of `evaluate`
     Raises     InputError where a run folder's questions are not there, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
-        return _weighed(folder, measures, truth, cluster, unit)
+        return _weighed(folder, measures, truth, cluster, unit, VerdictChoice(verdicts, judge))
     if os.path.isdir(path):
         raise InputError(f"{path}: is a folder but not of a run; give the JSON of scores, or a run folder")
+    if verdicts is not None or judge is not None:
+        raise InputError(f"{path}: holds scores already, and verdicts are for a run folder; leave them out")
     return StoredScores(read_scores(path))
 
 
 def _weighed(
     folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None,
-    unit: Unit | None,
+    unit: Unit | None, choice: VerdictChoice,
 ) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
     questions = truth or folder.config.get("questions")
@@ -67,6 +73,7 @@ def _weighed(
     weighing = weigh(
         questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
         unit=unit or folder.config.get("unit"), cluster=cluster or settings.get("cluster"),
+        verdicts=choice.verdicts, judge=choice.judge,
     )  # fmt: skip
     specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
     scores = weighing.scores(specs, min_gain=settings.get("min_gain"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.align.document_lists import DocumentResolver, names_documents
 from steelyard.align.resolver import Resolver
 from steelyard.base.choices import Unit
-from steelyard.base.errors import MeasureError
+from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
@@ -36,6 +36,18 @@ def resolver_of(
     if isinstance(gold, Truth) or unit_of(gold, unit) == "document":
         return DocumentResolver(gold, corpus=corpus)
     return Resolver(gold, corpus=corpus, rule=rule, steps=steps)
+
+
+def check_gold(gold: Truth | Questions, specs: Sequence[Measure]) -> None:
+    """Raise   InputError for measures of what is retrieved, where only answers are expected."""
+    if not specs or isinstance(gold, Truth) or any(question.evidence or question.labels for question in gold):
+        return
+    if any(question.answer is not None for question in gold):
+        raise InputError(
+            f"{gold.name}: has expected answers, but no gold for what is retrieved, which {specs[0]} is of; add "
+            "`evidence` (reference_contexts or reference_context_ids for ragas, context for deepeval), or weigh the "
+            "answers: -m faithfulness"
+        )
 
 
 def check_document_measures(specs: Iterable[Measure]) -> None:

@@ -42,6 +42,7 @@ class Weighed:
     candidates  the alignment of what its reranker was given, in the order before it; None without candidates
     folder      its run folder, if it has one
     notes       what a reader should know of how it was weighed
+    answered    reads the outputs as they are, for whoever weighs answers
     documents   the gold as documents, where the lists of chunks are weighed as such: then run and outputs are of these
     fewer       the code of a note, and mean numbers of chunks and of their documents, where its lists hold no more
                 documents because chunks share them; None elsewhere
@@ -53,6 +54,7 @@ class Weighed:
     aligned: Aligned
     run: Run | StreamedRun
     digest: Callable[[], str]
+    answered: Callable[[], Outputs]
     outputs: Outputs | None = None
     evidence: ResolvedGold | None = None
     candidates: Alignment | None = None
@@ -76,7 +78,8 @@ class Weighed:
         digest = system.run.digest if system.outputs is None else system.outputs.digest
         return cls(
             system.name, aligned, system.run,
-            digest=digest, outputs=system.outputs, candidates=candidates, folder=system.folder,
+            digest=digest, answered=system.answered, outputs=system.outputs, candidates=candidates,
+            folder=system.folder,
         )  # fmt: skip
 
     @classmethod
@@ -88,8 +91,8 @@ class Weighed:
             candidates = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
         return cls(
             system.name, aligned, system.run,
-            digest=outputs.digest, outputs=outputs, evidence=gold, candidates=candidates, folder=system.folder,
-            notes=list(naming_notes(gold, outputs)),
+            digest=outputs.digest, answered=system.answered, outputs=outputs, evidence=gold, candidates=candidates,
+            folder=system.folder, notes=list(naming_notes(gold, outputs)),
         )  # fmt: skip
 
     @classmethod
@@ -102,8 +105,8 @@ class Weighed:
         candidates = None if listed.candidates is None else align(gold.labels, listed.candidates).alignment
         return cls(
             system.name, align(gold.labels, listed.run), listed.run,
-            digest=outputs.digest, outputs=listed, candidates=candidates, folder=system.folder, documents=gold,
-            fewer=_fewer_documents(outputs, listed), notes=gold.notes,
+            digest=outputs.digest, answered=system.answered, outputs=listed, candidates=candidates,
+            folder=system.folder, documents=gold, fewer=_fewer_documents(outputs, listed), notes=gold.notes,
         )  # fmt: skip
 
     @property

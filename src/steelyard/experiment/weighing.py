@@ -27,12 +27,14 @@ from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
+from steelyard.experiment.answers import Answers
 from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.gold_notes import AbsentGold, unjudged_notes
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
-from steelyard.experiment.units import check_document_measures, resolver_of
+from steelyard.experiment.units import check_document_measures, check_gold, resolver_of
+from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.experiment.weighed import Weighed, weigh_system
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse_all
@@ -49,6 +51,7 @@ class Weighing:
     recipe     rule, steps and policy by which the gold is looked up
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
     named_corpus  the one that was named, be gold looked up in it or not
+    choice     which verdicts measures of answers are computed from
     texts      those of documents that are named by id, for whoever wants to read them
     cluster    which questions count as one, as `weigh` takes it; None: each by itself
     """
@@ -61,6 +64,7 @@ class Weighing:
     texts: Texts = field(repr=False, default=no_texts)
     cluster: str | Mapping[str, object] | None = field(repr=False, default=None)
     named_corpus: Corpus | None = field(repr=False, default=None)
+    choice: VerdictChoice = field(repr=False, default_factory=VerdictChoice)
 
     @classmethod
     def of(
@@ -224,6 +228,7 @@ class Weighing:
         _check_choice("missing", missing, ("zero", "skip"))
         _check_choice("no_relevant", no_relevant, ("zero", "skip"))
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
+        of_answers = [j for j, spec in enumerate(specs) if spec.definition.of_answers]
         self._check_inputs(specs)
         shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
         of_runs = self._measured([*specs, *shares])
@@ -231,6 +236,7 @@ class Weighing:
         columns = means_of_runs(of_runs, n_runs)
         values, irrelevant = columns[:, : len(specs)], self._irrelevant(specs)
         judged = columns[:, [len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
+        judged[:, of_answers] = np.nan
         absent = np.array([a.missing for a in self.alignments])
         if missing == "skip":
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
@@ -258,17 +264,28 @@ class Weighing:
             judged=judged,
             unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
             gold=[system.mapping for system in self.weighed],
-            recipe_parts=self._recipe_parts(missing, no_relevant),
-            perfect={str(spec): partial(self.perfect_values, spec) for spec in specs},
+            recipe_parts=self._recipe_parts(missing, no_relevant)
+            | ({"verdicts": recipes} if of_answers and (recipes := self.answers.recipes(specs)) else {}),
+            perfect={str(spec): partial(self.perfect_values, spec) for spec in specs if not spec.definition.of_answers},
             clustering=self.clustering,
             repeats=repeats,
-            notes={system.name: notes for system in self.weighed if (notes := self._notes(system, specs))},
+            notes={system.name: notes for system in self.weighed if (notes := self._notes(system, specs, values))},
+            causes=self.answers.causes(specs, of_runs[:, : len(specs)]) if of_answers else None,
         )
 
-    def _notes(self, system: Weighed, specs: Sequence[Measure]) -> list[Note]:
-        """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes."""
-        own = next((notes for run in system.runs if (notes := run.notes_at(specs[0].depth))), ())
-        return [*self._gold_notes, *own, *system.notes_of_depth(specs)]
+    def _notes(self, system: Weighed, specs: Sequence[Measure], values: Floats) -> list[Note]:
+        """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes.
+
+        values   (s, m, q)
+        """
+        of_lists = [spec for spec in specs if not spec.definition.of_answers]
+        depth = of_lists[0].depth if of_lists else None
+        own = next((notes for run in system.runs if (notes := run.notes_at(depth))), ())
+        notes = [*self._gold_notes, *own, *system.notes_of_depth(specs)]
+        if len(of_lists) == len(specs):
+            return notes
+        place = self.systems.index(system.name)
+        return [*notes, *self.answers.notes(place, specs, values[place])]
 
     @cached_property
     def _gold_notes(self) -> list[Note]:
@@ -305,11 +322,28 @@ class Weighing:
 
         def measured(group: Sequence[Alignment]) -> Floats:
             a = stacked(group)
-            values = [np.reshape(spec(a), (len(group), -1)) for spec in specs]
+            values = [
+                np.full((len(group), group[0].n_queries), np.nan) if spec.definition.of_answers
+                else np.reshape(spec(a), (len(group), -1))
+                for spec in specs
+            ]  # fmt: skip
             return np.stack(values, axis=1).astype(float, copy=False)
 
         groups = list(stacks(self.run_alignments))
-        return measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
+        values = (
+            measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
+        )  # fmt: skip
+        for j, spec in enumerate(specs):
+            if spec.definition.of_answers:
+                values[:, j] = self.answers.values(spec)
+        return values
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The answers of all runs to every query of the gold."""
+        unknown = Question("", None, where=self.gold.name)
+        asked = (self.questions.get(id) or replace(unknown, query_id=id) for id in self.query_ids)
+        return Answers(self.weighed, Questions.of(asked, name=self.gold.name), self.choice)
 
     def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
         """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
@@ -338,10 +372,15 @@ class Weighing:
         """Refuse measures of what a system does not have, by its name."""
         if any(system.documents is not None for system in self.weighed):
             check_document_measures(specs)
+        of_answers = [spec for spec in specs if spec.definition.of_answers]
+        of_lists = [spec for spec in specs if not spec.definition.of_answers]
+        check_gold(self.gold, of_lists)
         for weighed in (run for system in self.weighed for run in system.runs):
-            for spec in specs:
+            for spec in of_lists:
                 if lack := spec.lack(weighed.alignment):
                     raise MeasureError(f"{weighed.name}: {spec} {lack}")
+        if of_answers:
+            self.answers.check(of_answers)
 
     def _mask(self, selected: Collection[str]) -> Bools:
         """(q,) which queries are among the selected ids."""

@@ -17,7 +17,7 @@ CheckReason = Literal[
     "identical", "undecided", "no_ratio", "within", "exceeded",
 ]  # fmt: skip
 
-SHARES = ("failed", "missing", "unjudged", "unmapped")
+SHARES = ("failed", "missing", "unjudged", "unmapped", "not_judged")
 """What a gate may bound besides measures."""
 
 _OF_REASON: dict[CheckReason, Outcome] = {

@@ -19,6 +19,7 @@ from steelyard.base.notes import Note
 from steelyard.base.settings import check_arguments
 from steelyard.data.clusters import Clustering
 from steelyard.experiment import defaults
+from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.scores import COMPONENTS, Scores
 from steelyard.experiment.signature import Signature
 from steelyard.experiment.stored import open_scores
@@ -109,12 +110,16 @@ def gate(
     max_missing: Share | None = None,
     max_unjudged: Share | None = None,
     max_unmapped: Share | None = None,
+    max_not_judged: Share | None = None,
     numbers: Numbers | None = None,
     latency_ms: Latencies | None = None,
     truth: str | Path | None = None,
     cluster: str | None = None,
     unit: Unit | None = None,
     alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
+    verdicts: object = None,
+    judge: str | None = None,
+    mixed_judges: bool = False,
 ) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
 
@@ -145,27 +150,38 @@ def gate(
     max_unjudged  most of the first k documents without a label, for the measure of which it is largest; the whole list
                   counts only where no measure has a k
     max_unmapped  most of the gold pieces that are in no chunk; of gold that is evidence alone
+    max_not_judged  most of the questions whose answer was not judged in full, for the measure of answers of which it is
+                  largest
     numbers, latency_ms   as in `rate`
+    verdicts, judge   on the answers of a run folder, as of `evaluate`; judge is that of a baseline's folder too
+    mixed_judges  judge by measures of answers although system and baseline were judged in different ways
     Raises        InputError where there is nothing to judge by, naming what to weigh; for a level, system or baseline
                   that is not there, a baseline without a margin, and numbers out of range
     """
     check_arguments(
         gate, margin=margin, min_questions=min_questions, alpha=alpha, max_failed=max_failed, max_missing=max_missing,
-        max_unjudged=max_unjudged, max_unmapped=max_unmapped,
+        max_unjudged=max_unjudged, max_unmapped=max_unmapped, max_not_judged=max_not_judged,
     )  # fmt: skip
     profile = Profile.read(profile) if isinstance(profile, str) else profile
     if isinstance(scores, str | Path):
         stored = open_scores(
-            scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit
-        )
+            scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
+            verdicts=verdicts, judge=judge,
+        )  # fmt: skip
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
-    most = dict(zip(SHARES, (max_failed, max_missing, max_unjudged, max_unmapped), strict=True))
-    other, against = _baseline(scores, baseline, truth, cluster, unit)
+    elif verdicts is not None or judge is not None:
+        raise InputError("verdicts and judge are of a run folder, and these are scores; leave them out")
+    bounds = (max_failed, max_missing, max_unjudged, max_unmapped, max_not_judged)
+    most = dict(zip(SHARES, bounds, strict=True))
+    other, against = _baseline(scores, baseline, truth, cluster, unit, judge)
     _check_clusters(scores, other, cluster)
     _check_units(scores, other, unit)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     wanted = _level(profile, level)
+    if other is not None and not mixed_judges:
+        partners = [against] if against is not None else [name for name in judged if name in other.systems]
+        check_same_judge([scores.filter(systems=judged), other.filter(systems=partners)])
     checks = _level_checks(
         scores, profile, wanted, judged=judged, numbers=numbers, latency_ms=latency_ms, min_questions=min_questions
     )
@@ -254,6 +270,7 @@ def _baseline(
     truth: str | Path | None,
     cluster: str | None,
     unit: Unit | None,
+    judge: str | None,
 ) -> tuple[Scores | None, str | None]:
     """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
     if baseline is None:
@@ -264,7 +281,9 @@ def _baseline(
         if not os.path.exists(baseline):
             systems = nearest(str(baseline), scores.systems)
             raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
-        baseline = open_scores(baseline, measures=scores.measures, truth=truth, cluster=cluster, unit=unit).scores
+        baseline = open_scores(
+            baseline, measures=scores.measures, truth=truth, cluster=cluster, unit=unit, judge=judge
+        ).scores  # fmt: skip
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
 

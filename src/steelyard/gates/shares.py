@@ -24,6 +24,7 @@ def share_checks(
         "missing": float(scores.missing[i].mean()) if n else math.nan,
         "unjudged": _unjudged(scores, i, profile),
         "unmapped": _unmapped(scores, i),
+        "not_judged": _not_judged(scores, i, profile),
     }
     for name, bound in most.items():
         if bound is not None:
@@ -47,7 +48,7 @@ def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:
 
     A measure without a k looks down the whole list, most of which is never read: it counts where no other does.
     """
-    judged = [j for j, measure in enumerate(scores.measures) if profile is None or profile.covers(measure)]
+    judged = _covered(scores, profile)
     cut = [j for j in judged if scores.measures[j].depth is not None]
     shares = []
     for j in cut or judged:
@@ -57,6 +58,17 @@ def _unjudged(scores: Scores, i: int, profile: Profile | None) -> float:
         if len(judged_shares):
             shares.append(1 - float(judged_shares.mean()))
     return max(shares, default=math.nan)
+
+
+def _covered(scores: Scores, profile: Profile | None) -> list[int]:
+    """Places of the measures that are judged."""
+    return [j for j, measure in enumerate(scores.measures) if profile is None or profile.covers(measure)]
+
+
+def _not_judged(scores: Scores, i: int, profile: Profile | None) -> float:
+    """The largest share of questions whose answer was not judged, of the measures of answers that are judged."""
+    counts = [int(scores.n_not_judged[i, j]) for j in _covered(scores, profile) if scores.of_answers[j]]
+    return max(counts) / len(scores.query_ids) if counts and len(scores.query_ids) else math.nan
 
 
 def _unmapped(scores: Scores, i: int) -> float:

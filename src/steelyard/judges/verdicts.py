@@ -27,6 +27,15 @@ _OCCASION = ("system", "outputs", "questions", "date", "steelyard", "calls")
 """Keys of a recipe that say what was judged, and when; all others say how."""
 
 
+def method_of(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How verdicts were made, of what they depend on: without what was judged, and when.
+
+    >>> method_of({"judge": {"name": "people"}, "date": "2026-11-22"})
+    {'judge': {'name': 'people'}}
+    """
+    return {key: value for key, value in recipe.items() if key not in _OCCASION}
+
+
 class Verdicts:
     """What a judge said of the answers of one system: the tables that measures of answers are computed from.
 
@@ -107,7 +116,7 @@ class Verdicts:
     @property
     def method(self) -> Mapping[str, Any]:
         """How they were judged: the recipe without what was judged and when; equal for scores that may be compared."""
-        return {key: value for key, value in self.recipe.items() if key not in _OCCASION}
+        return method_of(self.recipe)
 
     def arrays(self, query_ids: Sequence[str] | None = None) -> JudgedAnswers:
         """What kernels of answers take.

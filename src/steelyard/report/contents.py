@@ -78,6 +78,7 @@ class Contents:
         min_gain: float | None = None,
         missing: Policy = defaults.MISSING,
         seed: int = defaults.SEED,
+        mixed_judges: bool = False,
         title: str = "",
         date: str | None = None,
     ) -> Self:
@@ -88,7 +89,7 @@ class Contents:
         baseline, test, correction, margin, alpha   as of `compare`
         profile    what to rate by, and to judge by; without one values are rated by PROFILE, and there is no gate
         k, reranked   as of `diagnose`
-        min_gain, missing   as of `evaluate`;   seed   as of `compare`
+        min_gain, missing   as of `evaluate`;   seed, mixed_judges   as of `compare`
         title      of one's own, for every format that has a title
         date       by default the one that SOURCE_DATE_EPOCH names, or else today's
         Raises     InputError, MeasureError; MissingExtraError without SciPy where systems are compared.
@@ -104,7 +105,8 @@ class Contents:
         comparison, latencies = None, weighing.latency_ms
         if len(scores.systems) > 1:
             comparison = compare(
-                scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed
+                scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed,
+                mixed_judges=mixed_judges,
             )  # fmt: skip
         ratings = rate(scores, profile, latency_ms=latencies)
         return cls(
@@ -126,7 +128,7 @@ class Contents:
                 system: (percentile_interval(values, 0.5).value, percentile_interval(values, 0.95).value)
                 for system, values in latencies.items()
             },
-            gate=_gate(scores, profile, comparison, latencies) if named and ratings else None,
+            gate=_gate(scores, profile, comparison, latencies, mixed_judges) if named and ratings else None,
             title=title,
             date=date,
         )  # fmt: skip
@@ -139,7 +141,8 @@ class Contents:
 
 
 def _gate(
-    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Mapping[str, Sequence[float]]
+    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Mapping[str, Sequence[float]],
+    mixed_judges: bool,
 ) -> Gate | None:  # fmt: skip
     """The profile's gate; against the baseline where a margin, or the profile, says what may be lost or must be won."""
     level = next(iter(profile.levels), None)
@@ -151,7 +154,7 @@ def _gate(
         return gate(scores, profile, latency_ms=latency_ms)
     return gate(
         scores, profile, baseline=comparison.baseline, margin=comparison.margin, latency_ms=latency_ms,
-        alpha=comparison.alpha,
+        alpha=comparison.alpha, mixed_judges=mixed_judges,
     )  # fmt: skip
 
 

@@ -170,7 +170,12 @@ def _script_words(words: Words) -> dict[str, str]:
     texts = {
         key.removeprefix(_SCRIPT_WORDS): text for key, text in words.texts.items() if key.startswith(_SCRIPT_WORDS)
     }
-    return texts | {f"status.{i}": words(f"page.status.{name}") for i, name in enumerate(STATUSES) if i}
+    return texts | {f"status.{i}": _status(name, words) for i, name in enumerate(STATUSES) if i}
+
+
+def _status(name: str, words: Words) -> str:
+    """A status in the words of the page, where it has some of its own."""
+    return words(f"page.status.{name}" if f"page.status.{name}" in words else f"scores.status.{name}")
 
 
 # Charts --------------------------------------------------------------------------------------------------------------
@@ -288,7 +293,7 @@ def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
             yield f"stage:{i}", stage_name(stage, words)
     statuses = set(np.unique(contents.scores.statuses()[:, 0]).tolist()) - {0}
     for i in sorted(statuses):
-        yield f"status:{i}", words(f"page.status.{STATUSES[i]}")
+        yield f"status:{i}", _status(STATUSES[i], words)
 
 
 def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:

@@ -11,6 +11,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.measures.perfect import OF_IDEALS
+from steelyard.report.sheets.answers import answer_notes
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.repeats import component_notes
@@ -53,20 +54,24 @@ def _status(statuses: list[int], words: Words) -> str:
 
 
 def _single_system(scores: Scores, words: Words) -> Sheet:
-    names = ("mean", "interval", "queries", "missing", "no_relevant", "judged")
-    rows = [
-        [row["measure"], number(row["mean"]), ends(row["low"], row["high"]), f"{row['n']:,}", f"{row['missing']:,}",
-         f"{row['no_relevant']:,}", percent(row["judged"])]
-        for row in scores.mean().iter_rows(named=True)
-    ]  # fmt: skip
-    return _without_judged(scores, Sheet([scores.systems[0], *(words(f"scores.head.{name}") for name in names)], rows))
-
-
-def _without_judged(scores: Scores, sheet: Sheet) -> Sheet:
-    """Without the last column where all gold is evidence, which judges every chunk."""
-    if not scores.by_id.any():
-        sheet.header, sheet.rows = sheet.header[:-1], [row[:-1] for row in sheet.rows]
-    return sheet
+    rows = scores.mean().to_dicts()
+    of_answers = scores.of_answers.tolist()
+    columns = {
+        "mean": [number(row["mean"]) for row in rows],
+        "interval": [ends(row["low"], row["high"]) for row in rows],
+        "queries": [f"{row['n']:,}" for row in rows],
+        "missing": [f"{row['missing']:,}" for row in rows],
+    }
+    if not all(of_answers):
+        counted = zip(rows, of_answers, strict=True)
+        columns["no_relevant"] = ["–" if answers else f"{row['no_relevant']:,}" for row, answers in counted]
+    if scores.n_not_judged.any():
+        columns["not_judged"] = [f"{row['not_judged']:,}" for row in rows]
+    if scores.by_id.any() and not all(of_answers):  # Evidence judges every chunk.
+        columns["judged"] = [percent(row["judged"]) for row in rows]
+    header = [scores.systems[0], *(words(f"scores.head.{name}") for name in columns)]
+    cells = [[row["measure"], *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
+    return Sheet(header, cells)
 
 
 def _leaderboard(scores: Scores, words: Words) -> Sheet:
@@ -85,16 +90,21 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
 
 
 def _counts(scores: Scores, words: Words) -> dict[str, list[str]]:
-    """By head a cell for each system: how many queries are missing, and how much is labelled.
+    """By head a cell for each system: how many queries are missing, or not judged, and how much is labelled.
 
-    Not what is as expected of all systems: no query is missing, and all documents have labels, as gold evidence gives.
+    Not what is as expected of all systems: no query is missing, all answers are judged by all measures, and all
+    documents have labels, as gold evidence gives.
     """
     missing = [f"{n:,}" for n in scores.missing.sum(axis=1).tolist()]
-    shares = scores.mean().group_by("system", maintain_order=True).first()["judged"].to_list()
-    judged = [percent(share if by_id else 1) for share, by_id in zip(shares, scores.by_id.tolist(), strict=True)]
-    depth = scores.measures[0].depth
-    judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")
-    columns = {words("scores.head.missing"): (missing, "0"), judged_head: (judged, percent(1))}
+    not_judged = [f"{n:,}" for n in scores.n_not_judged.max(axis=1).tolist()]
+    columns = {words("scores.head.missing"): (missing, "0"), words("scores.head.not_judged"): (not_judged, "0")}
+    first = next((j for j, answers in enumerate(scores.of_answers.tolist()) if not answers), None)
+    if first is not None:
+        shares = scores.mean().filter(measure=str(scores.measures[first]))["judged"].to_list()
+        judged = [percent(share if by_id else 1) for share, by_id in zip(shares, scores.by_id.tolist(), strict=True)]
+        depth = scores.measures[first].depth
+        judged_head = words("scores.head.judged_at", k=depth) if depth else words("scores.head.judged")
+        columns[judged_head] = judged, percent(1)
     return {head: cells for head, (cells, expected) in columns.items() if set(cells) != {expected}}
 
 
@@ -122,10 +132,10 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
         if failed.any():
             listed = words.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
             yield words("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
-    for system, judged, by_id in zip(scores.systems, scores.judged, scores.by_id.tolist(), strict=True):
-        if by_id and not judged.any():
-            yield words("scores.nothing.judged", system=system)
-    yield from _gold_notes(scores, words)
+    if not scores.of_answers.all():
+        yield from _judged_notes(scores, words)
+        yield from _gold_notes(scores, words)
+    yield from answer_notes(scores, words)
     yield from notes_of_systems(scores.notes, words, n_systems=len(scores.systems))
     policy = scores.recipe_parts["no_relevant"]
     for systems, rows in _alike(scores):
@@ -136,6 +146,14 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
             yield words("scores.unjudged", system=system, n=ignored)
+
+
+def _judged_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """Which systems have no document with a label."""
+    of_rankings = scores.judged[:, ~scores.of_answers]
+    for system, judged, by_id in zip(scores.systems, of_rankings, scores.by_id.tolist(), strict=True):
+        if by_id and not judged.any():
+            yield words("scores.nothing.judged", system=system)
 
 
 def _of(systems: list[str], note: str, scores: Scores, words: Words) -> str:

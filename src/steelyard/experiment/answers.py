@@ -1,0 +1,167 @@
+"""The answers of weighed systems, and what measures of answers make of the verdicts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import MeasureError
+from steelyard.base.notes import Note
+from steelyard.data.questions import Questions
+from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED
+from steelyard.experiment.verdict_choice import JudgedRun, VerdictChoice, judged_run
+from steelyard.experiment.weighed import Weighed
+from steelyard.measures import Measure
+from steelyard.measures.judged_answers import Codes, JudgedAnswers
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers of all runs of some systems, and the verdicts on them, read when a measure asks for them.
+
+    questions   every query of the gold, in the order of the values
+    """
+
+    weighed: Sequence[Weighed]
+    questions: Questions
+    choice: VerdictChoice
+
+    @cached_property
+    def judged(self) -> Sequence[JudgedRun]:
+        """(r,) verdicts on the answers of every run, system after system."""
+        return [
+            judged_run(run, self.questions, verdicts, self.choice.judge)
+            for system in self.weighed for run, verdicts in zip(system.runs, self.choice.of(system), strict=True)
+        ]  # fmt: skip
+
+    @cached_property
+    def _bounds(self) -> Sequence[tuple[int, int]]:
+        """(s,) the first run of each system, and the first one behind them."""
+        return list(pairwise(np.cumsum([0, *(len(system.runs) for system in self.weighed)]).tolist()))
+
+    def check(self, specs: Sequence[Measure]) -> None:
+        """Raise   MeasureError for a run without any answer, of which nothing says that it failed either."""
+        for run in (run for system in self.weighed for run in system.runs):
+            outputs = run.answered()
+            if not (outputs.answers or outputs.unanswered or outputs.failures):
+                raise MeasureError(
+                    f"{run.name}: {specs[0]} is of answers, and the run has none; give outputs with `answer`, or the "
+                    "run of a pipeline that generates"
+                )
+
+    def values(self, spec: Measure) -> Floats:
+        """(r, q) values of every run."""
+        return np.stack([spec(run.arrays) for run in self.judged])
+
+    def causes(self, specs: Sequence[Measure], of_runs: Floats) -> Codes | None:
+        """(s, m, q) causes of each system by the first run that has one; None without any.
+
+        of_runs   (r, m, q) values
+        """
+        causes = np.zeros(of_runs.shape, np.int8)
+        for j, spec in enumerate(specs):
+            if spec.definition.of_answers:
+                runs = zip(self.judged, of_runs[:, j], strict=True)
+                causes[:, j] = [causes_of(spec, run.arrays, values) for run, values in runs]
+        of_systems = np.stack([_first_cause(causes[a:b]) for a, b in self._bounds])
+        return of_systems if of_systems.any() else None
+
+    def notes(self, place: int, specs: Sequence[Measure], values: Floats) -> list[Note]:
+        """Who judged the answers of a system, and how far means could move by what was not judged.
+
+        place   of the system;   values   (m, q) its own
+        """
+        first, end = self._bounds[place]
+        notes = [
+            note
+            for spec, row in zip(specs, values, strict=True) if spec.definition.of_answers
+            for note in bounds_notes(spec, [run.arrays for run in self.judged[first:end]], row)
+        ]  # fmt: skip
+        if any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
+            notes += [note for run in self.judged[first:end] for note in run.notes()]
+        return [note for n, note in enumerate(notes) if note not in notes[:n]]
+
+    def recipes(self, specs: Iterable[Measure]) -> dict[str, list[dict[str, Any]]]:
+        """System -> what the verdicts on each of its runs depend on; empty where no measure needs any."""
+        if not any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
+            return {}
+        recipes = [dict(run.verdicts.recipe) for run in self.judged]
+        return {system.name: recipes[a:b] for system, (a, b) in zip(self.weighed, self._bounds, strict=True)}
+
+
+@lru_cache(maxsize=256)
+def reads_verdicts(spec: Measure) -> bool:
+    """Whether a measure of answers needs a judge: without any verdict, its value of some answer is not known.
+
+    >>> from steelyard.measures import parse
+    >>> [reads_verdicts(parse(name)) for name in ("faithfulness", "exact_match", "citation_validity")]
+    [True, False, False]
+    """
+    return bool((causes_of(spec, _unjudged_example(), spec(_unjudged_example())) == 1 + CAUSES.index(NOT_JUDGED)).any())
+
+
+@lru_cache(maxsize=1)
+def _unjudged_example() -> JudgedAnswers:
+    """An answer and an abstention with all that can be judged, and nothing judged."""
+    from steelyard.judges.arrays import judged_arrays
+    from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, State, Unit
+    from steelyard.judges.verdict import Verdict
+
+    nothing = Verdict("not_judged")
+    records = [
+        JudgedAnswer(
+            query_id, cast("State", state), answer="Nine [1].", context=("c", "d"), units=(Unit(0, 4, "Nine"),),
+            citations=(CitedChunk(0, 5, 8, "[1]", 0),), gold_answers=("Nine",), gold_units=(Unit(0, 4, "Nine"),),
+            support=((nothing, nothing),), joint=(nothing,), without=(None,), correctness=((nothing,),),
+            said=(nothing,), reach=((nothing, nothing),), nuggets=(Nugget("Nine", vital=True, credit=None),),
+            grade=nothing, answerable=answerable,
+        )
+        for query_id, state, answerable in (("a", "answered", True), ("b", "abstained", False))
+    ]  # fmt: skip
+    return judged_arrays({record.query_id: record for record in records}, ["a", "b"])
+
+
+def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -> Iterator[Note]:
+    """How far a mean could move by verdicts that are not there.
+
+    runs     of one system;   values   (q,) of the measure, which means over the runs are
+    """
+    low, high = (np.mean(ends, axis=0) for ends in zip(*(spec.bounds(run) for run in runs), strict=True))
+    unknown = np.isnan(values) & ~np.isnan(low)
+    if unknown.any():
+        counted = unknown | ~np.isnan(values)
+        how = spec.definition.aggregation
+        least, most = (
+            float(how.after(how.before(np.where(unknown, end, values)[counted]).mean())) for end in (low, high)
+        )
+        yield Note(
+            "answers_not_judged",
+            {
+                "measure": str(spec),
+                "n": int(unknown.sum()),
+                "total": int(counted.sum()),
+                "low": round(least, 4),
+                "high": round(most, 4),
+            },
+        )
+
+
+def causes_of(spec: Measure, answers: JudgedAnswers, values: Floats) -> Codes:
+    """(q,) why values of a measure are 0 or not there: places in CAUSES from 1, 0 where nothing is to be said."""
+    causes = spec.undefined_reasons(answers).astype(np.int8)
+    nothing = causes == 0
+    causes[nothing & np.isnan(values)] = 1 + CAUSES.index(NOT_JUDGED)
+    if spec.definition.absent == "zero":
+        causes[nothing & answers.absent] = 1 + CAUSES.index("no_answer")
+    return causes
+
+
+def _first_cause(causes: Codes) -> Codes:
+    """(m, q) of (r, m, q) the first that is one."""
+    return cast("Codes", np.take_along_axis(causes, (causes > 0).argmax(axis=0)[None], axis=0)[0])

@@ -1,0 +1,59 @@
+"""Whether verdicts of several systems were made in one way: differences between values are else those of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from steelyard.base.errors import InputError, quoted
+from steelyard.experiment.score_arrays import ScoreArrays
+
+
+def check_same_judge(parts: Iterable[ScoreArrays]) -> None:
+    """Raise   InputError where some systems, by measures that need verdicts, were judged otherwise than others."""
+    if difference := judges_differ(parts):
+        raise InputError(
+            f"{difference}; judge both alike (steelyard judge, --judge NAME), or insist with --mixed-judges "
+            "(mixed_judges=True)"
+        )
+
+
+def judges_differ(parts: Iterable[ScoreArrays]) -> str:
+    """How the verdicts of two systems differ, the first that do; empty where all were made in one way."""
+    listed = [item for part in parts for item in _methods(part)]
+    for system, method in listed[1:]:
+        first, other = listed[0]
+        if method != other:
+            key, a, b = next(_differences(other, method))
+            return f"{first} and {system} were judged differently: {key} is {a} and {b}"
+    return ""
+
+
+def _methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each run of a system, and how it was judged; none where no measure needs verdicts."""
+    recipes = scores.recipe_parts.get("verdicts")
+    if not recipes or not any(measure.definition.of_answers for measure in scores.measures):
+        return
+    from steelyard.experiment.answers import reads_verdicts  # Judges take a moment to import.
+    from steelyard.judges.verdicts import method_of
+
+    if any(measure.definition.of_answers and reads_verdicts(measure) for measure in scores.measures):
+        for system in scores.systems:
+            for recipe in recipes.get(system, ()):
+                yield system, method_of(recipe)
+
+
+def _differences(
+    one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, str, str]]:  # fmt: skip
+    """Each key that differs, with both values; those of tables within by their path, such as judge.model."""
+    for key in dict.fromkeys([*one, *other]):
+        a, b = one.get(key), other.get(key)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            yield from _differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            yield f"{prefix}{key}", _shown(a), _shown(b)
+
+
+def _shown(value: object) -> str:
+    return "not there" if value is None else quoted(value)

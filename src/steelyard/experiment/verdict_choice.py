@@ -1,0 +1,165 @@
+"""Which verdicts on the answers of weighed runs count: those handed in, or those in a run folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.base.notes import Note
+from steelyard.data.questions import Questions
+from steelyard.io.named import named_paths
+from steelyard.measures.judged_answers import JudgedAnswers
+
+if TYPE_CHECKING:
+    from steelyard.experiment.weighed import Weighed
+    from steelyard.judges.verdicts import Verdicts
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictChoice:
+    """Which verdicts measures of answers are computed from.
+
+    verdicts   those handed in: Verdicts or a path to them, of one system, or system -> these, a list of them for
+               several runs; None: those in each run folder
+    judge      of the verdicts in run folders that count; by default those that were written last
+    """
+
+    verdicts: object = None
+    judge: str | None = None
+
+    def checked(self, systems: Sequence[str]) -> VerdictChoice:
+        """The same, as fit for these systems.
+
+        Raises   InputError.
+        """
+        if isinstance(self.verdicts, Mapping):
+            for name in self.verdicts:
+                if name not in systems:
+                    raise InputError(f"verdicts: no system is called {name!r}; {nearest(str(name), systems)}")
+        elif self.verdicts is not None and len(systems) > 1:
+            raise InputError(
+                f"verdicts: there are {len(systems)} systems; name the one that they are of: --verdicts NAME=FILE "
+                "({system: Verdicts})"
+            )
+        return self
+
+    def of(self, system: Weighed) -> Sequence[Verdicts | None]:
+        """What was handed in for each run of a system.
+
+        Raises   InputError for something else than verdicts, and for other numbers of them than of runs.
+        """
+        named = self.verdicts.get(system.name) if isinstance(self.verdicts, Mapping) else self.verdicts
+        if named is None:
+            return [None] * len(system.runs)
+        listed = list(named) if isinstance(named, list | tuple) else [named]
+        if len(listed) != len(system.runs):
+            raise InputError(
+                f"verdicts: {system.name} has {len(system.runs)} runs, and there are verdicts of {len(listed)}; "
+                "give a list with those of each run"
+            )
+        return [_opened(item, system.name) for item in listed]
+
+
+def named_verdicts(texts: Sequence[str]) -> object:
+    """Verdicts as they are named on the command line: FILE, or NAME=FILE for each system (NAME=FILE,FILE of its runs).
+
+    Raises   InputError for files without a name where there are several, and for a name that comes twice.
+
+    >>> named_verdicts([]), named_verdicts(["v.parquet"]), named_verdicts(["a=v.parquet"])
+    (None, 'v.parquet', {'a': ['v.parquet']})
+    """
+    if len(texts) == 1 and named_paths(texts[0])[0] is None:
+        return texts[0]
+    verdicts = dict[str, list[str]]()
+    for text in texts:
+        name, paths = named_paths(text)
+        if name is None or name in verdicts:
+            raise InputError(f"--verdicts {text}: name the system that they are of, each once: NAME=FILE")
+        verdicts[name] = paths
+    return verdicts or None
+
+
+def _opened(item: Any, system: str) -> Verdicts:
+    from steelyard.judges.verdicts import Verdicts
+
+    if isinstance(item, Verdicts):
+        return item
+    if isinstance(item, str | os.PathLike):
+        return Verdicts.read(Path(item))
+    raise InputError(
+        f"verdicts: those of {system} cannot be read from {type(item).__name__}; pass what `sy.judge` returns, or the "
+        "path of a file of `steelyard judge`"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """Verdicts on the answers of one run.
+
+    file     of the run folder that they are in; "" where they were handed in
+    """
+
+    verdicts: Verdicts
+    query_ids: Sequence[str]
+    file: str = ""
+
+    @cached_property
+    def arrays(self) -> JudgedAnswers:
+        """What measures are computed from, in the order of the questions."""
+        return self.verdicts.arrays(self.query_ids)
+
+    def notes(self) -> Iterator[Note]:
+        """Who judged."""
+        judge = self.verdicts.recipe["judge"]
+        values = {"judge": _called(judge), "file": self.file, "threshold": judge.get("threshold")}
+        yield Note(f"judged_by_{'file' if self.file else 'handed_in'}", values)
+        if self.verdicts.recipe.get("calibration") is None and values["threshold"] is not None:
+            yield Note("judge_uncalibrated", values)
+
+
+def _called(judge: Mapping[str, Any]) -> str:
+    """A judge by name and model."""
+    model = judge.get("model")
+    return str(judge["name"]) + (f" ({model})" if isinstance(model, str) else "")
+
+
+def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, judge: str | None) -> JudgedRun:
+    """The verdicts on a run: those handed in, else those in its folder.
+
+    judge    whose verdicts in the folder count; None: the ones written last
+    Raises   InputError for verdicts of another run, and where there are none.
+    """
+    query_ids, outputs = [question.query_id for question in questions], run.answered()
+    if handed_in is not None:
+        handed_in.check_outputs(outputs.digest(), run.name)
+        return JudgedRun(handed_in, query_ids)
+    path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
+    if path is not None:
+        from steelyard.judges.verdicts import Verdicts
+
+        verdicts = Verdicts.read(path)
+        verdicts.check_outputs(outputs.digest(), run.name)
+        return JudgedRun(verdicts, query_ids, path.name)
+    raise InputError(f"{run.name}: there are no verdicts on its answers; pass some with --verdicts FILE (verdicts=)")
+
+
+def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
+    """The file of verdicts of a run folder, by a judge or the one written last; None where there is none.
+
+    Raises   InputError for a judge who left none beside those of others.
+    """
+    from steelyard.judges.verdicts import FOLDER
+
+    files = sorted((folder / FOLDER).glob("*.parquet"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    if judge is None:
+        return files[-1] if files else None
+    named = [path for path in files if path.stem == judge]
+    if not named and files:
+        raise InputError(f"{name}: has no verdicts by {judge!r}; {nearest(judge, [path.stem for path in files])}")
+    return named[-1] if named else None

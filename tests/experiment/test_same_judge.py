@@ -1,0 +1,132 @@
+"""Scores by different judges are not compared by accident: in comparisons, gates, plans and unions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.experiment.same_judge import judges_differ
+from steelyard.experiment.scores_json import as_json
+from steelyard.report.formats.comparison import COMPARISON_FORMATS
+from steelyard.report.words import read_words
+from tests.experiment.judged import outputs, questions, record, verdicts
+
+pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
+
+N = 20
+LLM = {"judge": {"name": "llm", "model": "m-2"}, "date": "2026-11-22"}
+
+
+def judged(marks: str, **recipe: Any) -> Any:
+    """Verdicts on N answers, of which every third has these marks, and the others are right."""
+    return verdicts(*(record(str(q), marks if q % 3 == 0 else "YY", gold="Y") for q in range(1, N + 1)), **recipe)
+
+
+def runs() -> dict[str, Any]:
+    return {"a": outputs(N, answered=N), "b": outputs(N, answered=N, answer="Ten.")}
+
+
+def weighing(first: Any, second: Any) -> sy.Weighing:
+    return sy.weigh(questions(N, gold_evidence=["c"]), runs(), verdicts={"a": first, "b": second})
+
+
+def test_systems_by_different_judges_are_refused() -> None:
+    mixed = weighing(judged("YY"), judged("YN", **LLM))
+    with pytest.raises(sy.InputError) as raised:
+        sy.compare(mixed, "faithfulness")
+    assert str(raised.value) == (
+        "a and b were judged differently: judge.name is 'people' and 'llm'; judge both alike (steelyard judge, --judge "
+        "NAME), or insist with --mixed-judges (mixed_judges=True)"
+    )
+    comparison = sy.compare(mixed, "faithfulness", mixed_judges=True)
+    assert comparison.frame["mean"].to_list() == pytest.approx([1, 1 - 3 / N])
+    for lang, caution in (("en", "Caution: a and b were judged differently"), ("zh", "注意：各系统的评判方式不同")):
+        assert caution in COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+
+
+def test_models_thresholds_and_prompts_differ_and_dates_do_not() -> None:
+    for key, value in (("model", "m-3"), ("threshold", 0.6), ("prompt", "sha256:1")):
+        other = {**LLM, "judge": {**LLM["judge"], key: value}}
+        assert f"judge.{key} is" in judges_differ(
+            [weighing(judged("YY", **LLM), judged("YY", **other)).scores("faithfulness")]
+        )
+    later = {**LLM, "date": "2027-01-01", "outputs_": "x"}
+    assert "outputs_ is not there and 'x'" in judges_differ(
+        [weighing(judged("YY", **LLM), judged("YY", **later)).scores("faithfulness")]
+    )
+    same = weighing(judged("YY", **LLM), judged("YY", **{**LLM, "date": "2027-01-01"}))
+    assert sy.compare(same, "faithfulness").notes["a"][0].code != "judges_differ"
+
+
+def test_rankings_are_compared_whoever_judged_the_answers() -> None:
+    mixed = weighing(judged("YY"), judged("YN", **LLM))
+    assert sy.compare(mixed, "mrr").frame.height == 2
+    both = mixed.scores(["mrr", "faithfulness"])
+    assert sy.compare(both.filter(measures="mrr")).frame.height == 2
+    with pytest.raises(sy.InputError, match="judged differently"):
+        sy.compare(both)
+    with pytest.raises(sy.InputError, match="judged differently"):
+        sy.plan(mixed, "faithfulness", difference=0.05)
+
+
+def test_unions_and_gates_hold_to_one_judge(tmp_path: Path) -> None:
+    mixed = weighing(judged("YY"), judged("YN", **LLM)).scores("faithfulness")
+    a, b = mixed.filter(systems="a"), mixed.filter(systems="b")
+    assert list(a.recipe["verdicts"]) == ["a"]
+    with pytest.raises(sy.InputError, match="a and b were judged differently"):
+        sy.Scores.concat([a, b])
+    together = sy.Scores.concat([a, b], mixed_judges=True)
+    assert together.frame.equals(mixed.frame)
+    assert together.recipe["verdicts"] == mixed.recipe["verdicts"]
+    (path := tmp_path / "a.json").write_text(as_json(a))
+    for baseline in (a, path):
+        with pytest.raises(sy.InputError, match="b and a were judged differently"):
+            sy.gate(b, baseline=baseline, margin=0.5)
+        assert sy.gate(b, baseline=baseline, margin=0.5, mixed_judges=True).outcome == "pass"
+    with pytest.raises(sy.InputError, match="judged differently"):
+        sy.gate(mixed, baseline="a", margin=0.5)
+
+
+def test_questions_without_a_value_are_left_out_of_the_comparison() -> None:
+    """As many as either system has no value for: every third by one of them, and the rest in both."""
+    comparison = sy.compare(weighing(judged("YY"), judged("Y?")), "faithfulness")
+    row = comparison.rows["faithfulness"][0]
+    assert (row.n, row.n_left_out) == (N - N // 3, N // 3)
+    assert comparison.lacking["faithfulness"] == {"b": N // 3}
+    text = COMPARISON_FORMATS["markdown"](comparison, read_words("en"))
+    assert f"{N // 3} questions" in text
+    assert comparison.sensitivity is not None
+    assert comparison.sensitivity.frame.drop("measure", "system").null_count().sum_horizontal()[0] == 2 * 7
+
+
+def test_what_is_not_judged_can_be_bounded() -> None:
+    scores = weighing(judged("YY"), judged("Y?")).scores(["faithfulness", "mrr"])
+    share = (N // 3) / N
+    for system, bound, outcome in (("a", 0.0, "pass"), ("b", share, "pass"), ("b", share - 0.01, "fail")):
+        verdict = sy.gate(scores, system=system, max_not_judged=bound)
+        assert verdict.outcome == outcome
+        assert [check.name for check in verdict.checks] == ["not_judged"]
+    assert sy.gate(scores.filter(measures="mrr"), max_not_judged=0.5).outcome == "insufficient"
+
+
+def test_clusters_segments_and_plans_take_answers() -> None:
+    asked = [{**q, "tags": [("odd", "even")[int(q["qid"]) % 2]], "talk": int(q["qid"]) // 4} for q in questions(N)]
+    both = sy.weigh(asked, runs(), verdicts={"a": judged("YY"), "b": judged("NN")}, cluster="talk")
+    comparison = sy.compare(both, "faithfulness", segments="tag")
+    assert comparison.frame.filter(system="b")["n_clusters"].to_list()[0] == 6
+    assert comparison.frame["segment"].drop_nulls().unique().sort().to_list() == ["even", "odd"]
+    design = sy.plan(both, "faithfulness", difference=0.05)
+    assert design.pilot is not None
+    assert design.pilot.n == N
+    profile = "below = 'poor'\nlevels = ['good']\n[measures.faithfulness]\nbetter = 'higher'\nlevels = {good = 0.5}"
+    scores = weighing(judged("YY"), judged("NN")).scores("faithfulness")
+    assert [sy.gate(scores, _profile(profile), system=system).outcome for system in "ab"] == ["pass", "insufficient"]
+
+
+def _profile(text: str) -> sy.Profile:
+    from steelyard.gates.profile_files import parse_profile
+
+    return sy.Profile(**parse_profile(text, file="own.toml", name="own"))
