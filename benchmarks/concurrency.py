@@ -10,10 +10,8 @@ answers.  Ideal is questions / concurrency x 3 calls, and nothing else.  Needs S
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import math
-import multiprocessing
 import os
 import platform
 import statistics
@@ -21,11 +19,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from loopback import serving
 from steelyard import Pipeline
 
 CALLS, WIDTH = 3, 64
@@ -58,44 +55,6 @@ def chat(body: Any) -> Any:
 ANSWERS = {"/v1/embeddings": embeddings, "/rerank": scores, "/v1/chat/completions": chat}
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, call_s: float) -> None:
-    """All requests of one connection, each after a wait."""
-    try:
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            path = head.split(b" ", 2)[1].decode()
-            length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-            body = json.loads(await reader.readexactly(length))
-            await asyncio.sleep(call_s)
-            payload = json.dumps(ANSWERS[path](body)).encode()
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
-            writer.write(b"Content-Length: %d\r\n\r\n" % len(payload) + payload)
-            await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
-        writer.close()
-
-
-def serve(ready: Connection, call_s: float) -> None:
-    async def listen() -> None:
-        server = await asyncio.start_server(lambda r, w: answer(r, w, call_s), "127.0.0.1", 0)
-        ready.send(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
-
-    asyncio.run(listen())
-
-
-@contextmanager
-def serving(call_s: float) -> Iterator[str]:
-    """The address of the endpoints, for as long as the block lasts."""
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, call_s), daemon=True)
-    process.start()
-    try:
-        yield f"http://127.0.0.1:{ours.recv()}"
-    finally:
-        process.terminate()
-        process.join()
-
-
 def pipeline(url: str, concurrency: int) -> Pipeline:
     """Dense search, reranking and generation, all behind an address; ready to be asked."""
     system = Pipeline(
@@ -121,7 +80,7 @@ def results(system: Pipeline, questions: list[dict[str, str]]) -> tuple[list[dic
 
 def rows(n: int, call_s: float, rounds: int) -> Iterator[str]:
     questions = [{"qid": f"q{i}", "query": f"What weighs {i} on arm {i % 5}?"} for i in range(n)]
-    with serving(call_s) as url:
+    with serving(ANSWERS, call_s) as url:
         results(pipeline(url, 1), questions[:1])  # Imports, and the first connection.
         in_turn, _ = results(pipeline(url, 1), questions)
         assert [line["qid"] for line in in_turn] == [question["qid"] for question in questions]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
+from steelyard.base.instances import Instances
 from steelyard.models import local
-from steelyard.models.instances import Instances
 from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder
 from steelyard.rag.registry import make

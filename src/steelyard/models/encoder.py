@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.base.arrays import Vectors
-from steelyard.models.instances import Instances
+from steelyard.base.instances import Instances
 from steelyard.models.local import ModelName, check_finite, failing_as, load_model
 
 

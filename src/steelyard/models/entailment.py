@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.extras import require
-from steelyard.models.instances import Instances
+from steelyard.base.instances import Instances
 from steelyard.models.local import ModelName, check_finite, failing_as, load_model
 
 ENTAILMENT = frozenset("entailment entail entails entailed support supports supported 蕴含 蕴涵 蘊含 蘊涵".split())

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError
+from steelyard.base.instances import Instances
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.models.encoder import Encoder
-from steelyard.models.instances import Instances
 from steelyard.models.local import ModelName, check_finite, check_model, failing_as, identity_of, load_model
 from steelyard.rag.registry import stage
 

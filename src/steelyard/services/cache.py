@@ -24,6 +24,8 @@ _TABLE = """
 """
 _KEYS_PER_LOOKUP = 500
 _WAIT_SECONDS = 60.0
+_PAGES_PER_CHECKPOINT = 10_000
+"""40 MB.  Each checkpoint waits for the disk, and whoever puts entries one by one would wait often."""
 
 
 def text_key(text: str) -> bytes:
@@ -140,6 +142,7 @@ class Cache:
         with self._errors():
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_PER_CHECKPOINT}")
 
     def _pragma(self, name: str) -> int:
         return int(self._file.execute(f"PRAGMA {name}").fetchone()[0])

@@ -15,6 +15,7 @@ import socket
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from http import HTTPStatus
@@ -23,6 +24,7 @@ from urllib.parse import urljoin
 
 from steelyard.base.errors import StageError
 from steelyard.base.extras import require
+from steelyard.base.instances import Instances
 from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.services.addresses import host_of, is_loopback, shown
@@ -101,7 +103,7 @@ class ServiceError(StageError):
 
 
 class Service:
-    """One address that is asked questions, by one client that is made on use and closed at the end; safe in threads.
+    """One address that is asked questions, by clients that are made on use and closed at the end; safe in threads.
 
     what       who asks, as messages begin: "embedding", "rerank"
     url        where, as messages show it (without its query)
@@ -124,7 +126,8 @@ class Service:
         concurrency: int | None = None,
     ) -> None:
         self._what, self._url, self._patience = what, url, patience
-        self._headers, self._secrets, self._key_hint = dict(headers or {}), secrets, key_hint
+        self._secrets, self._key_hint = secrets, key_hint
+        self._clients = _Clients(url, dict(headers or {}), patience.timeout_s)
         self._throttle = Throttle(math.inf if concurrency is None else concurrency)
 
     def request(
@@ -152,31 +155,12 @@ class Service:
         return await shared_loop().awaited(self._request(method, body, query, listener))
 
     def close(self) -> None:
-        """Close the client; a later request makes another one."""
-        client = self.__dict__.pop("_client", None)
-        if client is not None:
-            _close(client, shared_loop())
+        """Close the connections; a later request makes others."""
+        self._clients.close()
 
     @cached_property
     def _address(self) -> Any:
         return _httpx2(self._what).URL(self._url)
-
-    @cached_property
-    def _client(self) -> Any:
-        """The `httpx2.AsyncClient`: follows no redirect, and reaches this computer without a proxy."""
-        httpx2 = _httpx2(self._what)
-        client = httpx2.AsyncClient(
-            # Loading certificates takes long enough to spoil the first latency.
-            verify=_certificates() if self._url.startswith("https:") else False,
-            headers=self._headers,
-            timeout=self._patience.timeout_s,
-            limits=httpx2.Limits(),  # None: whoever asks knows how much at once.
-            trust_env=not is_loopback(self._url),
-            follow_redirects=False,
-        )
-        loop = shared_loop()
-        weakref.finalize(self, _close, client, loop)
-        return client
 
     async def _request(
         self,
@@ -230,7 +214,8 @@ class Service:
         """
         httpx2 = _httpx2(self._what)
         try:
-            response = await self._client.request(method, url, json=body)
+            with self._clients.lent() as client:
+                response = await client.request(method, url, json=body)
         except httpx2.TimeoutException:
             fact = f"did not answer within {self._patience.timeout_s:g} s"
             raise _Unanswered(
@@ -282,15 +267,61 @@ class Service:
         return f": {text[:_EXCERPT]}{'…' * (len(text) > _EXCERPT)}" if text else ""
 
 
-def _close(client: Any, loop: BackgroundLoop) -> None:
-    if not client.is_closed:
-        loop.finish(client.aclose())
+class _Clients:
+    """The clients of one address, one for each request under way, closed when they are dropped.
+
+    One client for all would look at each of its connections for each request.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
+        self._url, self._headers, self._timeout_s = url, headers, timeout_s
+        self._all: list[Any] = []
+        self._instances = Instances(self._make)
+
+    def lent(self) -> AbstractContextManager[Any]:
+        """An `httpx2.AsyncClient` for one request: it follows no redirect, and reaches this computer without proxy."""
+        return self._instances.borrowed()
+
+    def close(self) -> None:
+        """Close them all; later ones are others."""
+        clients, self._all, self._instances = self._all, [], Instances(self._make)
+        _close(clients, shared_loop())
+
+    def _make(self) -> Any:
+        client = _httpx2("asking an endpoint").AsyncClient(
+            verify=_certificates() if self._url.startswith("https:") else _no_certificates(),
+            headers=self._headers,
+            timeout=self._timeout_s,
+            trust_env=not is_loopback(self._url),
+            follow_redirects=False,
+        )
+        if not self._all:
+            weakref.finalize(self, _close, self._all, shared_loop())
+        self._all.append(client)
+        return client
+
+
+def _close(clients: list[Any], loop: BackgroundLoop) -> None:
+    async def close() -> None:
+        for client in clients:
+            await client.aclose()
+
+    if clients:
+        loop.finish(close())
 
 
 @cache
 def _certificates() -> Any:
     """Whom to trust, read once: it takes longer than many an answer."""
     return _httpx2("asking an endpoint").create_ssl_context()
+
+
+@cache
+def _no_certificates() -> Any:
+    """For addresses without encryption, where each client would make one of its own; it trusts nobody."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _ms_since(started: float) -> float:

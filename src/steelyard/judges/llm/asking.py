@@ -127,7 +127,7 @@ class Asker:
 
         async def work() -> None:
             for key, request in remaining:
-                results[key] = await self._result(request, replies.get(key))
+                results[key] = await self._result(request, key, replies.get(key))
                 meter.advance()
 
         n_workers = min(self._model.concurrency or len(requests), len(requests))
@@ -140,20 +140,24 @@ class Asker:
             await asyncio.gather(*workers, return_exceptions=True)
         return results
 
-    async def _result(self, request: Request[T], cached: Reply | None) -> Result[T]:
+    async def _result(self, request: Request[T], key: bytes, cached: Reply | None) -> Result[T]:
         """What one request gives; ids that its reply lacks are asked for once more."""
-        first, cause = await self._reading(request, cached)
+        first, cause = await self._reading(request, key, cached)
+        if len(first.values) == len(request.items):
+            return Result(first.values, {})
         missing = request.without({*first.values, *first.conflicting})
         values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
         if missing.items and cause in {"", UNREADABLE}:
             self.n_repeated += 1
-            second, cause = await self._reading(missing, self._cached(missing))
+            key = self._key(missing)
+            reply, _ = self._cache.get(KIND, [key], _decode).get(key, (None, 0.0))
+            second, cause = await self._reading(missing, key, reply)
             values |= second.values
             causes |= dict.fromkeys(second.conflicting, DISAGREES)
         absent = (item_id for item_id in missing.ids if item_id not in values)
         return Result(values, dict.fromkeys(absent, cause or NO_ANSWER) | causes)
 
-    async def _reading(self, request: Request[T], cached: Reply | None) -> tuple[Reading[T], str]:
+    async def _reading(self, request: Request[T], key: bytes, cached: Reply | None) -> tuple[Reading[T], str]:
         """What a reply says, and why there is none."""
         if cached is not None and (reading := _read(request, cached.text)) is not None:
             self.n_cached += 1
@@ -169,8 +173,7 @@ class Asker:
             return Reading(), cause
         self.n_unknown += reading.n_unknown
         if reading.values and not reading.conflicting:
-            entry = _encode(reply), (time.perf_counter() - started) * 1000
-            self._cache.put(KIND, {self._key(request): entry})
+            self._cache.put(KIND, {key: (_encode(reply), (time.perf_counter() - started) * 1000)})
         return reading, ""
 
     async def _called(self, request: Request[Any]) -> tuple[Reply | None, str]:
@@ -214,11 +217,6 @@ class Asker:
         is_general = 300 <= status < 500 and status not in _OF_ONE_CALL
         if is_general or (self._n_answered == 0 and self._n_failed == _HOPELESS):
             raise error
-
-    def _cached(self, request: Request[Any]) -> Reply | None:
-        key = self._key(request)
-        reply = self._cache.get(KIND, [key], _decode).get(key)
-        return None if reply is None else reply[0]
 
     def _key(self, request: Request[Any]) -> bytes:
         """What a reply depends on; not the fences of its prompt, which are others each time."""

@@ -114,7 +114,8 @@ def read_score(value: Any) -> float | None:
 
 def read_text(value: Any) -> str:
     """A text on one line without control characters; empty for anything else."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(value.split())) if isinstance(value, str) else ""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def _folded(word: str) -> str:

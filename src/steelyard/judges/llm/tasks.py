@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from steelyard.judges.llm.replies import Reading, read_entries, read_label, read_score, read_text
@@ -36,7 +37,7 @@ class Task(Generic[T]):
     read: Callable[[Mapping[str, Any], Sequence[str]], Reading[T]]
     n_tokens: tuple[int, int]
 
-    @property
+    @cached_property
     def response_format(self) -> dict[str, Any]:
         """What servers that can see to the form of a reply are told."""
         schema = {"name": self.name, "strict": True, "schema": _object(self.form)}

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from steelyard.models.instances import Instances
+from steelyard.base.instances import Instances
 
 
 def test_threads_that_take_turns_share_one() -> None:

@@ -1,4 +1,4 @@
-"""Things that one thread at a time may use, such as models: as many as are in use at once, and no more."""
+"""Things that one user at a time may use, such as models: as many as are in use at once, and no more."""
 
 from __future__ import annotations
 
