@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from steelyard.data.truth import Truth
     from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
     from steelyard.experiment.evaluation import evaluate, weigh
+    from steelyard.experiment.judging import judge
     from steelyard.experiment.plain import (
         bpref,
         dcg,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
+    from steelyard.judges.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.rag.own_runs import run
     from steelyard.rag.pipeline import Pipeline
@@ -89,6 +91,7 @@ _HOMES = {
     "gates.profiles": "Profile",
     "gates.ratings": "Rating rate",
     "experiment.evaluation": "evaluate weigh",
+    "experiment.judging": "judge",
     "data.outputs": "Outputs",
     "data.questions": "Questions",
     "data.chunk_table": "Corpus",
@@ -106,6 +109,7 @@ _HOMES = {
     "data.run": "Run",
     "experiment.scores": "Scores",
     "data.truth": "Truth",
+    "judges.verdicts": "Verdicts",
     "experiment.weighing": "Weighing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -140,6 +144,7 @@ __all__ = [
     "SteelyardError",
     "Truth",
     "UnknownMeasureError",
+    "Verdicts",
     "Weighing",
     "__version__",
     "answer_f1",
@@ -163,6 +168,7 @@ __all__ = [
     "faithfulness",
     "gate",
     "hit_rate",
+    "judge",
     "judged",
     "load",
     "map",

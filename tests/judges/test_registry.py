@@ -99,7 +99,7 @@ def test_what_is_no_judge_is_refused(judge: object, settings: dict[str, Any], me
 
 
 def test_our_judges_are_registered_and_a_name_that_is_taken_is_refused() -> None:
-    assert {"embedding", "llm", "nli"} <= set(judge_names())
+    assert {"embedding", "lexical", "llm", "nli"} <= set(judge_names())
     with pytest.raises(InputError, match="a judge called 'nli' exists"):
         judge_named("nli")(Share)
 

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.rag.config import CACHE_NAME, Config
+from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage, TargetSettings
+from steelyard.services.cache import CACHE_NAME
 from tests.rag import small
 
 

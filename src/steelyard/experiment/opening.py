@@ -117,6 +117,22 @@ def open_inputs(
     )
 
 
+def open_answers(questions: object, outputs: object) -> tuple[Questions, System]:
+    """Open what `judge` takes: questions, with or without gold evidence, and the outputs of one system.
+
+    Raises   InputError and its children, naming the file.
+    """
+    questions, named_runs = in_hand(questions), _named_runs(_in_hand(outputs))
+    n_runs = sum(len(repeats) for _, repeats in named_runs)
+    if n_runs != 1:
+        raise InputError(f"outputs: there are {n_runs} runs; judge the answers of one system at a time")
+    if all(is_path(data) and str(data) == "-" for data in (questions, named_runs[0][1][0])):
+        raise InputError("standard input (-) can be read once only")
+    located = [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
+    (system,) = _systems(located, evidence=True)
+    return _open_queries(questions), system
+
+
 def open_corpus(data: object) -> Corpus | None:
     """Chunks or documents: of a run folder, a JSONL file of chunks with `start`, or documents in any form.
 

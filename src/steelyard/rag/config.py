@@ -49,10 +49,10 @@ from steelyard.experiment.units import unit_of
 from steelyard.rag.config_changes import change_values
 from steelyard.rag.config_table import STAGES, ConfigTable, TargetTable
 from steelyard.rag.config_values import Stage, TargetSettings, Weigh
+from steelyard.services.cache import CACHE_NAME
 from steelyard.services.secrecy import without_secrets
 
 _FILE_SETTINGS = ("model", "prompt")
-CACHE_NAME = ".steelyard-cache.sqlite"
 
 
 @dataclass(frozen=True)

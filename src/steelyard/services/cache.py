@@ -16,6 +16,9 @@ Entry = tuple[bytes, float | None]
 """A value, and the milliseconds that it took; None where it was not timed."""
 T = TypeVar("T")
 
+CACHE_NAME = ".steelyard-cache.sqlite"
+"""Of the file, in the folder of the runs that it is for."""
+
 _APPLICATION = 0x53544C59  # "STLY"; SQLite keeps it in the file's head, so that a foreign file is recognised.
 _VERSION = 3
 _TABLE = """

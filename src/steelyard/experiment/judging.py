@@ -1,0 +1,227 @@
+"""Answers judged: questions and the outputs of a system in, Verdicts out, which are kept beside the run."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from steelyard.base.errors import InputError, OutputError
+from steelyard.base.nearest import nearest
+from steelyard.base.progress import Progress, no_progress
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
+from steelyard.data.run_lock import run_lock
+from steelyard.experiment.opening import System, open_answers
+from steelyard.judges.cases import TABLES
+from steelyard.judges.judging import cases_of, judge_answers
+from steelyard.judges.own import file_name
+from steelyard.judges.registry import judge_class, make_judge
+from steelyard.judges.verdict import Judge, Table
+from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.services.cache import CACHE_NAME
+
+
+def judge(
+    questions: object,
+    outputs: object,
+    judge: object = "lexical",
+    *,
+    tables: Collection[Table] = TABLES,
+    save: bool | str | Path = True,
+    progress: Progress = no_progress,
+    **settings: Any,
+) -> Verdicts:
+    """Judge the answers of a system, sentence by sentence.
+
+    questions   Questions, a path to them, or dicts with `qid` and `query`; gold answers and evidence may be missing
+    outputs     those of one system: a run folder, Outputs, a path, or dicts with `retrieved` and `answer`
+    judge       "lexical", "embedding", "nli" or "llm"; or one of your own: a function on pairs (premise, hypothesis), a
+                class or an object with such a method `judge`, or "module:object"
+    tables      which verdicts are wanted: "support" of units by each chunk, "joint" by all that they cite,
+                "correctness" by the gold answers, "said" of gold units by the answer, "reach" of gold units by each
+                chunk; and "grounded", of units by the whole context at once, which one call of a model judges
+    save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
+    progress    called as progress("answers", done, total), or with the calls of a judge that asks a model
+    settings    of the judge, such as threshold, model, base_url, concurrency, budget, epochs
+    Raises      InputError and its children; StageError where a model cannot be asked; OutputError where verdicts cannot
+                be kept, or another process judges into the same folder
+
+    >>> chunks = [{"id": "h#1", "text": "Opening hours: 9 to 17."}]
+    >>> outputs = [{"qid": "q1", "retrieved": chunks, "answer": "It is open from 9 to 17 [h#1]. It has a café."}]
+    >>> verdicts = judge([{"qid": "q1", "query": "When is it open?"}], outputs)
+    >>> verdicts.units.select("text", "verdict").rows()
+    [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
+    """
+    return judge_run(
+        questions, outputs, judge, tables=tables, save=save, progress=progress, settings=settings
+    ).verdicts  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """What `judge_run` did.
+
+    questions  that were judged;   file   where the verdicts are kept, or None
+    """
+
+    verdicts: Verdicts
+    questions: Questions
+    file: Path | None
+
+
+def judge_run(
+    questions: object,
+    outputs: object,
+    judge: object,
+    *,
+    tables: Collection[Table],
+    save: bool | str | Path,
+    progress: Progress,
+    settings: Mapping[str, Any],
+) -> JudgedRun:
+    """Judge, and say where the verdicts are; arguments are those of `judge`."""
+    _check_tables(tables)
+    asked, system = open_answers(questions, outputs)
+    _answers(system)
+    with _lent(judge, settings, _cache(system, save), progress) as own_judge:
+        file = _file(system, save, own_judge.name)
+        with nullcontext() if file is None else _writing(file, alone=save is True):
+            verdicts = _judged(asked, system, own_judge, tables, progress)
+            if file is not None:
+                verdicts.write(file)
+    return JudgedRun(verdicts, asked, file)
+
+
+@dataclass(frozen=True)
+class JudgingPlan:
+    """What judging would take.
+
+    n_answers   that would be judged;   n_cases   premises, each with all that is judged by it;   n_verdicts   of these
+    n_calls     of a model that would be asked, and n_cached of which the answers are there; None without a model
+    tokens_in, tokens_out   an estimate;   cost_usd   None where the price is not known
+    """
+
+    judge: str
+    n_answers: int
+    n_cases: int
+    n_verdicts: int
+    n_calls: int | None = None
+    n_cached: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+
+def plan_judging(
+    questions: object,
+    outputs: object,
+    judge: object = "lexical",
+    *,
+    tables: Collection[Table] = TABLES,
+    save: bool | str | Path = True,
+    **settings: Any,
+) -> JudgingPlan:
+    """What `judge` would take with these arguments; nobody is asked, and nothing is written.
+
+    Raises   as `judge` does
+    """
+    _check_tables(tables)
+    asked, system = open_answers(questions, outputs)
+    outputs = _answers(system)
+    with _lent(judge, settings, _cache(system, save), no_progress) as own_judge:
+        cases = cases_of(asked, outputs, tables)
+        plan = getattr(own_judge, "plan", None)
+        calls = asdict(plan(cases)) if callable(plan) else {}
+    return JudgingPlan(
+        own_judge.name, len(outputs.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
+    )  # fmt: skip
+
+
+def _judged(
+    questions: Questions, system: System, judge: Judge, tables: Collection[Table], progress: Progress
+) -> Verdicts:  # fmt: skip
+    verdicts = judge_answers(
+        questions, _answers(system), judge, tables=tables, system=system.name, progress=progress
+    )  # fmt: skip
+    if system.folder is not None:
+        system.folder.refuse_replaced()
+    return verdicts
+
+
+def _answers(system: System) -> Outputs:
+    """The outputs of a system.
+
+    Raises   InputError where it answers nothing.
+    """
+    if system.outputs is None or not system.outputs.answers:
+        raise InputError(
+            f"{system.name}: has no answers to judge; give outputs with `answer`, or a pipeline that generates them"
+        )
+    return system.outputs
+
+
+def _file(system: System, save: bool | str | Path, judge: str) -> Path | None:
+    """Where the verdicts of a judge go; None for nowhere."""
+    if not isinstance(save, bool):
+        return Path(save)
+    return system.folder.path / FOLDER / f"{file_name(judge)}.parquet" if save and system.folder is not None else None
+
+
+def _cache(system: System, save: bool | str | Path) -> Path | None:
+    """Where what a model answered is kept: in the folder of the runs, or beside the file; None for nowhere."""
+    if not isinstance(save, bool):
+        return Path(save).parent / CACHE_NAME
+    return system.folder.path.parent / CACHE_NAME if save and system.folder is not None else None
+
+
+@contextmanager
+def _lent(judge: object, settings: Mapping[str, Any], cache: Path | None, progress: Progress) -> Iterator[Judge]:
+    """The judge, closed afterwards where it was made here.
+
+    cache   the file that keeps what a model answered, unless the settings name one
+    """
+    given = dict(settings)
+    if isinstance(judge, str) and ":" not in judge:
+        maker = judge_class(judge)
+        parameters = inspect.signature(maker).parameters
+        if "progress" in parameters:
+            given.setdefault("progress", progress)
+        if "cache" in parameters and cache is not None:
+            given.setdefault("cache", str(cache))
+    own_judge = make_judge(judge, given)
+    try:
+        yield own_judge
+    finally:
+        close = getattr(own_judge, "close", None)
+        if own_judge is not judge and callable(close):
+            close()
+
+
+@contextmanager
+def _writing(file: Path, *, alone: bool) -> Iterator[None]:
+    """What must hold while verdicts for a file are made, which may take long.
+
+    alone    no other process judges into its folder, which is made where it is absent
+    Raises   OutputError where one does, or where nothing can be written there.
+    """
+    with run_lock(file.parent) if alone else nullcontext():
+        is_folder = file.parent.is_dir()
+        if not is_folder or not os.access(file.parent, os.W_OK):
+            reason = "cannot be written" if is_folder else "is no folder"
+            raise OutputError(f"{file.parent}: {reason}; keep the verdicts elsewhere (--verdicts FILE, save=FILE)")
+        yield
+
+
+def _check_tables(tables: Collection[Table]) -> None:
+    """Raise   InputError for a table that there is not, or where there is none."""
+    names = get_args(Table)
+    for table in tables:
+        if table not in names:
+            raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
+    if not tables:
+        raise InputError(f"no table is to be judged; name some of {', '.join(names)}")
