@@ -195,3 +195,23 @@ def test_a_judge_that_fails_on_all_is_named() -> None:
         InputError, match="judge scripted: raised RuntimeError: no device, on each of 18 cases; mend it"
     ):
         judge_answers(QUESTIONS, Outputs(LINES, name="mine"), Scripted(fail))
+
+
+@pytest.mark.parametrize(
+    ("question", "answerable"),
+    [
+        ({"answer": "The documents do not say; they mention no guitars."}, False),
+        ({"answer": "文档中没有说明，各页都没有提到三维打印。"}, False),
+        ({"answers": ["I don't know.", "It is closed."]}, True),
+        ({"answer": "The documents do not say.", "evidence": [{"text": "nine"}]}, True),
+        ({"answerable": False, "answer": "It is closed."}, False),
+        ({}, None),
+    ],
+)
+def test_a_gold_answer_that_says_there_is_none_means_that_there_is_none(
+    question: dict[str, Any], answerable: bool | None
+) -> None:
+    questions = Questions([{"qid": "q", "query": "?"} | question])
+    lines = [{"qid": "q", "retrieved": CHUNKS, "answer": "I don't know."}]
+    record = judge_answers(questions, Outputs(lines), Within()).records["q"]
+    assert record.answerable is answerable

@@ -40,10 +40,17 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
         gold_answers=tuple(golds),
         gold_units=tuple(unit for n, gold in enumerate(golds) for unit in gold_units(gold, n)),
         nuggets=tuple(Nugget(whole_characters(g.text), g.vital, None, NOT_ASKED.reason) for g in question.nuggets),
-        answerable=question.answerable,
+        answerable=_answerable(question),
     )
     texts = [whole_characters(chunk.text) for chunk in context or ()]
     return Draft(record, question.query or "", texts, "\n".join(unit.text for unit in units))
+
+
+def _answerable(question: Question) -> bool | None:
+    """As the question says; one whose gold answers all say that there is none has none, unless it has evidence."""
+    if question.answers and not question.evidence and all(map(is_abstention, question.answers)):
+        return False
+    return question.answerable
 
 
 def _state(query_id: str, answer: str, outputs: Outputs) -> State:
