@@ -14,10 +14,12 @@ import pytest
 import steelyard as sy
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import write_run_folder
+from steelyard.experiment import defaults
 from steelyard.experiment.answers import reads_verdicts
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.experiment.verdict_choice import named_verdicts
+from steelyard.judges import judging
 from steelyard.judges.verdicts import FOLDER
 from steelyard.measures import parse
 from tests.experiment.judged import FOUR, PEOPLE, outputs, questions, record, verdicts
@@ -193,7 +195,13 @@ def test_answers_are_weighed_where_nothing_is_gold_for_what_is_retrieved(tmp_pat
 
 
 def test_a_measure_needs_a_judge_where_verdicts_could_change_it() -> None:
-    assert [reads_verdicts(parse(name)) for name in ("faithfulness", "answer_precision", "answer_recall")] == [True] * 3
+    of_texts = {
+        "exact_match", "token_f1", "content_f1", "contains", "citation_coverage", "citation_validity",
+        "abstention_precision", "abstention_recall", "abstention_f1",
+    }  # fmt: skip
+    names = {definition.name for definition in sy.definitions() if definition.of_answers}
+    assert {name for name in names if not reads_verdicts(parse(name))} == of_texts
+    assert reads_verdicts(parse("abstention_recall(answerable=context)"))
     assert len(set(STATUSES)) == len(STATUSES)
 
 
@@ -257,3 +265,52 @@ def test_verdicts_are_named_on_the_command_line(texts: list[str], parsed: object
 def test_names_of_verdicts_come_once_each(texts: list[str]) -> None:
     with pytest.raises(sy.InputError, match="name the system that they are of, each once: NAME=FILE"):
         named_verdicts(texts)
+
+
+@pytest.fixture
+def judges_asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Judges that were asked, each time."""
+    asked: list[object] = []
+    plain = judging.judge_answers
+
+    def listening(questions: Any, outputs: Any, judge: Any, **options: Any) -> Any:
+        asked.extend([] if judge is None else [judge])
+        return plain(questions, outputs, judge, **options)
+
+    monkeypatch.setattr(judging, "judge_answers", listening)
+    return asked
+
+
+def test_the_lexical_judge_judges_where_there_are_no_verdicts(judges_asked: list[object]) -> None:
+    answer = "There are nine [c]. Whales sing in Spanish."
+    scores = sy.evaluate(BOTH, outputs(answer=answer), ["ndcg@5", "faithfulness", "citation_validity"])
+    assert scores.means.tolist() == [[1, 0.5, 1]]
+    assert [judge.name for judge in judges_asked] == ["lexical"]  # type: ignore[attr-defined]
+    assert [note.code for note in scores.notes["run"]] == ["judged_by_default", "judge_uncalibrated"]
+    (recipe,) = scores.recipe["verdicts"]["run"]
+    assert recipe["judge"]["name"] == "lexical"
+    assert {"version", "threshold"} <= recipe["judge"].keys()
+    assert recipe["calibration"] is None
+    assert sy.evaluate(BOTH, outputs(answer=answer), "faithfulness", judge="lexical").means.tolist() == [[0.5]]
+    with pytest.raises(sy.InputError, match=r"run: has no verdicts by 'llm'; judge it first \(steelyard judge"):
+        sy.evaluate(BOTH, outputs(), "faithfulness", judge="llm")
+
+
+def test_no_judge_is_asked_where_none_is_needed(judges_asked: list[object]) -> None:
+    names = ["exact_match", "token_f1", "contains", "citation_coverage", "citation_validity", "abstention_recall"]
+    scores = sy.evaluate(BOTH, outputs(answer="Nine [c]."), [*names, "ndcg@5"])
+    assert scores.values[0, :5].tolist() == [[1, 1, 1, 0]] * 3 + [pytest.approx([1, 1, 1, np.nan], nan_ok=True)] * 2
+    assert "verdicts" not in scores.recipe
+    assert "run" not in scores.notes
+    sy.evaluate(BOTH, outputs(), ["ndcg@5", "mrr"])
+    assert judges_asked == []
+
+
+def test_answers_are_the_default_where_nothing_else_can_be_weighed() -> None:
+    lines = outputs(answer="There are nine.")
+    assert [str(m) for m in sy.evaluate(questions(), lines).measures] == list(defaults.MEASURES.of_answers)
+    bare = [{"qid": q["qid"], "query": q["query"]} for q in questions()]
+    assert [str(m) for m in sy.evaluate(bare, lines).measures] == ["faithfulness", "citation_validity"]
+    assert [str(m) for m in sy.evaluate(BOTH, lines).measures] == list(defaults.MEASURES.by_evidence)
+    silent = [{name: value for name, value in line.items() if name != "answer"} for line in lines]
+    assert [str(m) for m in sy.evaluate(bare, silent).measures] == list(defaults.MEASURES.by_evidence)

@@ -72,7 +72,8 @@ CLUSTER = argument(
 )
 VERDICTS = repeated(
     "--verdicts", dest="verdicts",
-    help="Verdicts on answers: FILE, or NAME=FILE for each system; by default those in the run folders.",
+    help="Verdicts on answers: FILE, or NAME=FILE for each system; by default those in the run folders, else those of "
+    "the lexical judge.",
 )  # fmt: skip
 JUDGE = argument(
     "--judge", help="Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."

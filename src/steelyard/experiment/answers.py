@@ -15,7 +15,7 @@ from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED
-from steelyard.experiment.verdict_choice import JudgedRun, VerdictChoice, judged_run
+from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, judged_run, unjudged_run
 from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes, JudgedAnswers
@@ -23,7 +23,7 @@ from steelyard.measures.judged_answers import Codes, JudgedAnswers
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of all runs of some systems, and the verdicts on them, read when a measure asks for them.
+    """The answers of all runs of some systems, judged when a measure asks for verdicts.
 
     questions   every query of the gold, in the order of the values
     """
@@ -33,12 +33,21 @@ class Answers:
     choice: VerdictChoice
 
     @cached_property
-    def judged(self) -> Sequence[JudgedRun]:
-        """(r,) verdicts on the answers of every run, system after system."""
+    def judged(self) -> Sequence[RunVerdicts]:
+        """(r,) verdicts on the answers of every run, system after system; judged now where there are none."""
         return [
             judged_run(run, self.questions, verdicts, self.choice.judge)
             for system in self.weighed for run, verdicts in zip(system.runs, self.choice.of(system), strict=True)
         ]  # fmt: skip
+
+    @cached_property
+    def _at_hand(self) -> Sequence[RunVerdicts]:
+        """(r,) the answers of every run as far as they are known without a judge."""
+        return [unjudged_run(run, self.questions) for system in self.weighed for run in system.runs]
+
+    def _runs(self, spec: Measure) -> Sequence[RunVerdicts]:
+        """(r,) what a measure is computed from: no judge is asked for one that needs none."""
+        return self.judged if reads_verdicts(spec) or "judged" in self.__dict__ else self._at_hand
 
     @cached_property
     def _bounds(self) -> Sequence[tuple[int, int]]:
@@ -57,7 +66,7 @@ class Answers:
 
     def values(self, spec: Measure) -> Floats:
         """(r, q) values of every run."""
-        return np.stack([spec(run.arrays) for run in self.judged])
+        return np.stack([spec(run.arrays) for run in self._runs(spec)])
 
     def causes(self, specs: Sequence[Measure], of_runs: Floats) -> Codes | None:
         """(s, m, q) causes of each system by the first run that has one; None without any.
@@ -67,7 +76,7 @@ class Answers:
         causes = np.zeros(of_runs.shape, np.int8)
         for j, spec in enumerate(specs):
             if spec.definition.of_answers:
-                runs = zip(self.judged, of_runs[:, j], strict=True)
+                runs = zip(self._runs(spec), of_runs[:, j], strict=True)
                 causes[:, j] = [causes_of(spec, run.arrays, values) for run, values in runs]
         of_systems = np.stack([_first_cause(causes[a:b]) for a, b in self._bounds])
         return of_systems if of_systems.any() else None
@@ -81,7 +90,7 @@ class Answers:
         notes = [
             note
             for spec, row in zip(specs, values, strict=True) if spec.definition.of_answers
-            for note in bounds_notes(spec, [run.arrays for run in self.judged[first:end]], row)
+            for note in bounds_notes(spec, [run.arrays for run in self._runs(spec)[first:end]], row)
         ]  # fmt: skip
         if any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
             notes += [note for run in self.judged[first:end] for note in run.notes()]
@@ -125,6 +134,11 @@ def _unjudged_example() -> JudgedAnswers:
         for query_id, state, answerable in (("a", "answered", True), ("b", "abstained", False))
     ]  # fmt: skip
     return judged_arrays({record.query_id: record for record in records}, ["a", "b"])
+
+
+def needs_gold_answer(spec: Measure) -> bool:
+    """Whether a measure is undefined for questions without a gold answer."""
+    return not {"gold_answer", "gold_units"}.isdisjoint(spec.definition.needs)
 
 
 def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -> Iterator[Note]:

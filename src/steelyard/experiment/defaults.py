@@ -19,10 +19,20 @@ class DefaultMeasures:
     """Measures by the kind of gold, the primary one first: documents named by id, or evidence.
 
     Of evidence, gold pieces come first: chunks may overlap or be cut anew, which moves measures of chunks.
+
+    of_answers   where nothing is gold for what is retrieved, and there are answers; those that need a gold answer are
+                 left out where there is none
     """
 
     by_id: tuple[str, ...]
     by_evidence: tuple[str, ...]
+    of_answers: tuple[str, ...] = (
+        "faithfulness",
+        "answer_f1",
+        "answer_precision",
+        "answer_recall",
+        "citation_validity",
+    )
 
 
 MEASURES = DefaultMeasures(
@@ -31,7 +41,9 @@ MEASURES = DefaultMeasures(
 )
 """Of `evaluate`, and of a run folder whose configuration names none."""
 
-COMPARED_MEASURES = DefaultMeasures(by_id=("ndcg@10",), by_evidence=("evidence_recall@5",))
+COMPARED_MEASURES = DefaultMeasures(
+    by_id=("ndcg@10",), by_evidence=("evidence_recall@5",), of_answers=("faithfulness",)
+)
 """Of `compare`."""
 
 REPORT_MEASURES = DefaultMeasures(

@@ -62,7 +62,8 @@ def evaluate(
                   that share a gold document), a field of the questions, such as "conversation", or a dict
                   {query_id: cluster}; by default each counts by itself
     verdicts      for measures of answers: what `sy.judge` returns, or the path of such; of several systems a dict
-                  {name: verdicts}, of several runs of one a list; by default those in each run folder
+                  {name: verdicts}, of several runs of one a list; by default those in each run folder, else the lexical
+                  judge judges
     judge         whose verdicts in run folders count; by default those that were written last
     progress      called as progress("runs", done, total) after every run
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.

@@ -1,4 +1,4 @@
-"""Which verdicts on the answers of weighed runs count: those handed in, or those in a run folder."""
+"""Which verdicts on the answers of weighed runs count: those handed in, those in a run folder, or new ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from steelyard.judges.verdicts import Verdicts
 
 
+DEFAULT_JUDGE = "lexical"
+"""Judges where there are no verdicts, and none were asked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class VerdictChoice:
     """Which verdicts measures of answers are computed from.
 
     verdicts   those handed in: Verdicts or a path to them, of one system, or system -> these, a list of them for
-               several runs; None: those in each run folder
+               several runs; None: those in each run folder, else those of the default judge
     judge      of the verdicts in run folders that count; by default those that were written last
     """
 
@@ -99,14 +103,16 @@ def _opened(item: Any, system: str) -> Verdicts:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRun:
+class RunVerdicts:
     """Verdicts on the answers of one run.
 
-    file     of the run folder that they are in; "" where they were handed in
+    origin   where they are from: handed in, a file of the run folder, or the default judge, as there were none
+    file     its name; "" elsewhere
     """
 
     verdicts: Verdicts
     query_ids: Sequence[str]
+    origin: Literal["handed_in", "file", "default"] = "handed_in"
     file: str = ""
 
     @cached_property
@@ -118,7 +124,7 @@ class JudgedRun:
         """Who judged."""
         judge = self.verdicts.recipe["judge"]
         values = {"judge": _called(judge), "file": self.file, "threshold": judge.get("threshold")}
-        yield Note(f"judged_by_{'file' if self.file else 'handed_in'}", values)
+        yield Note(f"judged_by_{self.origin}", values)
         if self.verdicts.recipe.get("calibration") is None and values["threshold"] is not None:
             yield Note("judge_uncalibrated", values)
 
@@ -129,24 +135,44 @@ def _called(judge: Mapping[str, Any]) -> str:
     return str(judge["name"]) + (f" ({model})" if isinstance(model, str) else "")
 
 
-def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, judge: str | None) -> JudgedRun:
-    """The verdicts on a run: those handed in, else those in its folder.
+def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, judge: str | None) -> RunVerdicts:
+    """The verdicts on a run: those handed in, else those in its folder, else those of the default judge.
 
     judge    whose verdicts in the folder count; None: the ones written last
-    Raises   InputError for verdicts of another run, and where there are none.
+    Raises   InputError for verdicts of another run, and for a judge that left none there.
     """
     query_ids, outputs = [question.query_id for question in questions], run.answered()
     if handed_in is not None:
         handed_in.check_outputs(outputs.digest(), run.name)
-        return JudgedRun(handed_in, query_ids)
+        return RunVerdicts(handed_in, query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
     if path is not None:
         from steelyard.judges.verdicts import Verdicts
 
         verdicts = Verdicts.read(path)
         verdicts.check_outputs(outputs.digest(), run.name)
-        return JudgedRun(verdicts, query_ids, path.name)
-    raise InputError(f"{run.name}: there are no verdicts on its answers; pass some with --verdicts FILE (verdicts=)")
+        return RunVerdicts(verdicts, query_ids, "file", path.name)
+    if judge not in (None, DEFAULT_JUDGE):
+        raise InputError(
+            f"{run.name}: has no verdicts by {judge!r}; judge it first (steelyard judge --judge {judge}), or leave out "
+            "--judge"
+        )
+    return RunVerdicts(_judged(run, questions), query_ids, "default")
+
+
+def _judged(run: Weighed, questions: Questions) -> Verdicts:
+    from steelyard.judges.judging import judge_answers
+    from steelyard.judges.registry import make_judge
+
+    return judge_answers(questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name)
+
+
+def unjudged_run(run: Weighed, questions: Questions) -> RunVerdicts:
+    """What is known of the answers of a run without a judge: their units, citations and states."""
+    from steelyard.judges.judging import judge_answers
+
+    query_ids = [question.query_id for question in questions]
+    return RunVerdicts(judge_answers(questions, run.answered(), None, system=run.name), query_ids)
 
 
 def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
@@ -160,6 +186,6 @@ def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
     if judge is None:
         return files[-1] if files else None
     named = [path for path in files if path.stem == judge]
-    if not named and files:
+    if not named and files and judge != DEFAULT_JUDGE:
         raise InputError(f"{name}: has no verdicts by {judge!r}; {nearest(judge, [path.stem for path in files])}")
     return named[-1] if named else None

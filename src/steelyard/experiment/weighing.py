@@ -27,7 +27,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
-from steelyard.experiment.answers import Answers
+from steelyard.experiment.answers import Answers, needs_gold_answer
 from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.gold_notes import AbsentGold, unjudged_notes
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
@@ -37,7 +37,7 @@ from steelyard.experiment.units import check_document_measures, check_gold, reso
 from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.experiment.weighed import Weighed, weigh_system
 from steelyard.io.source import ahead
-from steelyard.measures import Alignment, Measure, make, parse_all
+from steelyard.measures import Alignment, Measure, make, parse, parse_all
 from steelyard.measures.alignment import stacked, stacks
 from steelyard.stats.repeats import means_of_runs
 
@@ -211,7 +211,17 @@ class Weighing:
     ) -> Sequence[str | Measure]:  # fmt: skip
         """The measures, or where there are none those that are the default for this kind of gold."""
         specs = [measures] if isinstance(measures, str | Measure) else list(measures)
+        if not specs and self.of_answers_alone:
+            has_gold = any(question.answer is not None for question in self.questions.values())
+            return [name for name in default.of_answers if has_gold or not needs_gold_answer(parse(name))]
         return specs or (default.by_evidence if self.by_evidence else default.by_id)
+
+    @cached_property
+    def of_answers_alone(self) -> bool:
+        """Whether there are answers, and nothing is gold for what is retrieved."""
+        if isinstance(self.gold, Truth) or any(question.evidence or question.labels for question in self.gold):
+            return False
+        return any(run.answered().answers for system in self.weighed for run in system.runs)
 
     def scores(
         self,
