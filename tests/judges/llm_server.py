@@ -123,8 +123,8 @@ FILTERED = put("content_filter", "choices", 0, "finish_reason")
 
 
 @contextmanager
-def judging() -> Iterator[Server]:
+def judging(kind: type[Server] = Server) -> Iterator[Server]:
     """A server whose `base_url` is that of a model that judges."""
-    with serving() as server:
+    with serving(kind) as server:
         server.base_url = f"{server.url}/judge/v1"
         yield server

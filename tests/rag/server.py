@@ -242,7 +242,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(dict(parse_qsl(urlsplit(self.path).query)))
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = int(self.headers.get("Content-Length") or 0)
+        raw = self.rfile.read(length)
+        if len(raw) < length:  # The client died.
+            self.close_connection = True
+            return
         self._answer(json.loads(raw) if raw else None)
 
     def _answer(self, body: Any) -> None:
