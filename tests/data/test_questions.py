@@ -189,6 +189,18 @@ def test_a_beir_folder(tmp_path: Path) -> None:
     assert list(questions.unjudged) == ["q9"]
 
 
+def test_lines_of_a_beir_folder_may_have_answers(tmp_path: Path) -> None:
+    texts = [
+        {"_id": "q1", "text": "first", "answers": ["nine", "9", "nine"]},
+        {"_id": "q2", "text": "second", "answerable": False},
+        {"_id": "q3", "text": "third", "metadata": {}},
+    ]
+    folder = beir(tmp_path / "tiny", "q1\td1\t1\nq2\td1\t0\nq3\td1\t0\n", *texts)
+    expected = {"q1": (("nine", "9"), True), "q2": ((), False), "q3": ((), None)}
+    assert {q.query_id: (q.answers, q.answerable) for q in Questions.read(folder)} == expected
+    assert {q.query_id: (q.answers, q.answerable) for q in read_queries(folder / "queries.jsonl")} == expected
+
+
 def test_a_judged_query_without_a_text_is_not_dropped_silently(tmp_path: Path) -> None:
     folder = beir(tmp_path / "tiny", "q1\td1\t1\nq3\td1\t1\n", {"_id": "q1", "text": "first"})
     assert {q.query_id: q.query for q in Questions.read(folder)} == {"q1": "first", "q3": None}

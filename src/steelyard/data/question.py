@@ -97,16 +97,31 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
                 f"{where}: group {piece.group!r} has pieces of gain {gains[piece.group]:g} and {piece.gain:g}; "
                 "any one of a group does, so give all of them one gain"
             )
-    tags, answers, labels = line.get("tags") or [], _gold_answers(line, where), id_labels(line, where)
+    tags, labels = line.get("tags") or [], id_labels(line, where)
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"{where}: `tags` must be a list of texts, not {quoted(tags)}")
+    all_gains = [*(piece.gain for piece in pieces), *(labels or {}).values()]
     return Question(
         query_id, query,
-        evidence=pieces, labels=labels, answer=answers[0] if answers else None, tags=tuple(tags), where=where,
-        answers=answers, answerable=_answerable(line, where, bool(answers), pieces, labels),
-        nuggets=tuple(_nugget(nugget, where, i) for i, nugget in enumerate(_nugget_list(line, where), 1)),
+        evidence=pieces, labels=labels, tags=tuple(tags), where=where,
         fields={key: value for key, value in line.items() if key not in _READ and isinstance(value, str | int | float)},
+        **answer_fields(line, where, has_gold=any(gain > 0 for gain in all_gains)),
     )  # fmt: skip
+
+
+def answer_fields(line: Mapping[str, Any], where: str, *, has_gold: bool) -> dict[str, Any]:
+    """What a line says of answers, as fields of Question.
+
+    has_gold   whether anything is relevant, so that there is an answer unless the line says otherwise
+    Raises     InputError naming what of the line does not fit.
+    """
+    answers = _gold_answers(line, where)
+    return {
+        "answer": answers[0] if answers else None,
+        "answers": answers,
+        "answerable": _answerable(line, where, has_gold or bool(answers)),
+        "nuggets": tuple(_nugget(nugget, where, i) for i, nugget in enumerate(_nugget_list(line, where), 1)),
+    }
 
 
 def _gold_answers(line: Mapping[str, Any], where: str) -> tuple[str, ...]:
@@ -122,15 +137,12 @@ def _gold_answers(line: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(answer) for answer in listed if str(answer)))
 
 
-def _answerable(
-    line: Mapping[str, Any], where: str, has_answer: bool, pieces: tuple[Piece, ...], labels: Mapping[str, float] | None
-) -> bool | None:
+def _answerable(line: Mapping[str, Any], where: str, has_answer: bool) -> bool | None:
     """What a line says of itself; else true where it has an answer or anything relevant."""
     says = line.get("answerable")
     if says is not None and not isinstance(says, bool):
         raise InputError(f"{where}: `answerable` must be true or false, not {quoted(says)}")
-    gains = [*(piece.gain for piece in pieces), *(labels or {}).values()]
-    return says if says is not None else True if has_answer or any(gain > 0 for gain in gains) else None
+    return says if says is not None else True if has_answer else None
 
 
 def _nugget_list(line: Mapping[str, Any], where: str) -> Iterable[object]:

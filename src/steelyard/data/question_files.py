@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.data.pieces import Piece
-from steelyard.data.question import Question
+from steelyard.data.question import Question, answer_fields
 from steelyard.data.truth import Truth
 from steelyard.io.json_files import json_lines
 from steelyard.io.objects import text_id
@@ -45,17 +46,19 @@ def beir_questions(folder: Path) -> tuple[list[Question], list[str]]:
     if file is None:
         raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
 
-    def question(query_id: str, text: str | None, where: str) -> Question:
-        return Question(query_id, text, evidence=tuple(pieces[query_id]), labels=labels[query_id], where=where)
+    def question(query_id: str, text: str | None, where: str, line: Mapping[str, Any]) -> Question:
+        gold = pieces[query_id]
+        of_answers = answer_fields(line, where, has_gold=any(piece.gain > 0 for piece in gold))
+        return Question(query_id, text, evidence=tuple(gold), labels=labels[query_id], where=where, **of_answers)
 
     questions, unjudged = list[Question](), list[str]()
-    for where, query_id, text in beir_queries(Source(file)):
+    for where, query_id, line in beir_queries(Source(file)):
         if query_id in pieces:
-            questions.append(question(query_id, text, where))
+            questions.append(question(query_id, line["text"], where, line))
         else:
             unjudged.append(query_id)
     without_text = sorted(pieces.keys() - {question.query_id for question in questions})
-    return [*questions, *(question(query_id, None, str(folder)) for query_id in without_text)], unjudged
+    return [*questions, *(question(query_id, None, str(folder), {}) for query_id in without_text)], unjudged
 
 
 def beir_queries_file(folder: Path) -> Path | None:
@@ -64,8 +67,8 @@ def beir_queries_file(folder: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def beir_queries(source: Source) -> Iterator[tuple[str, str, str]]:
-    """Place (file and line), id and text of each query of a BEIR file.
+def beir_queries(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Place (file and line), id and line, which has a `text`, of each query of a BEIR file.
 
     Raises   InputError naming a line without them.
     """
@@ -73,7 +76,7 @@ def beir_queries(source: Source) -> Iterator[tuple[str, str, str]]:
         where = f"{source.name}, line {number}"
         if "_id" not in line or not isinstance(line.get("text"), str):
             raise InputError(f"{where}: must have `_id` and `text` (keys: {', '.join(line) or 'none'})")
-        yield where, text_id(line["_id"], where, "`_id`"), line["text"]
+        yield where, text_id(line["_id"], where, "`_id`"), line
 
 
 def tabbed_questions(source: Source) -> Iterator[Question]:

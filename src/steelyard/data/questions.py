@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
-from steelyard.data.question import Question, parse_question
+from steelyard.data.question import Question, answer_fields, parse_question
 from steelyard.data.question_files import beir_queries, beir_questions, dataset_file, tabbed_questions
 from steelyard.data.truth import Truth
 from steelyard.io import formats
@@ -175,4 +175,8 @@ def read_queries(path: str | Path) -> Questions:
     _, first = next(json_lines(source), (0, {}))
     if not {"_id", "text"} <= first.keys():
         return Questions.read(source)
-    return Questions.of((Question(id, text, where=where) for where, id, text in beir_queries(source)), name=source.stem)
+    questions = (
+        Question(query_id, line["text"], where=where, **answer_fields(line, where, has_gold=False))
+        for where, query_id, line in beir_queries(source)
+    )
+    return Questions.of(questions, name=source.stem)
