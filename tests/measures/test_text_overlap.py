@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.judges.records import CitedChunk, JudgedAnswer
+from steelyard.judges.records import JudgedAnswer
 from steelyard.measures import parse
 from tests.judges.strategies import arrays_of
 from tests.shared_data import shared
@@ -35,12 +35,13 @@ def test_words_shared_with_the_gold_answer(case: dict) -> None:  # type: ignore[
     np.testing.assert_allclose(found, want, atol=5e-7)
 
 
-def test_citations_are_no_words() -> None:
+@pytest.mark.parametrize("mark", ["[1-2]", "【1】", "[a#1]", " [1][2]"])
+def test_citations_are_no_words(mark: str) -> None:
     record = JudgedAnswer(
-        "q", "answered", answer="Paris [1-2].", gold_answers=("Paris",), context=("a", "b"),
-        citations=(CitedChunk(0, 6, 11, "[1-2]", 0), CitedChunk(0, 6, 11, "[1-2]", 1)),
-    )  # fmt: skip
+        "q", "answered", answer=f"Paris{mark}.", gold_answers=(f"Paris {mark}",), context=("a#1", "b")
+    )
     assert [parse(name)(arrays_of([record]))[0] for name in NAMES] == [1, 1, 1, 1]
+    assert [gold.strip() for gold in arrays_of([record]).gold_answers[0]] == ["Paris"]
 
 
 def kappa(people: np.ndarray, machine: np.ndarray) -> float:

@@ -25,6 +25,7 @@ from steelyard.measures.judged_answers import (
     Codes,
     JudgedAnswers,
 )
+from steelyard.text.citing import citation_marks
 
 T = TypeVar("T")
 _CODES: Mapping[Label, int] = {
@@ -64,8 +65,8 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
         n_gold=_ints(len(r.gold_answers) for r in listed),
         answerable=_floats(None if r.answerable is None else float(r.answerable) for r in listed),
         grade=_floats(grades),
-        answers=[_uncited(r) for r in listed],
-        gold_answers=[r.gold_answers for r in listed],
+        answers=[_uncited(r.answer, r.context or ()) for r in listed],
+        gold_answers=[[_uncited(gold) for gold in r.gold_answers] for r in listed],
         unit_query=_ints(units.query),
         grounded=_codes(v for _, v in units.rows([r.grounded or (None,) * len(r.units) for r in listed])),
         joint=_codes(v for _, v in units.rows([r.joint for r in listed])),
@@ -114,13 +115,11 @@ class _Places:
             yield place, tables[query][n]
 
 
-def _uncited(record: JudgedAnswer) -> str:
-    """The answer without the marks of its citations."""
-    parts, end = [], 0
-    for citation in sorted(record.citations, key=lambda citation: citation.start):
-        parts.append(record.answer[end : citation.start])
-        end = max(end, citation.end)
-    return "".join([*parts, record.answer[end:]])
+def _uncited(text: str, context: Sequence[str] = ()) -> str:
+    """A text without citation marks."""
+    marks = citation_marks(text, context)
+    starts = [0, *(mark.end for mark in marks)]
+    return "".join(text[i:j] for i, j in zip(starts, [*(mark.start for mark in marks), len(text)], strict=True))
 
 
 def _codes(verdicts: Iterable[Verdict | None]) -> Codes:

@@ -32,7 +32,7 @@ class JudgedAnswers:
     answerable     (q,) 1, 0, or NaN where the gold does not say
     grade          (q,) answer relevance from 0 to 1; NaN where not judged
     answers        (q,) texts without citation marks; empty where there is none
-    gold_answers   (q,) lists of texts
+    gold_answers   (q,) lists of texts, likewise
     unit_query     (u,) question of each unit that asserts something, ascending; others are left out
     grounded       (u,) unit × whole context
     joint          (u,) unit × all chunks that it cites
