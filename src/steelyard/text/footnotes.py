@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 
 from steelyard.text.citing import Mark
 from steelyard.text.code_spans import fenced_blocks
+from steelyard.text.spans import Span
 
 SOURCES = r"""(?:sources?|references?|citations?|footnotes?|bibliography|works\ cited|cited\ (?:sources|documents)
     |(?:参考|引用|资料|信息|数据)?(?:来源|出处)|参考(?:文献|资料|文档)?|引用(?:文献|资料|文档)?|注释|脚注)"""
@@ -22,6 +24,8 @@ _LABELLED = re.compile(
 )
 _LISTED = re.compile(r"\s*(?:[-*•]|(?P<label>\d{1,3})[.)、．])\s*(?P<text>.*)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
+_SENTENCE = re.compile(r"[.。!！?？][\s”\"'’)）]*\Z")
+_BLANKS = 200  # white space looked at before a line
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -45,21 +49,21 @@ def footnotes(answer: str, marks: Sequence[Mark] = ()) -> list[Footnote]:
 
     marks   of the answer
 
-    Lines that begin as [^1]: or [1]: are footnotes wherever they are.  Lines at the end that begin with a number in
-    brackets, as [1] hours.pdf, are so where that number is cited above them; under a heading such as "Sources:" all
-    lines of a list are.
+    Lines that begin as [^1]: or [1]: are footnotes wherever they are.  Lines at the end are so that are a list below a
+    heading such as "Sources:"; and lines that begin with a number in brackets, as [1] hours.pdf, below a blank line,
+    where numbers of them are cited above, and the others are no sentences.
 
     >>> [(note.label, note.text) for note in footnotes("At nine [1].\\n\\nSources:\\n[1] hours.pdf")]
     [('', ''), ('1', 'hours.pdf')]
     """
     lines = _lines(answer)
-    defined = [note for line in lines if (note := _note(_DEFINITION, answer, *line)) is not None]
+    defined = [note for line in lines if (note := _note(answer, *line, _DEFINITION)) is not None]
     closing = _closing_list(answer, lines, marks)
     starts = {note.start for note in closing}
     return sorted([*closing, *(note for note in defined if note.start not in starts)], key=lambda note: note.start)
 
 
-def _lines(answer: str) -> list[tuple[int, int]]:
+def _lines(answer: str) -> list[Span]:
     """The lines with a text, fenced blocks left out."""
     fenced, lines, next_block = fenced_blocks(answer), [], 0
     for match in re.finditer(r"[^\n]+", answer):
@@ -71,40 +75,50 @@ def _lines(answer: str) -> list[tuple[int, int]]:
     return lines
 
 
-def _note(pattern: re.Pattern[str], answer: str, start: int, end: int) -> Footnote | None:
-    match = pattern.fullmatch(answer, start, end)
-    if match is None:
-        return None
-    groups = match.groupdict()
-    label = groups.get("label") or (groups.get("raised") or "").translate(_RAISED)
-    return Footnote(start, end, label.strip("^"), match["text"].strip())
+def _note(answer: str, start: int, end: int, *forms: re.Pattern[str]) -> Footnote | None:
+    """A line as a footnote of the first of these forms that it has; None where it has none."""
+    for form in forms:
+        if (match := form.fullmatch(answer, start, end)) is not None:
+            groups = match.groupdict("")
+            label = groups.get("label") or groups.get("raised", "").translate(_RAISED)
+            return Footnote(start, end, label.strip("^"), groups.get("text", "").strip())
+    return None
 
 
-def _closing_list(answer: str, lines: Sequence[tuple[int, int]], marks: Sequence[Mark]) -> list[Footnote]:
-    """The list of sources at the end, its heading first."""
+def _closing_list(answer: str, lines: Sequence[Span], marks: Sequence[Mark]) -> list[Footnote]:
+    """The list of sources at the end, its heading first; something is above it."""
     notes: list[Footnote] = []
-    unlabelled = list[Footnote]()
-    for start, end in reversed(lines):
+    for start, end in reversed(lines[1:]):
         if _HEADING.fullmatch(answer, start, end):
-            return [Footnote(start, end, "", ""), *reversed(notes), *unlabelled] if notes else []
-        note = _note(_LABELLED, answer, start, end) or _note(_DEFINITION, answer, start, end)
-        note = note or _note(_LISTED, answer, start, end)
-        if note is None and not _RULE.fullmatch(answer, start, end):
+            return [Footnote(start, end, "", ""), *reversed(notes)] if notes else []
+        note = _note(answer, start, end, _LABELLED, _DEFINITION, _LISTED, _RULE)
+        if note is None:
             break
-        notes.append(note or Footnote(start, end, "", ""))
-    # Without a heading: lines from the end whose numbers are cited above the first of them.
-    listed = []
-    for note in notes:
-        if not (note.text and _LABELLED.fullmatch(answer, note.start, note.end)):
-            break
-        listed.append(note)
-    while listed and not _is_cited(listed, marks):
-        listed.pop()
-    return listed[::-1]
+        notes.append(note)
+    return _cited_block(answer, notes, marks)
 
 
-def _is_cited(listed: Sequence[Footnote], marks: Sequence[Mark]) -> bool:
-    """Whether each of these footnotes, last one first, is cited above all of them."""
-    above = [target for mark in marks if mark.end <= listed[-1].start for target in mark.targets]
-    numbers = {n for t in above if t.first is not None and t.last is not None for n in range(t.first, t.last + 1)}
-    return all(int(note.label) in numbers for note in listed)
+def _cited_block(answer: str, notes: Iterable[Footnote], marks: Sequence[Mark]) -> list[Footnote]:
+    """Footnotes without a heading, of the notes from the last one up: below a blank line, with numbers in brackets.
+
+    Some of them are cited above, and those that are not are no sentences.
+    """
+    block = list(takewhile(lambda note: note.text and _LABELLED.fullmatch(answer, note.start, note.end), notes))[::-1]
+    block = list(dropwhile(lambda note: not _is_below_blank_line(answer, note.start), block))
+    above = takewhile(lambda mark: mark.end <= block[0].start, marks) if block else ()
+    numbers = {
+        n
+        for mark in above
+        for t in mark.targets
+        if t.first is not None and t.last is not None
+        for n in range(t.first, t.last + 1)
+    }
+    are_cited = [int(note.label) in numbers for note in block]
+    are_notes = [is_cited or not _SENTENCE.search(note.text) for is_cited, note in zip(are_cited, block, strict=True)]
+    return block if any(are_cited) and all(are_notes) else []
+
+
+def _is_below_blank_line(answer: str, start: int) -> bool:
+    before = answer[max(0, start - _BLANKS) : start]
+    text = before.rstrip()
+    return text.endswith(("---", "***", "___")) or before[len(text) :].count("\n") > 1
