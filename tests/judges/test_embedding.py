@@ -143,7 +143,7 @@ def test_the_key_is_in_no_reason_and_no_recipe(server: Server, monkeypatch: pyte
 
 def test_the_recipe_has_what_verdicts_depend_on(server: Server) -> None:
     assert make(server, threshold=0.8).recipe() == {
-        "judge": "embedding", "version": 1, "model": "m", "model_id": "m", "base_url": server.base_url,
+        "judge": "embedding", "version": 1, "model": "m", "base_url": server.base_url,
         "threshold": 0.8, "calibration": "uncalibrated",
     }  # fmt: skip
 

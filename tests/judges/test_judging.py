@@ -144,6 +144,16 @@ def test_what_a_judge_counts_of_its_calls_is_in_the_recipe_and_not_in_the_method
     assert "calls" not in verdicts.method
 
 
+def test_libraries_that_a_model_ran_on_are_in_the_recipe_and_not_in_the_method() -> None:
+    class Modelled(Within):
+        def recipe(self) -> dict[str, Any]:
+            return {**super().recipe(), "libraries": {"torch": "2.13.0"}}
+
+    verdicts = _judged(Modelled())
+    assert verdicts.recipe["libraries"] == {"torch": "2.13.0"}
+    assert verdicts.method == _judged(Within()).method
+
+
 def test_a_judge_that_fails_on_one_chunk_loses_its_verdicts_alone() -> None:
     def answer(cases: Sequence[Case]) -> Any:
         for case in cases:

@@ -1,5 +1,6 @@
 """Judges by models on this machine: real code, on models that are made here and know nothing."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -152,10 +153,13 @@ class TestEmbeddingJudge:
         ((verdict,),) = EmbeddingJudge(encoding, device="cpu").judge([Case(WHALE, ("the sea",))])
         assert verdict.score == pytest.approx(max(vectors[:3] @ vectors[3]), abs=1e-5)
 
-    def test_the_recipe_follows_the_files(self, encoding: str) -> None:
+    def test_the_recipe_follows_the_files_not_their_place(self, encoding: str, tmp_path: Path) -> None:
         recipe = EmbeddingJudge(encoding).recipe()
-        assert recipe["model_id"] != encoding
-        assert "torch" in recipe["libraries"]
+        assert (recipe["model"], "torch" in recipe["libraries"]) == ("whole", True)
+        copy = shutil.copytree(encoding, tmp_path / "whole")
+        assert EmbeddingJudge(str(copy)).recipe() == recipe
+        (copy / "config.json").write_text("{}")
+        assert EmbeddingJudge(str(copy)).recipe() != recipe
 
     def test_a_failing_model_leaves_its_units_unjudged(self, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
         judge = EmbeddingJudge(encoding, device="cpu")

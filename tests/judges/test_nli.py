@@ -190,6 +190,7 @@ class TestJudge:
         (tmp_path / "config.json").write_text("{}")
         recipe = NLIJudge(str(tmp_path), threshold=0.6, max_length=128, entailment="LABEL_1").recipe()
         assert recipe["model_id"] == local.identity_of(str(tmp_path)) != str(tmp_path)
+        assert recipe["model"] == tmp_path.name
         assert recipe["threshold"] == 0.6
         assert recipe["max_length"] == 128
         assert recipe["entailment"] == "LABEL_1"

@@ -18,7 +18,7 @@ from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.embeddings import OpenAIEmbeddings
 from steelyard.models.encoder import Encoder
-from steelyard.models.local import check_model, identity_of, library_versions
+from steelyard.models.local import check_model, identity_of, library_versions, name_of
 from steelyard.services.addresses import shown
 from steelyard.text.sentences import sentence_spans
 
@@ -26,7 +26,6 @@ _VERSION = 1
 _REMEMBERED = 100_000
 
 
-@judge_named("embedding")
 @judge_named("embedding")
 @dataclass(eq=False)
 class EmbeddingJudge:
@@ -86,12 +85,13 @@ class EmbeddingJudge:
 
     def recipe(self) -> Mapping[str, Any]:
         """Model, threshold and versions; of a server its address, without what may be secret."""
-        place = {} if self.base_url is None else {"base_url": shown(self.base_url)}
-        identity = self.model if place else identity_of(self.model)
-        libraries = {} if place else {"libraries": library_versions()}
+        if self.base_url is None:
+            model = {"model": name_of(self.model), "model_id": identity_of(self.model), "libraries": library_versions()}
+        else:
+            model = {"model": self.model, "base_url": shown(self.base_url)}
         return {
-            "judge": self.name, "version": _VERSION, "model": self.model, "model_id": identity, **place,
-            "threshold": self.threshold, "calibration": "uncalibrated", **libraries,
+            "judge": self.name, "version": _VERSION, **model, "threshold": self.threshold,
+            "calibration": "uncalibrated",
         }  # fmt: skip
 
     def _rows(self, texts: list[str]) -> list[Vectors]:

@@ -80,15 +80,17 @@ def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -
 
 
 def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
-    """The judge, and by what it was calibrated; None where it is not."""
+    """The judge, by what it was calibrated (None where it is not), and the libraries that its model ran on."""
     if judge is None:
         return {"judge": {"name": "none"}, "calibration": None}
     recipe = dict(judge.recipe())
     calibration = recipe.pop("calibration", None)
     recipe.pop("judge", None)
+    occasion = {key: recipe.pop(key) for key in ("libraries",) if key in recipe}
     return {
         "judge": {"name": judge.name, **recipe},
         "calibration": None if calibration == "uncalibrated" else calibration,
+        **occasion,
     }
 
 

@@ -18,14 +18,13 @@ from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.judges.windows import cut_texts
 from steelyard.models.entailment import EntailmentModel
-from steelyard.models.local import ModelName, check_model, identity_of, library_versions
+from steelyard.models.local import ModelName, check_model, identity_of, library_versions, name_of
 
 _VERSION = 1
 Pair = tuple[str, str]
 """A window of the premise, and the unit."""
 
 
-@judge_named("nli")
 @judge_named("nli")
 @dataclass(eq=False)
 class NLIJudge:
@@ -84,7 +83,7 @@ class NLIJudge:
     def recipe(self) -> Mapping[str, Any]:
         """Model, labels, windows, threshold and versions."""
         return {
-            "judge": self.name, "version": _VERSION, "model": self.model, "model_id": identity_of(self.model),
+            "judge": self.name, "version": _VERSION, "model": name_of(self.model), "model_id": identity_of(self.model),
             "max_length": self.max_length, "windows": "sentences, the last one again",
             "entailment": self.entailment, "contradiction": self.contradiction,
             "threshold": self.threshold, "calibration": "uncalibrated", "libraries": library_versions(),

@@ -23,7 +23,7 @@ from steelyard.measures.judged_answers import JudgedAnswers
 FOLDER = "verdicts"
 """Of a run folder, where verdicts are kept: one file a judge."""
 
-_OCCASION = ("system", "outputs", "questions", "date", "steelyard", "calls")
+_OCCASION = ("system", "outputs", "questions", "date", "steelyard", "libraries", "calls")
 """Keys of a recipe that say what was judged, and when; all others say how."""
 
 
@@ -44,7 +44,7 @@ class Verdicts:
     records   by query id
     recipe    what they depend on: `judge` (its name, version, model, prompt digest, parameters, threshold),
               `calibration` (None without any), `units`, `tables` that were asked, `system`, `outputs` and `questions`
-              (digests), `steelyard`, `date`, and `calls`: what the calls of a judge took
+              (digests), `steelyard`, `date`, `libraries` of a model here, and `calls`: what the calls of a judge took
     errors    what the judge did wrong, by kind, such as "unknown_id": how often
     Raises    DuplicateError for a question that comes twice, InputError for tables that do not fit together.
 

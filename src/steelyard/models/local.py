@@ -95,6 +95,12 @@ def identity_of(model: str) -> str:
     return digest.hexdigest()
 
 
+def name_of(model: str) -> str:
+    """The name of a model without the place of its folder."""
+    folder = _folder(model)
+    return folder.resolve().name if folder.is_dir() else model
+
+
 def library_versions() -> dict[str, str]:
     """Versions of the libraries that models run on, of those that are installed."""
     from importlib.metadata import PackageNotFoundError, version  # Slow to import.
