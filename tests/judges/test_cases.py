@@ -97,7 +97,7 @@ def test_no_answer_says_nothing_and_no_judge_is_asked_whether_it_does(state: str
 def test_without_a_context_nothing_is_asked_of_it() -> None:
     bare = Draft(replace(DRAFT.record, context=None, citations=()), "why?", (), "Hi A. B.")
     answers: Mapping[Key, Mapping[int, Verdict]] = _answered(bare, (*TABLES, "grounded"))
-    assert {key[0] for key in answers} == {"correctness", "said"}
+    assert {key[0] for key in answers} == {"correctness", "said", "relevance"}
     record = filled(bare, answers)
     check_record(record)
     assert (record.support, record.joint, record.grounded) == (((), (), ()), (None, None, None), ())

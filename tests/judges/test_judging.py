@@ -82,8 +82,8 @@ def test_the_recipe_names_judge_outputs_and_questions() -> None:
     assert recipe.pop("steelyard")
     assert recipe.pop("questions").startswith("sha256:")
     assert recipe == {
-        "judge": {"name": "within", "version": 1}, "calibration": None, "units": "sentences", "tables": list(TABLES),
-        "system": "mine", "outputs": outputs.digest(),
+        "judge": {"name": "within", "version": 1}, "calibration": None, "units": "sentences",
+        "tables": [table for table in TABLES if table != "relevance"], "system": "mine", "outputs": outputs.digest(),
     }  # fmt: skip
     verdicts.check_outputs(outputs.digest(), "mine")
 
@@ -116,7 +116,38 @@ def test_only_the_tables_that_are_wanted_are_asked() -> None:
         "supported",
         "not_found",
     ]
-    assert cases_of(QUESTIONS, Outputs(LINES), tables) == judge.cases
+    assert cases_of(QUESTIONS, Outputs(LINES), judge, tables) == judge.cases
+
+
+def test_nuggets_are_judged_by_the_answer_without_its_marks() -> None:
+    """Whoever judges; one that grades says how much of a nugget is there, and how relevant the answer is."""
+
+    class Grading(Within):
+        grades = True
+
+        def judge(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
+            self.cases += cases
+            return [tuple(Verdict("supported", 0.5, "partly") for _ in case.hypotheses) for case in cases]
+
+    facts = {"q1": [("opens at 9", True), ("garden", False)], "q2": [("opens", True)]}
+    questions = Questions(
+        [{"qid": qid, "query": "When?", "nuggets": [{"text": t, "vital": v} for t, v in f]} for qid, f in facts.items()]
+    )
+    answers = {"q1": "It opens at 9 [h#1].", "q2": ""}
+    outputs = Outputs([{"qid": qid, "retrieved": CHUNKS, "answer": answer} for qid, answer in answers.items()])
+    judge = Within()
+    verdicts = judge_answers(questions, outputs, judge, tables=["nuggets", "relevance"])
+    assert [(case.premise, case.hypotheses, case.table) for case in judge.cases] == [
+        ("It opens at 9.", ("opens at 9", "garden"), "nuggets")
+    ]
+    assert [(n.credit, n.vital) for n in verdicts.records["q1"].nuggets] == [(1.0, True), (0.0, False)]
+    assert [(n.credit, n.reason) for n in verdicts.records["q2"].nuggets] == [(0.0, "empty")]
+    assert verdicts.records["q1"].grade is None
+    graded = judge_answers(questions, outputs, Grading(), tables=["nuggets", "relevance"]).records
+    assert [n.credit for n in graded["q1"].nuggets] == [0.5, 0.5]
+    assert (graded["q1"].grade, graded["q2"].grade) == (Verdict("supported", 0.5, "partly"), None)
+    unasked = judge_answers(questions, outputs, Grading(), tables=["support"]).records["q1"]
+    assert ([n.credit for n in unasked.nuggets], unasked.grade) == ([None, None], None)
 
 
 def test_blocks_make_no_difference_and_progress_ends_with_all() -> None:
@@ -140,7 +171,7 @@ def test_what_a_judge_counts_of_its_calls_is_in_the_recipe_and_not_in_the_method
             return {"calls": len(self.cases)}
 
     verdicts = _judged(Counting())
-    assert verdicts.recipe["calls"] == {"calls": len(cases_of(QUESTIONS, Outputs(LINES)))}
+    assert verdicts.recipe["calls"] == {"calls": len(cases_of(QUESTIONS, Outputs(LINES), Counting()))}
     assert "calls" not in verdicts.method
 
 

@@ -415,6 +415,43 @@ def test_a_whole_answer_is_judged_at_once(server: Server) -> None:
     assert asked.counts()["unknown_ids"] == 1
 
 
+FACTS = Case("The hall opens at 9.", ("opens at 9", "closes at 5"), query="When?", table="nuggets")
+
+
+@pytest.mark.parametrize(
+    ("words", "scores"),
+    [
+        (("support", "not_support"), [1.0, 0.0]),
+        (("Partial Support", "NOT-SUPPORT"), [0.5, 0.0]),
+        (("partly", "support"), [None, 1.0]),
+    ],
+)
+def test_nuggets_are_assigned_in_three_degrees(server: Server, words: tuple[str, ...], scores: list[float]) -> None:
+    facts = says_json(facts=[{"id": str(i), "reason": "", "assignment": word} for i, word in enumerate(words, 1)])
+    server.always(PATH, facts)
+    assert [verdict.score for verdict in verdicts(server, FACTS)] == scores
+    [first, *_] = server.seen(PATH)
+    assert (block(first.body, "ANSWER"), items(first.body, "FACTS")["2"]) == ("The hall opens at 9.", "closes at 5")
+
+
+def test_nuggets_in_an_answer(server: Server) -> None:
+    assert labels(verdicts(server, FACTS)) == ["supported", "not_found"]
+
+
+@pytest.mark.parametrize(("grade", "score"), [(0.25, 0.25), (0, 0.0), ("0.5", 0.5)])
+def test_relevance_is_a_grade(server: Server, grade: object, score: float) -> None:
+    server.script(PATH, says_json(reason="asked 9 of 10", grade=grade))
+    assert verdicts(server, Case("It opens at 9.", ("When does it open?",), table="relevance"))[0].score == score
+    [request] = server.seen(PATH)
+    assert (block(request.body, "QUESTION"), block(request.body, "ANSWER")) == ("When does it open?", "It opens at 9.")
+
+
+def test_a_grade_out_of_range_is_asked_for_once_more_and_then_not_there(server: Server) -> None:
+    server.always(PATH, says_json(reason="", grade=7))
+    row = verdicts(server, Case("a", ("b?",), table="relevance"))
+    assert (labels(row), causes(row), len(server.seen(PATH))) == (["not_judged"], ["no answer"], 2)
+
+
 def test_a_hundred_stalls_and_refusals_lose_nothing(server: Server) -> None:
     faults = [status(429, Retry_After="0.01"), stall(0.3), status(503), status(500)]
     server.script(PATH, *[fault for fault in faults for _ in range(5)])

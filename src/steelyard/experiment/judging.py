@@ -44,7 +44,8 @@ def judge(
                 class or an object with such a method `judge`, or "module:object"
     tables      which verdicts are wanted: "support" of units by each chunk, "joint" by all that they cite,
                 "correctness" by the gold answers, "said" of gold units by the answer, "reach" of gold units by each
-                chunk; and "grounded", of units by the whole context at once, which one call of a model judges
+                chunk, "nuggets" of the question by the answer, "relevance" of the answer, by a model alone; and
+                "grounded", of units by the whole context at once, which one call of a model judges
     save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
     progress    called as progress("answers", done, total), or with the calls of a judge that asks a model
     settings    of the judge, such as threshold, model, base_url, concurrency, budget, epochs
@@ -134,7 +135,7 @@ def plan_judging(
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
     with _lent(judge, settings, _cache(system, save), no_progress) as own_judge:
-        cases = cases_of(asked, outputs, tables)
+        cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)
         calls = asdict(plan(cases)) if callable(plan) else {}
     return JudgingPlan(

@@ -19,10 +19,11 @@ class Asking:
     """Asks one judge, case by case.
 
     errors   what it did wrong, by kind, such as "raised": how many cases, or verdicts
+    grades   whether its scores of nuggets are their credit
     """
 
     def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+        self._judge, self.grades = judge, bool(getattr(judge, "grades", False))
         self.errors: Counter[str] = Counter()
         self._n_judged, self._n_failed, self._cause = 0, 0, ""
 

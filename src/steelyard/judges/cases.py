@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.judges.records import JudgedAnswer, Unit
+from steelyard.judges.records import JudgedAnswer, Nugget, Unit
 from steelyard.judges.verdict import Case, Table, Verdict
 
-TABLES: tuple[Table, ...] = ("support", "joint", "correctness", "said", "reach")
-"""Those of a judge that reads one premise at a time."""
+TABLES: tuple[Table, ...] = ("support", "joint", "correctness", "said", "reach", "nuggets", "relevance")
+"""Those of a judge that reads one premise at a time; only one that grades is asked for relevance."""
 NOT_ASKED = Verdict("not_judged", None, "not asked")
 
 Key = tuple[Table, tuple[int, ...]]
@@ -62,17 +62,22 @@ def requests(draft: Draft, tables: Collection[Table] = TABLES) -> Iterator[Reque
         asked["said", ()] = golds
     if "reach" in tables:
         asked |= {("reach", (chunk,)): golds for chunk in whole}
+    if "nuggets" in tables and record.state == "answered":
+        asked["nuggets", ()] = range(len(record.nuggets))
+    if "relevance" in tables and record.state == "answered" and draft.query:
+        asked["relevance", ()] = (0,)
     for key, places in asked.items():
         if places:
-            owners = record.gold_units if key[0] in ("said", "reach") else record.units
-            hypotheses = tuple(owners[place].text for place in places)
+            texts = _hypotheses(draft, key[0])
+            hypotheses = tuple(texts[place] for place in places)
             yield Request(key, places, Case(_premise(draft, key), hypotheses, draft.query, key[0]))
 
 
-def filled(draft: Draft, verdicts: Mapping[Key, Mapping[int, Verdict]]) -> JudgedAnswer:
+def filled(draft: Draft, verdicts: Mapping[Key, Mapping[int, Verdict]], *, grades: bool = False) -> JudgedAnswer:
     """The record with its tables.
 
     verdicts   of each request, by the place of the unit; what is not there was not asked
+    grades     whether scores of nuggets are their credit
     """
     record = draft.record
     chunks = range(len(record.context or ()))
@@ -95,6 +100,8 @@ def filled(draft: Draft, verdicts: Mapping[Key, Mapping[int, Verdict]]) -> Judge
         ),
         said=tuple(_said(record, n, verdicts) for n in range(len(record.gold_units))),
         reach=_rows(record.gold_units, [("reach", (chunk,)) for chunk in chunks], verdicts),
+        nuggets=tuple(_credited(record, n, verdicts, grades=grades) for n in range(len(record.nuggets))),
+        grade=verdicts.get(("relevance", ()), {}).get(0),
     )  # fmt: skip
 
 
@@ -102,7 +109,18 @@ def _premise(draft: Draft, key: Key) -> str:
     table, places = key
     if table == "correctness":
         return draft.record.gold_answers[places[0]]
-    return draft.spoken if table == "said" else "\n\n".join(draft.texts[chunk] for chunk in places)
+    of_answer = table in ("said", "nuggets", "relevance")
+    return draft.spoken if of_answer else "\n\n".join(draft.texts[chunk] for chunk in places)
+
+
+def _hypotheses(draft: Draft, table: Table) -> list[str]:
+    """All that may be asked of a premise, by place."""
+    record = draft.record
+    if table == "nuggets":
+        return [nugget.text for nugget in record.nuggets]
+    if table == "relevance":
+        return [draft.query]
+    return [unit.text for unit in (record.gold_units if table in ("said", "reach") else record.units)]
 
 
 def _joint_units(record: JudgedAnswer, by_chunk: bool) -> dict[Key, list[int]]:
@@ -148,6 +166,20 @@ def _said(record: JudgedAnswer, gold_unit: int, verdicts: Mapping[Key, Mapping[i
     if record.state != "answered":
         return Verdict("not_found", None, record.state)
     return verdicts.get(("said", ()), {}).get(gold_unit, NOT_ASKED)
+
+
+def _credited(
+    record: JudgedAnswer, n: int, verdicts: Mapping[Key, Mapping[int, Verdict]], *, grades: bool
+) -> Nugget:  # fmt: skip
+    """A nugget with its credit; an answer that is none holds none."""
+    nugget = record.nuggets[n]
+    if record.state != "answered":
+        return replace(nugget, credit=0.0, reason=record.state)
+    verdict = verdicts.get(("nuggets", ()), {}).get(n, NOT_ASKED)
+    if verdict.label == "not_judged":
+        return replace(nugget, credit=None, reason=verdict.reason)
+    credit = verdict.score if grades else float(verdict.label == "supported")
+    return replace(nugget, credit=credit, reason=verdict.reason)
 
 
 def _rows(

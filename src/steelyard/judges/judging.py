@@ -41,7 +41,7 @@ def judge_answers(
     Raises     InputError where the judge fails on all that it is asked.
     """
     asking = None if judge is None else Asking(judge)
-    asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in tables]
+    asked = _asked_tables(judge, tables)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
     records: list[JudgedAnswer] = []
     remaining = drafts(questions, outputs)
@@ -65,10 +65,23 @@ def judge_answers(
     return Verdicts(records, recipe, errors={} if asking is None else asking.errors)
 
 
-def cases_of(questions: Questions, outputs: Outputs, tables: Collection[Table] = TABLES) -> list[Case]:
+def cases_of(
+    questions: Questions, outputs: Outputs, judge: Judge | None, tables: Collection[Table] = TABLES
+) -> list[Case]:  # fmt: skip
     """All that `judge_answers` would ask a judge, each case once."""
-    cases = (request.case for draft in drafts(questions, outputs) for request in requests(draft, tables))
+    asked = _asked_tables(judge, tables)
+    cases = (request.case for draft in drafts(questions, outputs) for request in requests(draft, asked))
     return list(dict.fromkeys(cases))
+
+
+def _asked_tables(judge: Judge | None, tables: Collection[Table]) -> list[Table]:
+    """What a judge is asked of some tables."""
+    asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in tables]
+    return [table for table in asked if table != "relevance" or _grades(judge)]
+
+
+def _grades(judge: Judge | None) -> bool:
+    return bool(getattr(judge, "grades", False))
 
 
 def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -> Iterator[JudgedAnswer]:
@@ -76,7 +89,8 @@ def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -
     asked = [list(requests(draft, tables)) for draft in block]
     verdicts = asking.verdicts([request.case for listed in asked for request in listed])
     for draft, listed in zip(block, asked, strict=True):
-        yield filled(draft, {r.key: dict(zip(r.units, verdicts[r.case], strict=True)) for r in listed})
+        by_key = {r.key: dict(zip(r.units, verdicts[r.case], strict=True)) for r in listed}
+        yield filled(draft, by_key, grades=asking.grades)
 
 
 def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:

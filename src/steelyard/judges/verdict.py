@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol
 
 Label = Literal["supported", "contradicted", "not_found", "not_judged"]
 
-Table = Literal["support", "grounded", "joint", "correctness", "said", "reach"]
-"""Which question of ANSWERS a case belongs to: unit × chunk, unit × whole context, unit × cited chunks together,
-unit × gold answer, gold unit × answer, gold unit × chunk."""
+Table = Literal["support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance"]
+"""What a case asks: unit × chunk, unit × whole context, unit × cited chunks together, unit × gold answer,
+gold unit × answer, gold unit × chunk, nugget × answer, and whether the answer addresses the query."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.asking import Asker, Request, Result
 from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
 from steelyard.judges.llm.prompts import LANGUAGES, digest
-from steelyard.judges.llm.tasks import TASKS, VERDICTS, WHOLE
+from steelyard.judges.llm.tasks import NUGGETS, RELEVANCE, TASKS, VERDICTS, WHOLE
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.calls import CallLog
@@ -59,6 +59,7 @@ class LLMJudge(ChatModel):
     """
 
     wants_all_at_once: ClassVar[bool] = True
+    grades: ClassVar[bool] = True
 
     concurrency: Annotated[int, at_least(1)] = 16
     language: Literal["auto", "en", "zh"] = "auto"
@@ -77,7 +78,8 @@ class LLMJudge(ChatModel):
     def judge(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
         """For each case, in their order, one verdict a hypothesis, in theirs.
 
-        Of the table "grounded" all hypotheses are judged as one answer against the whole premise.
+        The table says what is asked: of "grounded" all hypotheses are judged as one answer against the whole premise;
+        the score of "nuggets" is 1, .5 or 0, and that of "relevance" grades whether the premise answers the hypothesis.
         Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
         """
         places, requests = self._requests(cases)
@@ -163,10 +165,16 @@ class LLMJudge(ChatModel):
         return filled * self.epochs, requests
 
     def _request(self, case: Case, epoch: int) -> Request[Verdict]:
-        task = WHOLE if case.table == "grounded" else VERDICTS
+        question = {"question": case.query} if case.query else {}
         items = tuple((str(i), text) for i, text in enumerate(case.hypotheses, 1))
-        texts = {"source": case.premise} | ({"question": case.query} if case.query else {})
-        return Request(task, self._language(*case.hypotheses), texts, "statements", items, epoch)
+        language = self._language(*case.hypotheses)
+        if case.table == "relevance":
+            texts = {"question": case.hypotheses[0], "answer": case.premise}
+            return Request(RELEVANCE, language, texts, epoch=epoch)
+        if case.table == "nuggets":
+            return Request(NUGGETS, language, {"answer": case.premise, **question}, "facts", items, epoch)
+        task = WHOLE if case.table == "grounded" else VERDICTS
+        return Request(task, language, {"source": case.premise, **question}, "statements", items, epoch)
 
     def _language(self, *texts: str) -> Language:
         return language_of(" ".join(texts)) if self.language == "auto" else self.language

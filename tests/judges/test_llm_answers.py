@@ -1,0 +1,78 @@
+"""Answers of a system judged by a model, through `judge` and the tables of Verdicts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.experiment.judging import judge, plan_judging
+from tests.judges.llm_server import PATH, QUICK, judging
+from tests.rag.server import Server, status
+
+pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+
+CHUNKS = [
+    {"id": "h#1", "text": "The hall opens at 9. It is not free on Sundays."},
+    {"id": "h#2", "text": "The hall has a garden."},
+]
+QUESTIONS = [
+    {"qid": "q1", "query": "When does it open?", "answer": "The hall opens at 9.", "nuggets": ["The hall opens at 9"]},
+    {"qid": "q2", "query": "什么时候开门？", "answer": "展厅九点开门。"},
+]
+OUTPUTS = [
+    {"qid": "q1", "retrieved": CHUNKS, "answer": "The hall opens at 9 [h#1]. The hall has a café [h#2]."},
+    {"qid": "q2", "retrieved": [{"id": "z#1", "text": "展厅九点开门。"}], "answer": "展厅九点开门 [z#1]。"},
+]
+MEASURES = ["faithfulness", "answer_precision", "answer_recall", "citation_support", "answer_relevance"]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with judging() as server:
+        yield server
+
+
+def settings(server: Server, **more: Any) -> dict[str, Any]:
+    return {"model": "m", "base_url": server.base_url, **QUICK, **more}
+
+
+def test_answers_are_judged_in_both_languages_and_weighed(server: Server, tmp_path: Path) -> None:
+    plan = plan_judging(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", price="1,2", **settings(server))
+    verdicts = judge(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", **settings(server))
+    calls = verdicts.recipe["calls"]
+    assert (plan.n_calls, plan.n_cached, calls["calls"]) == (len(server.seen(PATH)), 0, len(server.seen(PATH)))
+    assert plan.cost_usd == pytest.approx((plan.tokens_in + 2 * plan.tokens_out) / 1e6)
+    assert calls["cost_usd"] is None
+    assert verdicts.recipe["judge"]["model"] == "m"
+    scores = sy.evaluate(QUESTIONS, OUTPUTS, MEASURES, verdicts=verdicts)
+    assert scores.means[0].tolist() == pytest.approx([0.75, 0.75, 1, 0.75, 0.25])
+    assert [nugget.credit for nugget in verdicts.records["q1"].nuggets] == [1.0]
+    again = judge(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", **settings(server))
+    assert again.records == verdicts.records
+    assert again.recipe["calls"]["cached"] == plan.n_calls == len(server.seen(PATH))
+
+
+def test_a_context_is_judged_at_once_where_that_is_asked(server: Server) -> None:
+    verdicts = judge(QUESTIONS, OUTPUTS, "llm", tables=["grounded"], save=False, **settings(server))
+    assert len(server.seen(PATH)) == 2
+    [first, _] = verdicts.records.values()
+    assert [verdict and verdict.label for verdict in first.grounded] == ["supported", "not_found"]
+
+
+def test_what_the_budget_leaves_is_not_judged_and_has_bounds(server: Server) -> None:
+    verdicts = judge(QUESTIONS, OUTPUTS, "llm", save=False, budget="0tokens", **settings(server))
+    assert set(verdicts.not_judged) == {"budget"}
+    assert server.seen(PATH) == []
+
+
+def test_a_wrong_key_ends_judging_and_is_shown_nowhere(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-hidden")
+    server.always(PATH, status(401, "no such key: sk-hidden"))
+    with pytest.raises(sy.SteelyardError, match="check the key in MY_KEY") as caught:
+        judge(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", **settings(server, api_key_env="MY_KEY"))
+    assert "sk-hidden" not in str(caught.value)
+    assert not any(b"sk-hidden" in path.read_bytes() for path in tmp_path.iterdir())
