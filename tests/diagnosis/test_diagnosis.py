@@ -68,7 +68,7 @@ def test_one_measure_runs_through_ceilings_pairs_and_advice(measure: str) -> Non
     assert (diagnose(weighing).measure, diagnose(weighing).coverage) == ("ndcg@5", "recall")
 
 
-@pytest.mark.parametrize("measure", ["rbp_residual", "evidence_recall@5", "num_ret"])
+@pytest.mark.parametrize("measure", ["rbp_residual", "evidence_recall@5", "num_ret", "faithfulness"])
 def test_measures_that_no_gain_can_be_counted_in_are_refused(measure: str) -> None:
     weighing = weigh({"q": {"a": 1}}, {"q": ["a"]})
     with pytest.raises(InputError, match=r"gains cannot be counted in .*; name another measure, such as ndcg@5"):

@@ -246,6 +246,7 @@ def _objection(spec: Measure, weighing: Weighing) -> str:
     inputs = set(definition.inputs)
     incomplete = any(s.evidence and not s.evidence.table.complete for s in weighing.weighed)
     objections = {
+        "it is of answers, not of what was retrieved": definition.of_answers,
         "it is no mean of values from 0 to 1, of which higher ones are better":
             definition.range != (0.0, 1.0) or not definition.higher_is_better or definition.aggregate != "mean",
         "it is computed from numbers, not from rankings": "numbers" in inputs,
