@@ -5,13 +5,18 @@ import gzip
 import io
 import json
 import re
+import string
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.judges.records import JudgedAnswer
 from steelyard.measures import parse
+from tests.hypothesis_profiles import examples
 from tests.judges.strategies import arrays_of
 from tests.shared_data import shared
 
@@ -19,6 +24,12 @@ CASES = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "cases" / "text_overlap.jsonl").read_text("utf-8").splitlines()
 ]
+ANSWERS = st.lists(
+    st.sampled_from(
+        ["a", "The", "an", "Eiffel", "eiffel", "tower", "9", "9:00", "1,000", "it's", "its", "-", "U.S.", "us"]
+    ),
+    max_size=6,
+).map(" ".join)
 NAMES = ("exact_match", "contains", "token_f1", "content_f1")
 
 
@@ -42,6 +53,25 @@ def test_citations_are_no_words(mark: str) -> None:
     )
     assert [parse(name)(arrays_of([record]))[0] for name in NAMES] == [1, 1, 1, 1]
     assert [gold.strip() for gold in arrays_of([record]).gold_answers[0]] == ["Paris"]
+
+
+def squad(text: str) -> list[str]:
+    """The folding of SQuAD's own script."""
+    plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return re.sub(r"\b(a|an|the)\b", " ", plain).split()
+
+
+@examples(300)
+@given(ANSWERS, st.lists(ANSWERS.filter(squad), min_size=1, max_size=3))
+def test_ascii_texts_are_folded_as_for_squad(answer: str, golds: list[str]) -> None:
+    words, others = squad(answer), [squad(gold) for gold in golds]
+    shared_words = [(Counter(words) & Counter(gold)).total() for gold in others]
+    want = [
+        float(any(words == gold for gold in others)),
+        float(any(f" {' '.join(gold)} " in f" {' '.join(words)} " for gold in others)),
+        max(2 * n / (len(words) + len(gold)) for n, gold in zip(shared_words, others, strict=True)),
+    ]
+    assert [values([(answer, golds)], name)[0] for name in NAMES[:3]] == pytest.approx(want)
 
 
 def kappa(people: np.ndarray, machine: np.ndarray) -> float:
