@@ -307,8 +307,10 @@ def test_no_judge_is_asked_where_none_is_needed(judges_asked: list[object]) -> N
 
 
 def test_answers_are_the_default_where_nothing_else_can_be_weighed() -> None:
-    lines = outputs(answer="There are nine.")
+    lines = outputs(answer="There are nine [c].")
     assert [str(m) for m in sy.evaluate(questions(), lines).measures] == list(defaults.MEASURES.of_answers)
+    uncited = sy.evaluate(questions(), outputs(answer="There are nine."))
+    assert [str(m) for m in uncited.measures] == list(defaults.MEASURES.of_answers[:-1])
     bare = [{"qid": q["qid"], "query": q["query"]} for q in questions()]
     assert [str(m) for m in sy.evaluate(bare, lines).measures] == ["faithfulness", "citation_validity"]
     assert [str(m) for m in sy.evaluate(BOTH, lines).measures] == list(defaults.MEASURES.by_evidence)

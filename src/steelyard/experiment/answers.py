@@ -64,6 +64,10 @@ class Answers:
                     "run of a pipeline that generates"
                 )
 
+    def are_defined(self, spec: Measure) -> bool:
+        """Whether a measure is defined for some question of every run, as far as is known without a judge."""
+        return all((spec.undefined_reasons(run.arrays) == 0).any() for run in self._at_hand)
+
     def values(self, spec: Measure) -> Floats:
         """(r, q) values of every run."""
         return np.stack([spec(run.arrays) for run in self._runs(spec)])
@@ -134,11 +138,6 @@ def _unjudged_example() -> JudgedAnswers:
         for query_id, state, answerable in (("a", "answered", True), ("b", "abstained", False))
     ]  # fmt: skip
     return judged_arrays({record.query_id: record for record in records}, ["a", "b"])
-
-
-def needs_gold_answer(spec: Measure) -> bool:
-    """Whether a measure is undefined for questions without a gold answer."""
-    return not {"gold_answer", "gold_units"}.isdisjoint(spec.definition.needs)
 
 
 def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -> Iterator[Note]:

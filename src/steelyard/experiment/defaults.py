@@ -20,8 +20,8 @@ class DefaultMeasures:
 
     Of evidence, gold pieces come first: chunks may overlap or be cut anew, which moves measures of chunks.
 
-    of_answers   where nothing is gold for what is retrieved, and there are answers; those that need a gold answer are
-                 left out where there is none
+    of_answers   where nothing is gold for what is retrieved, and there are answers; those that are undefined for all of
+                 them, as they need a gold answer or citations, are left out
     """
 
     by_id: tuple[str, ...]

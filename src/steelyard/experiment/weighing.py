@@ -27,7 +27,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
-from steelyard.experiment.answers import Answers, needs_gold_answer
+from steelyard.experiment.answers import Answers
 from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.gold_notes import AbsentGold, unjudged_notes
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
@@ -212,8 +212,7 @@ class Weighing:
         """The measures, or where there are none those that are the default for this kind of gold."""
         specs = [measures] if isinstance(measures, str | Measure) else list(measures)
         if not specs and self.of_answers_alone:
-            has_gold = any(question.answer is not None for question in self.questions.values())
-            return [name for name in default.of_answers if has_gold or not needs_gold_answer(parse(name))]
+            return [name for name in default.of_answers if self.answers.are_defined(parse(name))]
         return specs or (default.by_evidence if self.by_evidence else default.by_id)
 
     @cached_property

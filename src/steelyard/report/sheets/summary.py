@@ -79,6 +79,8 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
         return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, k=k,
                      found=counts["found"] + counts["unused"], questions=questions)  # fmt: skip
     total, n_found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
+    if not total:
+        return ""
     if total == n_found:
         return words("page.summary.nothing_lost", system=best, k=k)
     kind = "pieces" if funnel.by_evidence else "documents"
@@ -125,7 +127,9 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
     without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
     if without:
         yield words("page.care.no_relevant", n=without)
-    if any(mapping is not None and not mapping.complete and mapping.unit == "chunk" for mapping in scores.gold):
+    if not scores.of_answers.all() and any(
+        mapping is not None and not mapping.complete and mapping.unit == "chunk" for mapping in scores.gold
+    ):
         yield words("page.care.corpus")
 
 
