@@ -10,6 +10,7 @@ import steelyard as sy
 from steelyard.cli.app import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
+from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.scores_json import as_json
 from steelyard.gates.profiles import Profile
 from steelyard.rag.config import Config
@@ -19,6 +20,7 @@ from steelyard.report.formats.comparison import comparison_json, comparison_term
 from steelyard.report.formats.design import design_csv, design_json, design_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_text
+from steelyard.report.formats.judging import judging_text
 from steelyard.report.formats.measures import measures_text
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.run import weighed_run_text
@@ -38,6 +40,14 @@ INTERACTIVE = {"chat", "demo"}
 """Commands that talk with whoever runs them, and have no result."""
 
 Call = Callable[[], str]
+
+
+def _judged_text(format: str, *, save: str, **settings: float) -> str:
+    names = "answers.jsonl", "run=answers.jsonl"
+    run = judge_run(*names, "lexical", save=save, settings=settings)
+    return judging_text(run, format, EN, questions=names[0], outputs=names[1], width=80)
+
+
 CASES: dict[str, list[tuple[str, Call]]] = {
     "evaluate": [
         ("", lambda: FORMATS["table"](sy.evaluate(TRUTH, RUNS), per_query=False, words=EN, width=80)),
@@ -149,6 +159,18 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
     ],
+    "judge": [
+        (
+            "answers.jsonl run=answers.jsonl --verdicts v.parquet --threshold 0.5",
+            lambda: _judged_text("table", save="v.parquet", threshold=0.5),
+        ),
+        (
+            "answers.jsonl run=answers.jsonl --dry-run --tables support,joint -f json --verdicts v.parquet",
+            lambda: judging_text(
+                plan_judging("answers.jsonl", "run=answers.jsonl", tables=["support", "joint"]), "json", EN
+            ),
+        ),
+    ],
     "report": [
         ("", lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS)), EN, width=80)),
         (
@@ -235,6 +257,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (demo / f"seed-{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     (demo / "clustered.json").write_text(as_json(by_talk), encoding="utf-8")
     (demo / "sweep.toml").write_text((demo / "bm25.toml").read_text("utf-8") + "\n[sweep]\nk = [2, 5]\n", "utf-8")
+    answer = {"retrieved": [{"id": "h#1", "text": "It opens at 9."}], "answer": "It opens at 9 [h#1]. It has a café."}
+    (demo / "answers.jsonl").write_text(json.dumps({"qid": "q", "query": "When?", **answer}) + "\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
     return demo
 

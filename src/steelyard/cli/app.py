@@ -7,7 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
+from steelyard.base.choices import Language
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
@@ -22,6 +24,40 @@ COMMANDS = {
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
             options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
             options.CLUSTER, options.VERDICTS, options.JUDGE, options.PROFILE, options.LANG,
+        ],
+    ),
+    "judge": Command(
+        "Judge the answers of a system: which sentences do its sources support?",
+        [
+            argument(
+                "questions", help="Questions, with gold answers or without: JSONL, a folder, rows of other tools."
+            ),
+            argument("outputs", help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE."),
+            argument(
+                "--judge", default=defaults.JUDGE,
+                help="lexical, embedding, nli, llm, or one of your own: module:object.",
+            ),
+            argument("--model", help="Of embedding, nli and llm: a name, or a folder."),
+            argument("--base-url", help="Of embedding and llm: an OpenAI-compatible server."),
+            argument("--api-key-env", help="The environment variable that holds its key."),
+            argument("--threshold", type=float, help="The score from which on a sentence is supported."),
+            argument("--concurrency", type=int, help="Calls under way at once."),
+            argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
+            argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
+            argument("--epochs", type=int, help="Of llm: how often the same is asked."),
+            argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
+            argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
+            flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing."),
+            argument(
+                "--tables", type=options.names,
+                help="Which verdicts: support,joint,correctness,said,reach; grounded is by the whole context at once.",
+            ),
+            argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
+            flag(
+                "--cache", action=argparse.BooleanOptionalAction, default=True,
+                help="Keep what a model answers for the next time.",
+            ),
+            options.FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "compare": Command(

@@ -11,10 +11,10 @@ from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 
 
-def steps(text: str) -> list[str]:
-    """The steps that --fold lists.
+def names(text: str) -> list[str]:
+    """The names that an option such as --fold lists.
 
-    >>> steps("lower,quotes")
+    >>> names("lower,quotes")
     ['lower', 'quotes']
     """
     return text.split(",")
@@ -57,7 +57,7 @@ UNIT = argument(
     "names whole ones.",
 )  # fmt: skip
 STEPS = argument(
-    "--fold", dest="steps", type=steps,
+    "--fold", dest="steps", type=names,
     help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,accents,simplified,"
     "line_wraps.",
 )  # fmt: skip

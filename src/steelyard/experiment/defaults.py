@@ -84,3 +84,6 @@ MIN_QUESTIONS = 10
 
 PROFILE = "ratings"
 """Levels that a report rates by."""
+
+JUDGE = "lexical"
+"""Who judges answers."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args
 
 from steelyard.base.errors import InputError, OutputError
@@ -16,6 +17,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
+from steelyard.experiment import defaults
 from steelyard.experiment.opening import System, open_answers
 from steelyard.judges.cases import TABLES
 from steelyard.judges.judging import cases_of, judge_answers
@@ -29,7 +31,7 @@ from steelyard.services.cache import CACHE_NAME
 def judge(
     questions: object,
     outputs: object,
-    judge: object = "lexical",
+    judge: object = defaults.JUDGE,
     *,
     tables: Collection[Table] = TABLES,
     save: bool | str | Path = True,
@@ -78,17 +80,25 @@ class JudgedRun:
 def judge_run(
     questions: object,
     outputs: object,
-    judge: object,
+    judge: object = defaults.JUDGE,
     *,
-    tables: Collection[Table],
-    save: bool | str | Path,
-    progress: Progress,
-    settings: Mapping[str, Any],
+    tables: Collection[Table] = TABLES,
+    save: bool | str | Path = True,
+    must_keep: bool = False,
+    progress: Progress = no_progress,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> JudgedRun:
-    """Judge, and say where the verdicts are; arguments are those of `judge`."""
+    """Judge, and say where the verdicts are; arguments are those of `judge`.
+
+    must_keep   refuse outputs that are no run folder, where `save` names no file
+    """
     _check_tables(tables)
     asked, system = open_answers(questions, outputs)
     _answers(system)
+    if must_keep and save is True and system.folder is None:
+        raise InputError(
+            f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
+        )
     with _lent(judge, settings, _cache(system, save), progress) as own_judge:
         file = _file(system, save, own_judge.name)
         with nullcontext() if file is None else _writing(file, alone=save is True):
@@ -121,7 +131,7 @@ class JudgingPlan:
 def plan_judging(
     questions: object,
     outputs: object,
-    judge: object = "lexical",
+    judge: object = defaults.JUDGE,
     *,
     tables: Collection[Table] = TABLES,
     save: bool | str | Path = True,

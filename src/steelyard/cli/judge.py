@@ -1,0 +1,58 @@
+"""`steelyard judge`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.terminal import terminal_width
+from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
+from steelyard.io.named import run_paths
+from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.judges.cases import TABLES
+from steelyard.judges.verdict import Table
+from steelyard.report.formats.judging import check_format, judging_text
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.words import read_words
+
+INTERRUPTED = 130
+
+
+def run(
+    questions: str, outputs: str, *, judge: str, tables: list[Table] | None, verdicts: Path | None, cache: bool,
+    dry_run: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
+) -> None:  # fmt: skip
+    """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
+    words, format = read_words(lang), format_of(output, format)
+    check_format(format)
+    for file in filter(None, (output, verdicts)):
+        refuse_overwriting(file, [questions, *run_paths([outputs])])
+    settings = {name: value for name, value in settings.items() if value is not None}
+    settings |= {} if cache else {"cache": None}
+    save: bool | Path = True if verdicts is None else verdicts
+    wanted = tables or TABLES
+    try:
+        with progress_bars(words, after=SOON) as bars:
+            result: JudgedRun | JudgingPlan
+            if dry_run:
+                result = plan_judging(questions, outputs, judge, tables=wanted, save=save, **settings)
+            else:
+                result = judge_run(
+                    questions, outputs, judge, tables=wanted, save=save, must_keep=True, progress=bars,
+                    settings=settings,
+                )  # fmt: skip
+    except KeyboardInterrupt:
+        print(
+            "steelyard: interrupted; no verdicts were written. What a model answered is in the cache, and the same "
+            "command does not ask it again",
+            file=sys.stderr,
+        )
+        sys.exit(INTERRUPTED)
+    on_screen = output is None
+    text = judging_text(
+        result, format, words, questions=questions, outputs=outputs, width=terminal_width() if on_screen else None,
+        colour=on_screen and sys.stdout.isatty(),
+    )  # fmt: skip
+    write_text(output or "-", text)

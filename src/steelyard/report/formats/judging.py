@@ -1,0 +1,64 @@
+"""What a judge said of answers as text, Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from steelyard.base.errors import InputError
+from steelyard.experiment.judging import JudgedRun, JudgingPlan
+from steelyard.judges.unsupported import unsupported_units
+from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.sheets.judging import judging_section, plan_section
+from steelyard.report.words import Words
+
+FORMAT = 1
+"""Of the JSON; it rises where a key is renamed or goes."""
+
+
+def check_format(format: str) -> None:
+    """Raise   InputError for a format that verdicts are not written in."""
+    if format not in ("table", "markdown", "json"):
+        raise InputError(f"verdicts cannot be written as {format}; choose table, markdown or json")
+
+
+def judging_text(
+    result: JudgedRun | JudgingPlan, format: str, words: Words, *, questions: str = "", outputs: str = "",
+    width: int | None = None, colour: bool = False,
+) -> str:  # fmt: skip
+    """What was judged, or what judging would take, in a format.
+
+    questions, outputs   as they were named, for the command that weighs them
+    Raises   InputError for another format.
+    """
+    check_format(format)
+    if format == "json":
+        content = asdict(result) if isinstance(result, JudgingPlan) else _content(result)
+        return json.dumps({"format": FORMAT, **content}, ensure_ascii=False, indent=2) + "\n"
+    if isinstance(result, JudgingPlan):
+        section = plan_section(result, words)
+    else:
+        section = judging_section(result, words, questions=questions, outputs=outputs)
+    if format == "markdown":
+        return sections_markdown([section])
+    return sections_terminal([section], width=width, colour=colour)
+
+
+def _content(run: JudgedRun) -> dict[str, Any]:
+    verdicts = run.verdicts
+    return {
+        "recipe": dict(verdicts.recipe),
+        "counts": dict(verdicts.counts),
+        "not_judged": dict(verdicts.not_judged),
+        "errors": dict(verdicts.errors),
+        "unsupported": [
+            {
+                "query_id": unit.query_id, "sentence": unit.unit.text, "start": unit.unit.start, "end": unit.unit.end,
+                "verdict": unit.label, "score": unit.nearest.score, "reason": unit.nearest.reason,
+                "chunk_id": unit.chunk_id,
+            }
+            for unit in unsupported_units(verdicts)
+        ],
+        "file": None if run.file is None else str(run.file),
+    }  # fmt: skip

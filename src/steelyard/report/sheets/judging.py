@@ -1,0 +1,128 @@
+"""What a judge said of answers, and what judging would take, as sheets."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import get_args
+
+from steelyard.experiment.judging import JudgedRun, JudgingPlan
+from steelyard.judges.records import Problem, State
+from steelyard.judges.unsupported import unsupported_units
+from steelyard.judges.verdict import Label
+from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet, number, percent
+from steelyard.report.words import Words
+
+
+def judging_section(run: JudgedRun, words: Words, *, questions: str = "", outputs: str = "") -> Section:
+    """Counts of answers, sentences and citations, one sentence without support, and what to do next.
+
+    questions, outputs   as they were named, for the command that weighs them
+    """
+    verdicts = run.verdicts
+    title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
+    paragraphs = [*_unsupported(run, words)]
+    if questions and outputs:
+        command = shlex.join(_evaluate_command(run, questions, outputs))
+        paragraphs.append(Paragraph(command, words("judging.next")))
+    sheet = Sheet(
+        [words("judging.head.counted"), words("judging.head.n"), words("judging.head.share")],
+        [*_rows(verdicts, words)],
+        notes=[*_notes(run, words)],
+    )
+    return Section("judge", title, paragraphs, [sheet])
+
+
+def plan_section(plan: JudgingPlan, words: Words) -> Section:
+    """What judging would take."""
+    rows = [[words("judging.answers"), f"{plan.n_answers:,}"], [words("judging.plan.cases"), f"{plan.n_cases:,}"],
+            [words("judging.plan.verdicts"), f"{plan.n_verdicts:,}"]]  # fmt: skip
+    if plan.n_calls is not None:
+        rows += [
+            [words(f"judging.plan.{name}"), f"{value:,}"]
+            for name, value in (
+                ("calls", plan.n_calls), ("cached", plan.n_cached), ("tokens_in", plan.tokens_in),
+                ("tokens_out", plan.tokens_out),
+            )
+        ]  # fmt: skip
+        cost = words("judging.plan.no_price") if plan.cost_usd is None else f"${number(plan.cost_usd, 4)}"
+        rows.append([words("judging.plan.cost"), cost])
+    notes = [words("judging.plan.nothing")]
+    if plan.n_calls is not None:
+        notes.append(words("judging.plan.estimate"))
+    sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
+    return Section("judge", words("judging.plan.title", judge=plan.judge), [], [sheet])
+
+
+def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
+    """Counts by group, each with its parts below it; parts that are none are left out."""
+    counts = verdicts.counts
+    n_checkable = counts["units"] - counts["no_claim"]
+    yield [words("judging.answers"), f"{counts['questions']:,}", ""]
+    yield from _parts(verdicts, get_args(State), "state", counts["questions"], words)
+    yield [words("judging.units"), f"{counts['units']:,}", ""]
+    if counts["no_claim"]:
+        yield [f"  {words('judging.no_claim')}", f"{counts['no_claim']:,}", ""]
+    yield from _parts(verdicts, get_args(Label), "label", n_checkable, words)
+    yield [words("judging.citations"), f"{counts['citations']:,}", ""]
+    yield from _parts(verdicts, get_args(Problem), "problem", counts["citations"], words)
+
+
+def _parts(verdicts: Verdicts, names: tuple[str, ...], kind: str, n: int, words: Words) -> Iterator[list[str]]:
+    for name in names:
+        if count := verdicts.counts[name]:
+            yield [f"  {words(f'judging.{kind}.{name}')}", f"{count:,}", percent(count / n)]
+
+
+def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
+    verdicts = run.verdicts
+    threshold = verdicts.recipe["judge"].get("threshold")
+    if verdicts.recipe.get("calibration") is None and threshold is not None:
+        yield words("judging.note.uncalibrated", threshold=f"{threshold:g}")
+    if n := verdicts.counts["without_context"]:
+        yield words("judging.note.without_context", n=n)
+    if causes := verdicts.not_judged:
+        listed = [words("judging.cause", cause=cause, number=f"{n:,}") for cause, n in causes.items()]
+        yield words("judging.note.not_judged", causes=words.listed(listed))
+    if n := sum(verdicts.errors.values()):
+        yield words("judging.note.errors", n=n)
+    calls = verdicts.recipe.get("calls")
+    if calls:
+        cost = calls.get("cost_usd")
+        yield words(
+            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{calls.get('calls', 0):,}",
+            cached=f"{calls.get('cached', 0):,}", tokens=f"{calls['tokens_in'] + calls['tokens_out']:,}",
+            cost=number(cost, 4),
+        )  # fmt: skip
+    if run.file is not None:
+        yield words("judging.note.file", file=str(run.file))
+
+
+def _unsupported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
+    """The sentence with least support, with its question."""
+    units = unsupported_units(run.verdicts)
+    if not units:
+        return
+    first = units[0]
+    queries = {question.query_id: question.query for question in run.questions}
+    reason = words("judging.unsupported.reason", reason=first.nearest.reason) if first.nearest.reason else ""
+    yield Paragraph(
+        words(
+            "judging.unsupported.text", query=queries[first.query_id] or first.query_id, sentence=first.unit.text,
+            label=words(f"judging.label.{first.label}"), reason=reason,
+        ),
+        words("judging.unsupported.title", n=len(units)),
+    )  # fmt: skip
+
+
+def _evaluate_command(run: JudgedRun, questions: str, outputs: str) -> list[str]:
+    """The command that weighs what was judged, by measures that have something to be computed from."""
+    verdicts = run.verdicts
+    measures = ["faithfulness"]
+    measures += ["answer_f1"] if any(record.gold_units for record in verdicts.records.values()) else []
+    measures += ["citation_support"] if verdicts.counts["citations"] else []
+    kept_apart = run.file is not None and run.file.parent.name != FOLDER
+    apart = ["--verdicts", str(run.file)] if kept_apart else []
+    return ["steelyard", "evaluate", questions, outputs, *(word for m in measures for word in ("-m", m)), *apart]

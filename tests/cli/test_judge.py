@@ -1,0 +1,147 @@
+"""`steelyard judge`: what it prints, keeps, refuses, and asks a model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.judges.verdicts import Verdicts
+from tests.cli.command import steelyard
+
+QUESTIONS = [
+    {"qid": "q1", "query": "When is it open?", "answer": "From 9 to 17."},
+    {"qid": "q2", "query": "几点开门？", "answer": "九点开门。"},
+    {"qid": "q3", "query": "What does <b>it</b> cost?"},
+]
+LINES = [
+    {"qid": "q1", "retrieved": [{"id": "h#1", "text": "Opening hours: 9 to 17."}],
+     "answer": "Hello! It is open from 9 to 17 [h#1]. It has a \u001b[31m<b>café</b> [h#7]."},
+    {"qid": "q2", "retrieved": [{"id": "h#3", "text": "九点开门，周一休息。"}], "answer": "九点开门【1】。"},
+    {"qid": "q3", "retrieved": [{"id": "h#3", "text": "九点开门，周一休息。"}], "answer": "I don't know."},
+]  # fmt: skip
+OWN = "tests.judges.own_judges:"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, lines in (("q.jsonl", QUESTIONS), ("o.jsonl", LINES)):
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _judged(*options: str, **environment: str) -> tuple[int, str, str]:
+    done = steelyard("judge", "q.jsonl", "o.jsonl", *options, environment={"LC_ALL": "C.UTF-8", **environment})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> None:
+    status, text, errors = _judged("--verdicts", "v.parquet")
+    assert (status, errors) == (0, "")
+    rows = {
+        line.split("  ")[0] if line[0] != " " else line[2:].split("  ")[0]: line.split()
+        for line in text.splitlines()
+        if line
+    }
+    assert rows["answers"][1:] == ["3"]
+    assert rows["abstained"][1:] == ["1", "33%"]
+    assert rows["assert nothing"][2:] == ["1"]
+    assert rows["supported"][1:] == ["2", "67%"]
+    assert rows["of no chunk of the context"][-2:] == ["1", "33%"]
+    assert "in the answer to “When is it open?”" in " ".join(text.split())
+    assert "(not found: missing: " in " ".join(text.split())
+    assert "\x1b" not in text
+    assert "--verdicts v.parquet" in text
+    assert "Kept in v.parquet." in text
+    evaluated = steelyard("evaluate", "q.jsonl", "o.jsonl", "-m", "faithfulness", "--verdicts", "v.parquet")
+    assert b"faithfulness" in evaluated.stdout
+
+
+def test_json_has_all_of_it_and_chinese_speaks_chinese(folder: Path) -> None:
+    content = json.loads(_judged("--verdicts", "v.parquet", "-f", "json")[1])
+    assert content["format"] == 1
+    assert content["recipe"]["judge"]["name"] == "lexical"
+    assert content["counts"]["dangling"] == 1
+    assert [unit["query_id"] for unit in content["unsupported"]] == ["q1"]
+    assert content["file"] == "v.parquet"
+    text = _judged("--verdicts", "v.parquet", "--lang", "zh", "-f", "markdown")[1]
+    assert "没有依据" in text
+    assert "<b>" not in text
+
+
+def test_a_dry_run_asks_and_writes_nothing(folder: Path) -> None:
+    status, text, _ = _judged("--dry-run", "--judge", f"{OWN}fails")
+    assert status == 0
+    assert "Nothing was asked" in text
+    assert sorted(path.name for path in folder.iterdir()) == ["o.jsonl", "q.jsonl"]
+
+
+def test_a_judge_of_ones_own_and_its_failure(folder: Path) -> None:
+    assert _judged("--judge", f"{OWN}within", "--threshold", "0.4", "--verdicts", "own.parquet")[0] == 0
+    assert Verdicts.read("own.parquet").recipe["judge"]["threshold"] == 0.4
+    status, _, errors = _judged("--judge", f"{OWN}fails", "--verdicts", "bad.parquet")
+    assert status == 2
+    assert errors.startswith("steelyard: judge fails: raised RuntimeError: no model <b>here</b>")
+    assert errors.count("\n") == 1
+    assert "\x1b" not in errors
+    assert not Path("bad.parquet").exists()
+
+
+_REFUSED = [
+    ([], "o: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"),
+    (["--verdicts", "q.jsonl"], "q.jsonl: is an input of this command"),
+    (["--verdicts", "no/v.parquet"], "no: is no folder; keep the verdicts elsewhere"),
+    (["--judge", "lexicle", "--verdicts", "v"], "no judge is called 'lexicle'; did you mean lexical"),
+    (["--model", "m", "--verdicts", "v"], "judge lexical: takes no setting 'model'"),
+    (["--threshold", "2", "--verdicts", "v"], "judge lexical: threshold must be a number from 0 to 1, not 2.0"),
+    (["--judge", "embedding", "--verdicts", "v"], "judge embedding: model is missing"),
+    (["--judge", "nli", "--model", "no/such", "--verdicts", "v"], "judge nli"),
+    (["--tables", "suport", "--verdicts", "v"], "no table is called 'suport'; did you mean support"),
+    (["-f", "latex", "--verdicts", "v"], "verdicts cannot be written as latex; choose table, markdown or json"),
+    (["--no-cache", "--verdicts", "v"], "judge lexical: takes no setting 'cache'"),
+    (["--judge", "nomodule:x", "--verdicts", "v"], "there is no module 'nomodule'"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), _REFUSED)
+def test_refusals_are_one_line(folder: Path, options: list[str], message: str) -> None:
+    status, text, errors = _judged(*options)
+    assert (status, text) == (2, "")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_ctrl_c_says_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("steelyard.cli.judge.judge_run", interrupt)
+    status, _, errors = _judged("--verdicts", "v.parquet")
+    assert status == 130
+    assert "interrupted; no verdicts were written" in errors
+
+
+def test_a_model_is_asked_once_and_its_calls_are_told(folder: Path) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    from tests.judges.llm_server import PATH, judging
+
+    with judging() as server:
+        options = ["--judge", "llm", "--model", "m", "--base-url", server.base_url, "--verdicts", "v.parquet",
+                   "--tables", "grounded,said", "--price", "1,2"]  # fmt: skip
+        plan = json.loads(_judged(*options, "--dry-run", "-f", "json")[1])
+        assert (plan["n_calls"], plan["n_cached"], len(server.seen(PATH))) == (4, 0, 0)
+        assert plan["cost_usd"] > 0
+        content = json.loads(_judged(*options, "-f", "json")[1])
+        assert len(server.seen(PATH)) == 4
+        assert content["recipe"]["calls"]["calls"] == 4
+        assert content["recipe"]["tables"] == ["said", "grounded"]
+        again = json.loads(_judged(*options, "-f", "json")[1])
+        assert len(server.seen(PATH)) == 4
+        assert again["counts"] == content["counts"]
+        assert again["recipe"]["calls"]["cached"] == 4
+        text = _judged(*options)[1]
+        assert "0 calls, 4 answers from the cache, 0 tokens" in text
+        budget = json.loads(_judged(*options, "--no-cache", "--budget", "1tokens", "-f", "json")[1])
+        assert set(budget["not_judged"]) == {"budget", "not asked"}
