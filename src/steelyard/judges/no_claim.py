@@ -15,14 +15,15 @@ _SOURCES = re.compile(rf"[\W_]*{SOURCES}[\s*_]*[:：](?P<listed>.*)", re.VERBOSE
 _CHAPTER = re.compile(r"第[0-9〇零一二两三四五六七八九十百]{1,6}[章节回卷篇编](?:\s[^。！？.!?]{0,40})?")
 _QUOTED = re.compile(r"""“[^”]*” | "[^"]*" | 「[^」]*」 | 『[^』]*』 | ``.*?''""", re.VERBOSE | re.DOTALL)
 _QUESTION = re.compile(r"""[("'“‘「『（].*[?？]\W* | [^"“「『`]*[?？][\s)）*_~]*""", re.VERBOSE | re.DOTALL)
+_LAST_VERB = re.compile(r"(?:\b(?:is|are|was|were)(?: to)?(?: either)?|[是为有])\s*[:：]\Z", re.IGNORECASE)
 _SHORT_WORDS, _SHORT_CHINESE = 6, 12
 
 
-def no_claim(text: str, *, ends_line: bool = True) -> str:
+def no_claim(text: str, *, stands_above: bool = True) -> str:
     """Why a sentence asserts nothing; empty where it may assert something, which is what doubt is decided for.
 
-    text       without citation marks
-    ends_line  whether nothing follows it in its line
+    text          without citation marks
+    stands_above  whether nothing follows it in its line, but something below
 
     Reasons: no_words, heading, sources, question, lead_in, greeting, thanks, courtesy, hedge, offer, and admission,
     where all that is said is that there is no answer.
@@ -33,14 +34,14 @@ def no_claim(text: str, *, ends_line: bool = True) -> str:
     plain = text.strip()
     if not _WORD.search(plain):
         return "no_words"
-    if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (ends_line and _BOLD.fullmatch(plain)):
+    if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (stands_above and _BOLD.fullmatch(plain)):
         return "heading"
     if _lists_sources(plain):
         return "sources"
     plain = plain.strip("*_ \t>")
     if _is_question(plain) and not clause_pattern("knowing_question").search(plain):
         return "question"
-    if plain.endswith((":", "：")) and _leads_in(plain, ends_line):
+    if plain.endswith((":", "：")) and _leads_in(plain, stands_above):
         return "lead_in"
     return phrase_reason(plain) or ("admission" if only_admits(plain) else "")
 
@@ -61,16 +62,14 @@ def _lists_sources(plain: str) -> bool:
     return not (listed.endswith((".", "。", "!", "！")) and clause_pattern("finite").search(listed))
 
 
-def _leads_in(plain: str, ends_line: bool) -> bool:
+def _leads_in(plain: str, stands_above: bool) -> bool:
     """Whether a sentence that ends with a colon says only that something follows."""
     if any(unicodedata.category(character) == "Nd" for character in plain):
         return False
     if clause_pattern("lead_in").search(plain):
         return True
-    if clause_pattern("counting").search(plain):
+    if clause_pattern("counting").search(plain) or clause_pattern("finite").search(_LAST_VERB.sub("", plain)):
         return False
-    if clause_pattern("lead_in_unless_counting").search(plain):
-        return True
     n_chinese = sum("\u4e00" <= character <= "\u9fff" for character in plain)
     is_short = n_chinese <= _SHORT_CHINESE if n_chinese else len(plain.split()) <= _SHORT_WORDS
-    return ends_line and is_short and not clause_pattern("finite").search(plain)
+    return clause_pattern("reference").search(plain) is not None or (stands_above and is_short)

@@ -27,7 +27,8 @@ _ITEM = re.compile(
     re.VERBOSE,
 )
 _DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
-_SMALL_OR_COMMA = re.compile(r"[^\S\n]*[a-z]")
+_LONG_LINE = 60  # columns, an ideograph two of them: of a line that may have been wrapped
+_SMALL = re.compile(r"[^\S\n]*[a-z]")
 
 
 def answer_units(answer: str, context_ids: Sequence[str] = ()) -> list[Unit]:
@@ -209,18 +210,27 @@ def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
 def _unwrapped(masked: str, start: int, end: int) -> Iterator[Span]:
     """Stretches between line breaks that are no mere wrapping.
 
-    A break is wrapping where the next line begins with a small letter, or the line before ends with a comma.
+    A break is wrapping where the next line begins with a small letter, the line before ends with a comma, or that line
+    is long and ends without a mark.
     """
-    first = start
+    first = line = start
     place = masked.find("\n", start, end)
     while place >= 0:
-        before = masked[first:place].rstrip()
-        goes_on = _SMALL_OR_COMMA.match(masked, place + 1, end) is not None or before.endswith((",", "，", "、"))
-        if not goes_on or not before:
+        before = masked[line:place].rstrip()
+        if not before or not (_SMALL.match(masked, place + 1, end) or _is_open(before)):
             yield first, place
             first = place + 1
-        place = masked.find("\n", place + 1, end)
+        line = place + 1
+        place = masked.find("\n", line, end)
     yield first, end
+
+
+def _is_open(line: str) -> bool:
+    """Whether a line cannot be all that was to be said."""
+    if line.endswith((",", "，", "、")):
+        return True
+    width = sum(1 if character.isascii() else 2 for character in line[:_LONG_LINE])
+    return width >= _LONG_LINE and line[-1].isalnum()
 
 
 def _with_marks(masked: str, pieces: Sequence[Span], marks: Sequence[Mark]) -> list[Span]:
@@ -257,7 +267,7 @@ def _labelled(answer: str, pieces: Sequence[Span], marks: Sequence[Mark], fenced
         text = _plain(answer, start, end, inside)
         line_end = answer.find("\n", end)
         ends_line = not answer[end : len(answer) if line_end < 0 else line_end].strip()
-        reason = no_claim(text, ends_line=ends_line)
+        reason = no_claim(text, stands_above=ends_line and i + 1 < len(pieces))
         if not reason and i + 1 < len(pieces) and _DELIMITER_ROW.fullmatch(answer, *pieces[i + 1]):
             reason = "heading" if "|" in text or "|" in answer[slice(*pieces[i + 1])] else reason
         units.append(Unit(start, end, _ITEM.sub("", text, count=1) if _ITEM.match(text) else text, reason))

@@ -13,7 +13,7 @@ LARGEST_ALONE, LARGEST_LISTED = 999, 99
 
 _LABEL = re.compile(
     r"""(?:documents?|docs?|sources?|passages?|contexts?|chunks?|references?|refs?|citations?|cites?|footnotes?|results?
-    |来源|文档|文献|资料|引用|参考|片段|段落|上下文|脚注)\s*(?:[:.\#№_-]\s*)?(?=[^\W_])""",
+    |来源|文档|文献|资料|引用|参考|片段|段落|上下文|脚注)(?:\s*[:：.№_-]\s*|\s+\#\s*|\s*)(?=[^\W_])""",
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBER = r"(?:0|[1-9]\d{0,8})"
@@ -22,7 +22,8 @@ _SEPARATOR = r"\s*(?:[,;、&]|\band\b|和|及|与)\s*"
 _ITEM = rf"{_NUMBER}(?:{_DASH}{_NUMBER})?"
 _LIST = re.compile(rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*\s*[,;]?", re.IGNORECASE)
 _ITEMS = re.compile(rf"({_NUMBER})(?:{_DASH}({_NUMBER}))?", re.IGNORECASE)
-_BLANKS = " \t\u3000^"
+_BLANKS = " \t\u3000"
+_AROUND = " \t\u3000,，、"
 _TORN = re.compile(rf"{_NUMBER}(?:{_DASH}|\s*[,;]\s*[,;].*)", re.IGNORECASE)
 
 
@@ -92,27 +93,43 @@ def read_items(inside: str, names: Names) -> tuple[Target, ...]:
     stripped = inside.strip(_BLANKS)
     if re.fullmatch(r"\[[^\[\]]*\]", stripped):
         stripped = stripped[1:-1].strip(_BLANKS)
-    if stripped in names.place or (inside.startswith("^") and stripped in names.labels):
+    bare = stripped.strip("^")
+    if stripped in names.place:
         return (Target(stripped),)
-    folded = unicodedata.normalize("NFKC", stripped)
-    plain, dagger, _ = folded.partition("†")
-    plain = _LABEL.sub("", plain).strip()
-    if _LIST.fullmatch(plain):
-        return _numbers(plain, names)
-    if targets := _ids(stripped, names):
-        return targets
-    if plain != folded and (targets := _ids(_LABEL.sub("", stripped, count=1).strip(), names)):
-        return targets
-    place = names.of_document.get(stripped, -1)
-    if place != -1:
-        return (Target(stripped, malformed=place is None),)
-    is_torn = (dagger and re.match(r"\d", plain)) or _TORN.fullmatch(plain) or _lacks_a_part(stripped, names)
-    return (Target(stripped, malformed=True),) if is_torn else ()
+    if bare in names.place or (stripped != bare and bare in names.labels):
+        return (Target(bare),)
+    return _ids(stripped, names) or _numbers(bare, names) or _unclear(stripped, names)
+
+
+def _ids(inside: str, names: Names) -> tuple[Target, ...]:
+    """The ids between two brackets.  A comma may belong to a document's name, a semicolon may not."""
+    targets: list[Target] = []
+    for part in re.split("[;；]", inside):
+        held = ""
+        for piece in re.split("([,，、])", part):
+            held += piece
+            id = _id(held.strip(_AROUND), names) or (held.strip(_AROUND) if _has_both_parts(piece) else "")
+            if id:
+                targets.append(Target(id))
+                held = ""
+        rest = held.strip(_AROUND)
+        if targets and re.fullmatch(r"#?\d+|#", rest):
+            targets.append(Target(rest, malformed=True))
+    return tuple(targets)
+
+
+def _id(text: str, names: Names) -> str:
+    """An id of the context, or one that resembles those: the text, its last word, or what is behind a label."""
+    forms = (text, text.rpartition(" ")[2], _LABEL.sub("", text, count=1))
+    return next((form for form in forms if not form.isdecimal() and (form in names.place or names.resembles(form))), "")
 
 
 def _numbers(listed: str, names: Names) -> tuple[Target, ...]:
     """The numbers and ranges of a list, unless they are years, intervals or the like."""
-    items = [(match[0], int(match[1]), int(match[2] or match[1])) for match in _ITEMS.finditer(listed)]
+    plain = _LABEL.sub("", unicodedata.normalize("NFKC", listed).partition("†")[0]).strip()
+    if not _LIST.fullmatch(plain):
+        return ()
+    items = [(match[0], int(match[1]), int(match[2] or match[1])) for match in _ITEMS.finditer(plain)]
     numbers = [number for _, *pair in items for number in pair]
     alone = len(items) == 1 and items[0][1] == items[0][2]
     largest = max(LARGEST_ALONE if alone else LARGEST_LISTED, len(names.ids))
@@ -124,24 +141,14 @@ def _numbers(listed: str, names: Names) -> tuple[Target, ...]:
     )
 
 
-def _ids(inside: str, names: Names) -> tuple[Target, ...]:
-    """The ids between two brackets.  A comma may belong to a document's name, a semicolon may not."""
-    targets: list[Target] = []
-    for part in re.split("[;；]", inside):
-        held = ""
-        for piece in re.split("([,，、])", part):
-            held += piece
-            id = held.strip(" \t\u3000,，、")
-            last = id.rpartition(" ")[2]
-            if id in names.place or not (last in names.place or names.resembles(last)):
-                last = id
-            if id and (last in names.place or names.resembles(last) or _has_both_parts(piece)):
-                targets.append(Target(last))
-                held = ""
-        rest = held.strip(" \t\u3000,，、")
-        if targets and re.fullmatch(r"#?\d+|#", rest):
-            targets.append(Target(rest, malformed=True))
-    return tuple(targets)
+def _unclear(text: str, names: Names) -> tuple[Target, ...]:
+    """What names a document, or a part of a mark; nothing where it is text."""
+    place = names.of_document.get(text, -1)
+    if place != -1:
+        return (Target(text, malformed=place is None),)
+    plain = unicodedata.normalize("NFKC", text)
+    is_torn = re.match(r"\d[^†]*†", plain) or _TORN.fullmatch(plain) or _lacks_a_part(text, names)
+    return (Target(text, malformed=True),) if is_torn else ()
 
 
 def _has_both_parts(piece: str) -> bool:
