@@ -175,6 +175,16 @@ def test_reference_is_fresh() -> None:
     assert written == make_measures().page(), "run `python docs/make_measures.py`"
 
 
+def test_figures_of_the_lexical_judge_are_those_of_the_benchmark() -> None:
+    rows = r"^\| (\w+)[^|]*\| (0?\.\d+) \|"
+    benchmark = (ROOT / "benchmarks" / "ANSWERS.md").read_text("utf-8")
+    listed = re.findall(r"^\| lexical judge, AUC \| (\w+)[^|]*\| (0\.\d+)", benchmark, re.M)
+    measured = {name: float(value) for name, value in reversed(listed)}  # Of two lines of a set the first.
+    shown = re.findall(rows, (ROOT / "docs" / "judges.md").read_text("utf-8"), re.M)
+    assert len(shown) == 6
+    assert {name: float(value) for name, value in shown} == {name: round(measured[name], 3) for name, _ in shown}
+
+
 def everything() -> str:
     return "\n".join(page.read_text("utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
