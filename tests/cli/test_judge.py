@@ -145,3 +145,6 @@ def test_a_model_is_asked_once_and_its_calls_are_told(folder: Path) -> None:
         assert "0 calls, 4 answers from the cache, 0 tokens" in text
         budget = json.loads(_judged(*options, "--no-cache", "--budget", "1tokens", "-f", "json")[1])
         assert set(budget["not_judged"]) == {"budget", "not asked"}
+        claims = json.loads(_judged(*options, "--units", "claims", "-f", "json")[1])
+        assert claims["recipe"]["units"] == "claims"
+    assert "judge lexical splits no sentences into claims" in _judged("--units", "claims", "--verdicts", "v")[2]

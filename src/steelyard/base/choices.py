@@ -15,3 +15,6 @@ Unit = Literal["chunk", "document"]
 
 Language = Literal["en", "zh"]
 """Of a text, of a report."""
+
+AnswerUnits = Literal["sentences", "claims"]
+"""What of an answer is judged: its sentences, or the claims that a language model splits them into."""

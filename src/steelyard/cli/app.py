@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import Language
+from steelyard.base.choices import AnswerUnits, Language
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
@@ -47,6 +47,10 @@ COMMANDS = {
             argument("--epochs", type=int, help="Of llm: how often the same is asked."),
             argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
             argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
+            argument(
+                "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
+                help="What is judged: sentences, or claims into which llm splits them.",
+            ),
             flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing."),
             argument(
                 "--tables", type=options.names,

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.choices import AnswerUnits
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
@@ -21,8 +22,8 @@ INTERRUPTED = 130
 
 
 def run(
-    questions: str, outputs: str, *, judge: str, tables: list[Table] | None, verdicts: Path | None, cache: bool,
-    dry_run: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
+    questions: str, outputs: str, *, judge: str, tables: list[Table] | None, units: AnswerUnits, verdicts: Path | None,
+    cache: bool, dry_run: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
     words, format = read_words(lang), format_of(output, format)
@@ -37,11 +38,11 @@ def run(
         with progress_bars(words, after=SOON) as bars:
             result: JudgedRun | JudgingPlan
             if dry_run:
-                result = plan_judging(questions, outputs, judge, tables=wanted, save=save, **settings)
+                result = plan_judging(questions, outputs, judge, tables=wanted, units=units, save=save, **settings)
             else:
                 result = judge_run(
-                    questions, outputs, judge, tables=wanted, save=save, must_keep=True, progress=bars,
-                    settings=settings,
+                    questions, outputs, judge, tables=wanted, units=units, save=save, must_keep=True,
+                    progress=bars, settings=settings,
                 )  # fmt: skip
     except KeyboardInterrupt:
         print(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.base.choices import OnDuplicate
+from steelyard.base.choices import AnswerUnits, OnDuplicate
 
 Policy = Literal["zero", "skip"]
 """What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""
@@ -87,3 +87,6 @@ PROFILE = "ratings"
 
 JUDGE = "lexical"
 """Who judges answers."""
+
+UNITS: AnswerUnits = "sentences"
+"""What of them is judged."""

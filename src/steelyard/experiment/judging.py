@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
+from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.nearest import nearest
 from steelyard.base.progress import Progress, no_progress
@@ -20,7 +21,7 @@ from steelyard.data.run_lock import run_lock
 from steelyard.experiment import defaults
 from steelyard.experiment.opening import System, open_answers
 from steelyard.judges.cases import TABLES
-from steelyard.judges.judging import cases_of, judge_answers
+from steelyard.judges.judging import cases_of, judge_answers, sentences_to_split
 from steelyard.judges.own import file_name
 from steelyard.judges.registry import judge_class, make_judge
 from steelyard.judges.verdict import Judge, Table
@@ -34,6 +35,7 @@ def judge(
     judge: object = defaults.JUDGE,
     *,
     tables: Collection[Table] = TABLES,
+    units: AnswerUnits = defaults.UNITS,
     save: bool | str | Path = True,
     progress: Progress = no_progress,
     **settings: Any,
@@ -48,6 +50,7 @@ def judge(
                 "correctness" by the gold answers, "said" of gold units by the answer, "reach" of gold units by each
                 chunk, "nuggets" of the question by the answer, "relevance" of the answer, by a model alone; and
                 "grounded", of units by the whole context at once, which one call of a model judges
+    units       what is judged: sentences, or claims, into which a language model splits them first
     save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
     progress    called as progress("answers", done, total), or with the calls of a judge that asks a model
     settings    of the judge, such as threshold, model, base_url, concurrency, budget, epochs
@@ -61,7 +64,7 @@ def judge(
     [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
     """
     return judge_run(
-        questions, outputs, judge, tables=tables, save=save, progress=progress, settings=settings
+        questions, outputs, judge, tables=tables, units=units, save=save, progress=progress, settings=settings
     ).verdicts  # fmt: skip
 
 
@@ -83,6 +86,7 @@ def judge_run(
     judge: object = defaults.JUDGE,
     *,
     tables: Collection[Table] = TABLES,
+    units: AnswerUnits = defaults.UNITS,
     save: bool | str | Path = True,
     must_keep: bool = False,
     progress: Progress = no_progress,
@@ -92,7 +96,7 @@ def judge_run(
 
     must_keep   refuse outputs that are no run folder, where `save` names no file
     """
-    _check_tables(tables)
+    _check(tables, units)
     asked, system = open_answers(questions, outputs)
     _answers(system)
     if must_keep and save is True and system.folder is None:
@@ -102,7 +106,7 @@ def judge_run(
     with _lent(judge, settings, _cache(system, save), progress) as own_judge:
         file = _file(system, save, own_judge.name)
         with nullcontext() if file is None else _writing(file, alone=save is True):
-            verdicts = _judged(asked, system, own_judge, tables, progress)
+            verdicts = _judged(asked, system, own_judge, tables, units, progress)
             if file is not None:
                 verdicts.write(file)
     return JudgedRun(verdicts, asked, file)
@@ -134,30 +138,38 @@ def plan_judging(
     judge: object = defaults.JUDGE,
     *,
     tables: Collection[Table] = TABLES,
+    units: AnswerUnits = defaults.UNITS,
     save: bool | str | Path = True,
     **settings: Any,
 ) -> JudgingPlan:
     """What `judge` would take with these arguments; nobody is asked, and nothing is written.
 
+    Of claims, which nobody knows before they are asked for, the cases are those of their sentences.
     Raises   as `judge` does
     """
-    _check_tables(tables)
+    _check(tables, units)
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
     with _lent(judge, settings, _cache(system, save), no_progress) as own_judge:
         cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)
-        calls = asdict(plan(cases)) if callable(plan) else {}
+        split = sentences_to_split(asked, outputs, own_judge) if units == "claims" else []
+        calls = asdict(plan(cases, split)) if callable(plan) else {}
     return JudgingPlan(
         own_judge.name, len(outputs.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
     )  # fmt: skip
 
 
 def _judged(
-    questions: Questions, system: System, judge: Judge, tables: Collection[Table], progress: Progress
-) -> Verdicts:  # fmt: skip
+    questions: Questions,
+    system: System,
+    judge: Judge,
+    tables: Collection[Table],
+    units: AnswerUnits,
+    progress: Progress,
+) -> Verdicts:
     verdicts = judge_answers(
-        questions, _answers(system), judge, tables=tables, system=system.name, progress=progress
+        questions, _answers(system), judge, tables=tables, units=units, system=system.name, progress=progress
     )  # fmt: skip
     if system.folder is not None:
         system.folder.refuse_replaced()
@@ -228,8 +240,10 @@ def _writing(file: Path, *, alone: bool) -> Iterator[None]:
         yield
 
 
-def _check_tables(tables: Collection[Table]) -> None:
-    """Raise   InputError for a table that there is not, or where there is none."""
+def _check(tables: Collection[Table], units: AnswerUnits) -> None:
+    """Raise   InputError for a table or units that there are not, or where there is no table."""
+    if units not in get_args(AnswerUnits):
+        raise InputError(f"units {units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
     names = get_args(Table)
     for table in tables:
         if table not in names:

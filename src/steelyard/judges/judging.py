@@ -8,12 +8,14 @@ from itertools import islice
 from typing import Any
 
 from steelyard._version import __version__
+from steelyard.base.choices import AnswerUnits
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.asking import Asking
 from steelyard.judges.cases import TABLES, Draft, filled, requests
+from steelyard.judges.claims import Sentences, sentences_of, splitter_of, with_claims
 from steelyard.judges.drafting import drafts
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Case, Judge, Table
@@ -29,6 +31,7 @@ def judge_answers(
     judge: Judge | None,
     *,
     tables: Collection[Table] = TABLES,
+    units: AnswerUnits = "sentences",
     system: str = "",
     progress: Progress = no_progress,
 ) -> Verdicts:
@@ -36,6 +39,7 @@ def judge_answers(
 
     judge      None asks nobody: units, citations and states are there, and all verdicts are not_judged
     tables     what is asked; with `grounded`, units are also judged by the whole context at once
+    units      sentences, or claims, into which a judge that can splits them
     system     its name; by default that of the outputs
     progress   called as progress("answers", done, total)
     Raises     InputError where the judge fails on all that it is asked.
@@ -43,17 +47,19 @@ def judge_answers(
     asking = None if judge is None else Asking(judge)
     asked = _asked_tables(judge, tables)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
+    splitter = None if units == "sentences" else splitter_of(judge)
     records: list[JudgedAnswer] = []
     remaining = drafts(questions, outputs)
     while block := list(islice(remaining, at_once)):
         progress("answers", len(records), len(questions))
+        block = block if splitter is None else list(with_claims(block, splitter))
         records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked)
     progress("answers", len(records), len(questions))
     if asking is not None:
         asking.refuse_failure()
     recipe = {
         **_judge_recipe(judge),
-        "units": "sentences",
+        "units": units,
         "tables": asked,
         "system": system or outputs.name,
         "outputs": outputs.digest(),
@@ -72,6 +78,15 @@ def cases_of(
     asked = _asked_tables(judge, tables)
     cases = (request.case for draft in drafts(questions, outputs) for request in requests(draft, asked))
     return list(dict.fromkeys(cases))
+
+
+def sentences_to_split(questions: Questions, outputs: Outputs, judge: Judge | None) -> list[Sentences]:
+    """All that `judge_answers` would ask a judge to split into claims.
+
+    Raises   InputError for a judge that cannot.
+    """
+    splitter_of(judge)
+    return sentences_of(list(drafts(questions, outputs)))
 
 
 def _asked_tables(judge: Judge | None, tables: Collection[Table]) -> list[Table]:

@@ -10,10 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
+from steelyard.judges.claims import Sentences
 from steelyard.judges.llm.asking import Asker, Request, Result
 from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
 from steelyard.judges.llm.prompts import LANGUAGES, digest
-from steelyard.judges.llm.tasks import NUGGETS, RELEVANCE, TASKS, VERDICTS, WHOLE
+from steelyard.judges.llm.tasks import CLAIMS, NUGGETS, RELEVANCE, TASKS, VERDICTS, WHOLE
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.calls import CallLog
@@ -92,9 +93,23 @@ class LLMJudge(ChatModel):
             self._samples.extend(group for of_case in groups for group in of_case)
         return [tuple(map(merge_samples, of_case)) for of_case in groups]
 
-    def plan(self, cases: Sequence[Case]) -> Plan:
-        """What judging them would take; nothing is sent."""
-        n_calls, n_cached, usage = self._asker.estimate(self._requests(cases)[1])
+    def split(self, answers: Sequence[Sentences]) -> list[list[tuple[str, ...] | None]]:
+        """For each answer and each of its sentences the claims; None where the model does not say."""
+        requests = [self._splitting(answer) for answer in answers if answer.texts]
+        results = iter(self._asker.run(requests, "claims", self.progress))
+        claims = (next(results).values if answer.texts else {} for answer in answers)
+        return [
+            [values.get(i) for i in _ids(answer.texts)] for answer, values in zip(answers, claims, strict=True)
+        ]  # fmt: skip
+
+    def plan(self, cases: Sequence[Case], answers: Sequence[Sentences] = ()) -> Plan:
+        """What judging them would take; nothing is sent.
+
+        answers   whose sentences are to be split before; the cases are then those of sentences, and fewer than there
+                  will be
+        """
+        splitting = [self._splitting(answer) for answer in answers if answer.texts]
+        n_calls, n_cached, usage = self._asker.estimate([*splitting, *self._requests(cases)[1]])
         price = self._account.price
         cost_usd = None if price is None else price.cost_usd(usage)
         return Plan(n_calls, n_cached, usage.tokens_in, usage.tokens_out, cost_usd)
@@ -166,7 +181,7 @@ class LLMJudge(ChatModel):
 
     def _request(self, case: Case, epoch: int) -> Request[Verdict]:
         question = {"question": case.query} if case.query else {}
-        items = tuple((str(i), text) for i, text in enumerate(case.hypotheses, 1))
+        items = tuple(zip(_ids(case.hypotheses), case.hypotheses, strict=True))
         language = self._language(*case.hypotheses)
         if case.table == "relevance":
             texts = {"question": case.hypotheses[0], "answer": case.premise}
@@ -176,8 +191,17 @@ class LLMJudge(ChatModel):
         task = WHOLE if case.table == "grounded" else VERDICTS
         return Request(task, language, {"source": case.premise, **question}, "statements", items, epoch)
 
+    def _splitting(self, answer: Sentences) -> Request[tuple[str, ...]]:
+        question = {"question": answer.query} if answer.query else {}
+        items = tuple(zip(_ids(answer.texts), answer.texts, strict=True))
+        return Request(CLAIMS, self._language(*answer.texts), question, "statements", items)
+
     def _language(self, *texts: str) -> Language:
         return language_of(" ".join(texts)) if self.language == "auto" else self.language
+
+
+def _ids(texts: Sequence[str]) -> list[str]:
+    return [str(i) for i in range(1, len(texts) + 1)]
 
 
 def _verdicts(ids: Sequence[str], result: Result[Verdict]) -> list[Verdict]:

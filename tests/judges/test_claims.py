@@ -1,0 +1,75 @@
+"""Sentences split into claims: whose place, citations and gold answer they have."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from steelyard.base.errors import InputError
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
+from steelyard.judges.claims import Sentences, sentences_of, splitter_of, with_claims
+from steelyard.judges.drafting import drafts
+from steelyard.judges.judging import judge_answers
+from tests.judges.fakes import Within
+
+CHUNKS = [{"id": "h#1", "text": "The hall opens at 9 and has a garden."}]
+ANSWER = "Hello! The hall opens at 9 and it has a garden [h#1]. It is free [h#1][h#7]. Is it."
+QUESTIONS = Questions([{"qid": "q1", "query": "When?", "answers": ["At 9 and daily.", "Nine and free."]}])
+OUTPUTS = Outputs([{"qid": "q1", "retrieved": CHUNKS, "answer": ANSWER}])
+
+
+class Splitting(Within):
+    """Splits at "and"; says nothing of sentences with "free", and that "Is it." has no claims."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Sentences] = []
+
+    def split(self, answers: Sequence[Sentences]) -> list[list[tuple[str, ...] | None]]:
+        self.asked += answers
+        return [[self._claims(text) for text in answer.texts] for answer in answers]
+
+    def _claims(self, text: str) -> tuple[str, ...] | None:
+        if "free" in text:
+            return None
+        return () if text == "Is it." else tuple(text.split(" and "))
+
+
+def test_claims_have_place_and_citations_of_their_sentence() -> None:
+    judge, [draft] = Splitting(), list(drafts(QUESTIONS, OUTPUTS))
+    [split] = with_claims([draft], judge)
+    assert [answer.texts for answer in judge.asked] == [
+        tuple(unit.text for unit in draft.record.units if unit.checkable), ("At 9 and daily.",), ("Nine and free.",)
+    ]  # fmt: skip
+    units = split.record.units
+    assert [(unit.text, unit.no_claim) for unit in units] == [
+        ("Hello!", "greeting"), ("The hall opens at 9", ""), ("it has a garden.", ""), ("It is free.", ""),
+        ("Is it.", "no_claims"),
+    ]  # fmt: skip
+    assert (units[1].start, units[1].end) == (units[2].start, units[2].end)
+    assert ANSWER[units[1].start : units[1].end].startswith("The hall opens")
+    assert [(c.unit, c.mark, c.chunk) for c in split.record.citations] == [
+        (1, "[h#1]", 0), (2, "[h#1]", 0), (3, "[h#1]", 0), (3, "[h#7]", None)
+    ]  # fmt: skip
+    golds = [(unit.text, unit.alternative) for unit in split.record.gold_units]
+    assert golds == [("At 9", 0), ("daily.", 0), ("Nine and free.", 1)]
+
+
+def test_claims_are_judged_one_by_one() -> None:
+    verdicts = judge_answers(QUESTIONS, OUTPUTS, Splitting(), units="claims")
+    record = verdicts.records["q1"]
+    assert verdicts.recipe["units"] == "claims"
+    assert [row[0].label if row else "" for row in record.support] == ["", "supported", "not_found", "not_found", ""]
+    assert len(record.joint) == len(record.units) == 5
+
+
+def test_without_answers_nothing_is_split() -> None:
+    outputs = Outputs([{"qid": "q1", "retrieved": CHUNKS, "answer": ""}])
+    assert [s.texts for s in sentences_of(list(drafts(Questions([{"qid": "q1", "query": "?"}]), outputs)))] == [()]
+
+
+@pytest.mark.parametrize("judge", [None, Within()])
+def test_a_judge_that_splits_nothing_is_refused(judge: Any) -> None:
+    with pytest.raises(InputError, match="splits no sentences into claims"):
+        splitter_of(judge)
