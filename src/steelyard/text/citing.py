@@ -11,7 +11,8 @@ ids of chunks, numbers or ranges of numbers, maybe behind a word such as "source
 - none in code, in formulas between dollars, or in the texts of images.
 
 All other brackets are text: links, check boxes, [sic], dates.  Where all numbers of an answer are ids of the context,
-they are read as ids, else as places from 1.  Where a footnote of the answer names a chunk, its number means that chunk.
+they are read as ids, else as places from 1; [0] alone is out of range.  Where a footnote of the answer names a chunk,
+its number means that chunk.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from steelyard.text.citation_items import Names, Target, is_beginning, read_items
 from steelyard.text.code_spans import FENCED, INLINE
@@ -57,8 +57,6 @@ _ATTRIBUTE = re.compile(r"""\b(?:id|ids|doc|source|ref|index|chunk)\s*=\s*(?:"([
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _DEFINED = re.compile(r"^[^\S\n]*\[\^([^\[\]\s]{1,40})\]:", re.MULTILINE)
 _BEHIND = 80  # characters before a mark that say what it is
-
-Problem = Literal["dangling", "out_of_range", "malformed"]
 
 
 @dataclass(frozen=True, slots=True)
