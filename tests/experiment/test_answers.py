@@ -316,3 +316,26 @@ def test_answers_are_the_default_where_nothing_else_can_be_weighed() -> None:
     assert [str(m) for m in sy.evaluate(BOTH, lines).measures] == list(defaults.MEASURES.by_evidence)
     silent = [{name: value for name, value in line.items() if name != "answer"} for line in lines]
     assert [str(m) for m in sy.evaluate(bare, silent).measures] == list(defaults.MEASURES.by_evidence)
+
+
+ALONE = [{"qid": str(q), "answer": "Nine."} for q in range(1, 5)]
+ROWS = [{"user_input": f"How many {what}?", "response": "Nine.", "reference": "Nine."} for what in ("cats", "dogs")]
+
+
+@pytest.mark.parametrize(("truth", "run"), [(questions(), ALONE), (ROWS, ROWS)])
+def test_answers_without_what_was_retrieved_have_an_unknown_context(truth: Any, run: Any, tmp_path: Path) -> None:
+    (path := tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in run))
+    for outputs_ in (run, path):
+        scores = sy.evaluate(truth, outputs_, ["faithfulness", "exact_match", "answer_recall"])
+        assert scores.means[0, 1:].tolist() == [1, 1]
+        assert set(scores.frame.filter(measure="faithfulness")["status"]) == {"no_context"}
+        with pytest.raises(sy.InputError, match="has expected answers, but no gold"):
+            sy.evaluate(truth, outputs_, "mrr")
+    assert [str(m) for m in sy.evaluate(truth, run).measures] == ["answer_f1", "answer_precision", "answer_recall"]
+
+
+def test_rankings_of_answers_alone_are_refused() -> None:
+    with pytest.raises(sy.MeasureError, match="run: mrr is of what was retrieved, and the run has answers alone"):
+        sy.evaluate(BOTH, ALONE, "mrr")
+    with pytest.raises(sy.InputError, match="run, result 1: `retrieved` must be a list"):
+        sy.evaluate(BOTH, [ALONE[0], *outputs()[1:]], "exact_match")

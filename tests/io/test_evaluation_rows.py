@@ -213,8 +213,10 @@ def test_what_is_wrong_is_placed(tmp_path: Path) -> None:
     assert "is the text of an array without commas" in complaint(array, outputs=True)
     ids = ROWS[0] | {"retrieved_context_ids": ["c1"]}
     assert complaint(ids, outputs=True) == "rows, result 1: has 2 `retrieved_contexts`, but 1 ids of them; one each"
-    bare = {name: ROWS[0][name] for name in ("user_input", "response")}
-    assert complaint(bare, outputs=True).startswith("rows: has nothing that was retrieved; expected one of retrieved_c")
+    bare = {name: ROWS[0][name] for name in ("user_input", "reference")}
+    assert complaint(bare, outputs=True).startswith(
+        "rows: has nothing that was retrieved, and no answers; expected one"
+    )
     path = tmp_path / "ragas.json"
     path.write_text(json.dumps([ROWS[0], 3]))
     with pytest.raises(sy.InputError, match=r"ragas\.json, row 2: is int, expected an object"):

@@ -15,6 +15,7 @@ from steelyard.report.formats.comparison import comparison_json
 from steelyard.report.formats.design import design_json
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.words import read_words
+from tests.experiment import judged
 from tests.report.reports import MEASURES, ids_report, ids_weighing, texts_report, texts_weighing
 
 jsonschema = pytest.importorskip("jsonschema", reason="holding JSON against a schema needs jsonschema")
@@ -53,8 +54,17 @@ def outputs() -> Iterator[tuple[str, str]]:
     repeated = repeated_weighing()
     yield "scores", as_json(repeated.scores("mrr"))
     yield "comparison", comparison_json(sy.compare(repeated, "mrr"))
+    yield from of_answers()
     for report in (ids_report(1), ids_report(3, margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
+
+
+def of_answers() -> Iterator[tuple[str, str]]:
+    """Answers beside rankings, of which some are left out for their causes."""
+    weighing = sy.weigh(judged.questions(gold_evidence=["c"]), {"a": judged.outputs(), "b": judged.outputs()},
+                        verdicts=dict.fromkeys("ab", judged.verdicts(*judged.FOUR)))  # fmt: skip
+    yield "scores", as_json(weighing.scores(["faithfulness", "ndcg@5"]))
+    yield "comparison", comparison_json(sy.compare(weighing, ["faithfulness", "ndcg@5"]))
 
 
 def repeated_weighing() -> sy.Weighing:

@@ -23,7 +23,7 @@ from steelyard.io import formats
 from steelyard.io.evaluation_lines import output_lines
 from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
 from steelyard.io.json_files import query_id_of, retrieved_items
-from steelyard.io.retrieved_items import answer_of, result_fields
+from steelyard.io.retrieved_items import answer_of, result_fields, result_key
 from steelyard.io.source import Source, source_of
 
 _RunRow = tuple[str, str | None, float | None]
@@ -43,6 +43,7 @@ class _Contents:
     failures: Mapping[str, str] = field(default_factory=dict)
     unanswered: Mapping[str, str] = field(default_factory=dict)
     latency_ms: Mapping[str, float] = field(default_factory=dict)
+    has_lists: bool = True
     folder: RunFolder | None = None
 
 
@@ -65,6 +66,7 @@ class Outputs:
     failures  query_id -> why the system gave no result
     unanswered  query_id -> why it gave results without an answer: lines with `error` and `"failed": "generate"`
     latency_ms  query_id -> milliseconds in all, where a line has `latency_ms` with `total`
+    has_lists  whether it is known what was retrieved: not where lines have answers, and none has `retrieved`
     folder    the run folder that was read; None for outputs of another kind
     Raises    InputError, DuplicateError naming line and item.
     """
@@ -81,6 +83,7 @@ class Outputs:
         self.documents = contents.documents
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self.unanswered, self.folder = contents.unanswered, contents.folder
+        self.has_lists = contents.has_lists
         self._contents = contents
 
     @classmethod
@@ -178,6 +181,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
     unanswered: dict[str, str] = {}
+    has_lists, alone = False, None
     latency_ms: dict[str, float] = {}
     collector, bare_ids = ChunkCollector(), dict[str, ChunkRow]()
     for where, line in lines:
@@ -191,13 +195,19 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
             answers[query_id] = answer
         if (milliseconds := total_latency(line)) is not None:
             latency_ms[query_id] = milliseconds
-        items = [] if query_id in failures else retrieved_items(line, where)
+        is_alone = result_key(line) is None and query_id in answers and line.get("error") is None
+        if is_alone:
+            alone = alone or (line, where)
+        has_lists = has_lists or result_key(line) is not None
+        items = [] if is_alone or query_id in failures else retrieved_items(line, where)
         rows += _run_rows(query_id, items)
         for place, (id, _, item) in enumerate(items, 1):
             collector.add(id, item, f"{where}, item {place}")
         if line.get("candidates") is not None and query_id not in failures:
             here = f"{where}, `candidates`"
             candidate_rows += _candidate_rows(query_id, line["candidates"], here, collector, bare_ids)
+    if alone is not None and has_lists:
+        retrieved_items(*alone)  # Refuses the line.
     if not rows:
         raise InputError(f"{name}: is empty; expected one JSON object a line with `qid` and `retrieved`")
     retrieved = bare_ids | collector.rows
@@ -209,6 +219,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     return _Contents(
         _run(rows, name), table, chunks,
         candidates=candidates, answers=answers, failures=failures, unanswered=unanswered, latency_ms=latency_ms,
+        has_lists=alone is None,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
 from steelyard.io.json_files import LABEL_KEYS, json_lines
 from steelyard.io.named import named_paths
 from steelyard.io.objects import RunDict, in_hand, is_frame, is_whole_number, ranx_dict
-from steelyard.io.retrieved_items import result_key
+from steelyard.io.retrieved_items import answer_of, result_key
 from steelyard.io.source import Source
 
 Texts = Callable[[Collection[str]], Mapping[str, str]]
@@ -343,7 +343,7 @@ def _are_results(data: object) -> bool:
         isinstance(data, list | tuple)
         and bool(data)
         and isinstance(data[0], Mapping)
-        and (result_key(data[0]) is not None or "error" in data[0] or is_row(data[0]))
+        and (result_key(data[0]) is not None or "error" in data[0] or is_row(data[0]) or answer_of(data[0]) is not None)
     )
 
 

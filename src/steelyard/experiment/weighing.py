@@ -388,6 +388,11 @@ class Weighing:
             for spec in of_lists:
                 if lack := spec.lack(weighed.alignment):
                     raise MeasureError(f"{weighed.name}: {spec} {lack}")
+                if weighed.outputs is not None and not weighed.outputs.has_lists:
+                    raise MeasureError(
+                        f"{weighed.name}: {spec} is of what was retrieved, and the run has answers alone; give "
+                        "`retrieved` too"
+                    )
         if of_answers:
             self.answers.check(of_answers)
 

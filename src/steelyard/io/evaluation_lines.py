@@ -53,12 +53,12 @@ def question_lines(rows: Iterable[Placed]) -> Iterator[tuple[str, dict[str, Any]
 def output_lines(rows: Iterable[Placed], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Lines of outputs, each with where it is: what was retrieved, and the answer that was given.
 
-    Raises   InputError naming the row; or the file, where no row has anything retrieved.
+    Raises   InputError naming the row; or the file, where no row has anything retrieved, nor an answer.
     """
     placed = [(where, _fields(row, where)) for where, row in rows]
     if all(fields["retrieved"] is None and fields["retrieved_ids"] is None for _, fields in placed):
-        names = ", ".join((*ROLES["retrieved"], *ROLES["retrieved_ids"]))
-        raise InputError(f"{name}: has nothing that was retrieved; expected one of {names}")
+        yield from _answer_lines(placed, name)
+        return
     documents = _texts_of_documents(fields["retrieved"] or [] for _, fields in placed)
     for where, fields in placed:
         texts, ids = fields["retrieved"], fields["retrieved_ids"]
@@ -68,6 +68,18 @@ def output_lines(rows: Iterable[Placed], name: str) -> Iterator[tuple[str, dict[
         else:
             items = ids or [_item(item, documents) for item in texts or []]
         yield where, {"query_id": fields["id"], "retrieved": items, "answer": fields["response"]}
+
+
+def _answer_lines(placed: Sequence[Placed], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines of answers alone, of which nobody knows what was retrieved.
+
+    Raises   InputError where no row has an answer either.
+    """
+    if all(fields["response"] is None for _, fields in placed):
+        names = ", ".join((*ROLES["retrieved"], *ROLES["retrieved_ids"]))
+        raise InputError(f"{name}: has nothing that was retrieved, and no answers; expected one of {names}")
+    for where, fields in placed:
+        yield where, {"query_id": fields["id"], "answer": fields["response"]}
 
 
 def _fields(row: Row, where: str) -> dict[str, Any]:

@@ -56,8 +56,8 @@ def contexts(outputs: Outputs, limits: ContextLimits | None = None) -> dict[str,
     limits   how much the generator saw; by default what the configuration of a run folder says, and all that was
              retrieved of other outputs
 
-    None stands for a context that is unknown: the system failed before it had one, or the text of one of its chunks is
-    not at hand.  Nothing retrieved is an empty context.
+    None stands for a context that is unknown: the system failed before it had one, the text of one of its chunks is not
+    at hand, or the outputs have answers alone.  Nothing retrieved is an empty context.
     Raises   InputError for a configuration that cannot be read.
     """
     if limits is None:
@@ -72,7 +72,7 @@ def contexts(outputs: Outputs, limits: ContextLimits | None = None) -> dict[str,
     for query_id, chunk_id in rows.select("query_id", "doc_id").iter_rows():
         retrieved[query_id].append((chunk_id, texts[row_of[chunk_id]]))
     return {
-        query_id: None if query_id in outputs.failures else _context(chunks, limits.n_tokens)
+        query_id: None if query_id in outputs.failures or not outputs.has_lists else _context(chunks, limits.n_tokens)
         for query_id, chunks in retrieved.items()
     }
 
