@@ -155,18 +155,24 @@ def _evidence(folder: Path) -> list[Target]:
         _lines(folder / f"{name}.jsonl", values)
     ragas = {"question": "Who?", "answer": "Sailors", "reference_contexts": "['Sailors']", "contexts": "['Sailors']"}
     pl.DataFrame([ragas]).write_csv(folder / "ragas.csv")
+    names = [str(folder / name) for name in ("questions.jsonl", "outputs.jsonl", "verdicts.parquet")]
+    app(["judge", *names[:2], "--verdicts", names[2], "--output", str(folder / "judged.txt")])
+    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts", "judged.parquet")
     weigh = ("evaluate", "questions.jsonl", "outputs.jsonl")
     with_corpus = (*weigh, "--corpus")
     documents = [f"documents/{name}" for name in (*DOCUMENTS, "manual.pdf", "old.txt.gz")]
     return [
+        *[Target("verdicts.parquet", ((*weigh, "-m", "faithfulness", "--verdicts", "verdicts.parquet"),))] * 3,
         *[Target("questions.jsonl", (
-            weigh, (*with_corpus, "documents"),
+            weigh, judge, (*with_corpus, "documents"),
             ("diagnose", "questions.jsonl", "outputs.jsonl", "--corpus", "chunks.jsonl"),
             ("evaluate", "questions.jsonl", "done"), ("run", "small.toml", "-o", "out/run", "--overwrite"),
             ("evaluate", "ok.qrels", "ok.trec", "--queries", "questions.jsonl", "--cluster", "conversation"),
         ))] * 3,
-        *[Target("outputs.jsonl", (weigh, (*with_corpus, "chunks.jsonl"), ("report", "questions.jsonl", "outputs.jsonl",
-                                                                          "-o", "out/report.html")))] * 3,
+        *[Target("outputs.jsonl", (
+            weigh, judge, (*with_corpus, "chunks.jsonl"),
+            ("report", "questions.jsonl", "outputs.jsonl", "-o", "out/report.html"),
+        ))] * 3,
         Target("chunks.jsonl", ((*with_corpus, "chunks.jsonl"),)),
         Target("ragas.jsonl", (("evaluate", "ragas.jsonl", "ragas.jsonl"),)),
         Target("ragas.csv", (("evaluate", "ragas.csv", "ragas.csv"),)),
