@@ -54,7 +54,7 @@ COMMANDS = {
             flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing."),
             argument(
                 "--tables", type=options.names,
-                help="Which verdicts: support,joint,correctness,said,reach; grounded is by the whole context at once.",
+                help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole context.",
             ),
             argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
             flag(
