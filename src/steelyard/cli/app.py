@@ -54,7 +54,8 @@ COMMANDS = {
             flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing."),
             argument(
                 "--tables", type=options.names,
-                help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole context.",
+                help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
+                "context at once.",
             ),
             argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
             flag(
