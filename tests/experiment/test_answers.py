@@ -250,6 +250,14 @@ def test_verdicts_of_another_run_in_the_folder_are_refused(tmp_path: Path) -> No
             assert sy.evaluate(questions(), folder, "faithfulness").means.tolist() == [[1]]
 
 
+def test_verdicts_by_other_gold_answers_are_refused() -> None:
+    changed = [*questions()[:3], {**questions()[3], "answer": "Ten."}]
+    with pytest.raises(sy.InputError, match="verdicts by people are by another gold answer to '4' than the questions"):
+        sy.evaluate(changed, outputs(), "answer_recall", verdicts=verdicts(*FOUR))
+    without = [{"qid": q["qid"], "query": q["query"]} for q in questions()]
+    assert sy.evaluate(without, outputs(), "answer_recall", verdicts=verdicts(*FOUR)).means.tolist() == [[0.5]]
+
+
 @pytest.mark.parametrize(
     ("texts", "parsed"),
     [

@@ -141,23 +141,37 @@ def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, j
     judge    whose verdicts in the folder count; None: the ones written last
     Raises   InputError for verdicts of another run, and for a judge that left none there.
     """
-    query_ids, outputs = [question.query_id for question in questions], run.answered()
+    query_ids = [question.query_id for question in questions]
     if handed_in is not None:
-        handed_in.check_outputs(outputs.digest(), run.name)
-        return RunVerdicts(handed_in, query_ids)
+        return RunVerdicts(_checked(handed_in, run, questions), query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
     if path is not None:
-        from steelyard.judges.verdicts import Verdicts
-
-        verdicts = Verdicts.read(path)
-        verdicts.check_outputs(outputs.digest(), run.name)
-        return RunVerdicts(verdicts, query_ids, "file", path.name)
+        return RunVerdicts(_checked(_opened(path, run.name), run, questions), query_ids, "file", path.name)
     if judge not in (None, DEFAULT_JUDGE):
         raise InputError(
             f"{run.name}: has no verdicts by {judge!r}; judge it first (steelyard judge --judge {judge}), or leave out "
             "--judge"
         )
     return RunVerdicts(_judged(run, questions), query_ids, "default")
+
+
+def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts:
+    """The same verdicts.
+
+    Raises   InputError for those on other outputs than the run's, or by other gold answers than the questions have.
+    """
+    from steelyard.judges.batches import whole_characters
+
+    verdicts.check_outputs(run.answered().digest(), run.name)
+    for question in questions:
+        record = verdicts.records.get(question.query_id)
+        answers = tuple(map(whole_characters, question.answers))
+        if record is not None and record.gold_answers and answers and answers != record.gold_answers:
+            raise InputError(
+                f"{run.name}: its verdicts by {verdicts.judge} are by another gold answer to {question.query_id!r} "
+                "than the questions have now; judge it again (`steelyard judge`)"
+            )
+    return verdicts
 
 
 def _judged(run: Weighed, questions: Questions) -> Verdicts:
