@@ -12,7 +12,8 @@ import pytest
 import steelyard as sy
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
-from steelyard.services.waits import Wait, announce
+from steelyard.services.budget import SPENDING, Spending, Usage
+from steelyard.services.waits import WAITS, Wait
 
 
 class Terminal(io.StringIO):
@@ -56,12 +57,38 @@ def test_a_terminal_sees_what_is_waited_for(code: str, sentence: str, monkeypatc
     monkeypatch.setenv("TERM", "xterm")
     with progress_bars(read_words(code)) as show:
         show("questions", 0, 3)
-        announce(Wait("api.example.com", 0.2, 503))
-        announce(Wait("api.example.com", 12.0, 429))
-        announce(Wait("api.example.com", 2.0, "timeout"))
+        WAITS.announce(Wait("api.example.com", 0.2, 503))
+        WAITS.announce(Wait("api.example.com", 12.0, 429))
+        WAITS.announce(Wait("api.example.com", 2.0, "timeout"))
         time.sleep(0.3)  # Bars are drawn ten times a second.
     assert sentence in stream.getvalue()
     assert "503" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("code", "cost_usd", "sentence"),
+    [
+        ("en", None, "12,345 tokens"), ("en", 0.314, "12,345 tokens, $0.31"),
+        ("zh", None, "词元 12,345 个"), ("zh", 2.0, "词元 12,345 个，费用 2.00 美元"),
+    ],
+)  # fmt: skip
+def test_a_terminal_sees_rate_and_spending(
+    code: str, cost_usd: float | None, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bars(read_words(code)) as show:
+        show("judge", 0, 300)
+        time.sleep(0.02)
+        show("judge", 20, 300)
+        SPENDING.announce(Spending(Usage(), None))
+        SPENDING.announce(Spending(Usage(12_000, 345), cost_usd))
+        time.sleep(0.02)
+        show("judge", 40, 300)
+        time.sleep(0.3)
+    assert sentence in stream.getvalue()
+    assert "/s" in stream.getvalue()
 
 
 def test_a_log_says_once_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,10 +96,10 @@ def test_a_log_says_once_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stderr", stream)
     with progress_bars(read_words("en")):
         for _ in range(3):
-            announce(Wait("api.example.com", 11.2, 429))
-            announce(Wait("api.example.com", 2.0, "timeout"))
-            announce(Wait("other.example.com", 0.5, "no answer"))
-    announce(Wait("api.example.com", 12.0, 500))
+            WAITS.announce(Wait("api.example.com", 11.2, 429))
+            WAITS.announce(Wait("api.example.com", 2.0, "timeout"))
+            WAITS.announce(Wait("other.example.com", 0.5, "no answer"))
+    WAITS.announce(Wait("api.example.com", 12.0, 500))
     assert stream.getvalue().splitlines() == [
         "steelyard: waiting 12 s for api.example.com (429)",
         "steelyard: waiting 2 s for api.example.com (no answer in time)",

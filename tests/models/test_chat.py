@@ -102,6 +102,16 @@ def test_a_refusal_without_a_word_is_taken_for_the_format(server: Server) -> Non
         ask(chat)
 
 
+def test_a_format_that_was_taken_is_not_given_up_for_a_text_that_is_not(server: Server) -> None:
+    chat = model(server)
+    ask(chat)
+    server.script(PATH, status(400, "the text is too long"))
+    with pytest.raises(ServiceError, match="answered 400"):
+        ask(chat)
+    ask(chat)
+    assert all("response_format" in request.body for request in server.seen(PATH))
+
+
 def test_only_optional_parameters_are_left_out(server: Server) -> None:
     server.always(PATH, status(400, "no temperature, please"))
     with pytest.raises(ServiceError) as caught:

@@ -14,7 +14,7 @@ from tests.rag.server import Server, serving, status
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
 from steelyard.services.client import Patience, Service
-from steelyard.services.waits import Wait, listening
+from steelyard.services.waits import WAITS, Wait
 
 N = 8
 BODY = {"query": "what weighs", "documents": ["a balance weighs"], "top_n": 1}
@@ -23,7 +23,7 @@ BODY = {"query": "what weighs", "documents": ["a balance weighs"], "top_n": 1}
 def test_one_refusal_holds_all_back() -> None:
     """The requests that were under way are refused; no other is sent before the time that the first of them named."""
     waits: list[Wait] = []
-    with serving() as server, ThreadPoolExecutor(N) as pool, listening(waits.append):
+    with serving() as server, ThreadPoolExecutor(N) as pool, WAITS.listening(waits.append):
         rerank = Service("rerank", f"{server.url}/rerank", Patience(attempts=2))
         rerank.request("POST", body=BODY)
         server.script("/rerank", status(429, Retry_After="0.4"))

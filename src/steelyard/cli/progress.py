@@ -12,7 +12,8 @@ from typing import Any
 from steelyard.base.progress import Progress, no_progress
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
-from steelyard.services.waits import Wait, listening
+from steelyard.services.budget import SPENDING, Spending
+from steelyard.services.waits import WAITS, Wait
 
 SOON = 0.5
 """Seconds in which a command may be ready that draws nothing until then, nor imports what draws."""
@@ -21,7 +22,7 @@ _WORTH_SAYING_S = 1.0
 
 @contextmanager
 def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
-    """Bars on standard error, where that is a terminal, and below them the wait that ends last.
+    """Bars on standard error, where that is a terminal, and below them what is spent, and the wait that ends last.
 
     Anywhere else there are no bars, and a line says what is waited for, once for each service and reason.
 
@@ -34,14 +35,14 @@ def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
     tasks: dict[str, Any] = {}
     bars: Any = None
     started = time.monotonic()
-    waiting = _Waiting(words)
-    with listening(waiting.add), ExitStack() as stack:
+    waiting, spending = _Waiting(words), _Spending(words)
+    with WAITS.listening(waiting.add), SPENDING.listening(spending.add), ExitStack() as stack:
 
         def show(stage: str, done: int, total: int) -> None:
             nonlocal bars
             if bars is None and (done == total or time.monotonic() - started < after):
                 return
-            bars = bars or stack.enter_context(_bars(waiting))
+            bars = bars or stack.enter_context(_bars(spending, waiting))
             if stage not in tasks:
                 name = words(f"progress.{stage}") if f"progress.{stage}" in words else stage
                 tasks[stage] = bars.add_task(name, total=total)
@@ -60,7 +61,7 @@ def printed_waits(words: Words) -> Iterator[None]:
             announced.add((wait.host, wait.reason))
             print(f"steelyard: {_text(wait, wait.seconds, words)}", file=sys.stderr, flush=True)
 
-    with listening(say):
+    with WAITS.listening(say):
         yield
 
 
@@ -83,21 +84,46 @@ class _Waiting:
         return _text(self._wait, left_s, self._words) if left_s > 0 else ""
 
 
+class _Spending:
+    """What was spent last."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._last: Spending | None = None
+
+    def add(self, spending: Spending) -> None:
+        """Take what is spent by now."""
+        self._last = spending
+
+    def text(self) -> str:
+        """Tokens and, where it is known, their cost; nothing where nothing is spent."""
+        if self._last is None or not self._last.usage.total:
+            return ""
+        tokens = f"{self._last.usage.total:,}"
+        if self._last.cost_usd is None:
+            return self._words("progress.tokens", tokens=tokens)
+        return self._words("progress.cost", tokens=tokens, cost=f"{self._last.cost_usd:.2f}")
+
+
 def _text(wait: Wait, seconds: float, words: Words) -> str:
     reason = wait.reason if isinstance(wait.reason, int) else words(f"progress.reason.{wait.reason.replace(' ', '_')}")
     return words("progress.waiting", seconds=math.ceil(seconds), host=single_line(wait.host), reason=reason)
 
 
-def _bars(waiting: _Waiting) -> Any:
+def _bars(*lines: _Spending | _Waiting) -> Any:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
     from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.3g}/s" if task.speed else "")
 
     class Bars(Progress):
         def get_renderables(self) -> Iterator[Any]:
             yield from super().get_renderables()
-            if text := waiting.text():
-                yield Text(text)
+            yield from (Text(text) for line in lines if (text := line.text()))
 
-    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining())
     return Bars(*columns, console=Console(stderr=True), transient=True)

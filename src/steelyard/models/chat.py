@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, NoReturn
@@ -90,16 +90,24 @@ class ChatModel(OpenAIEndpoint):
             sent = {name: value for name, value in options.items() if value is not None and name not in self.untaken}
             body = {"model": self.model, "messages": messages, **sent}
             try:
-                return self._reply(await self._service.request_async("POST", body=body, listener=listener))
+                answer = await self._service.request_async("POST", body=body, listener=listener)
             except ServiceError as error:
-                refused = refused_parameters(error, [name for name in sent if name in optional])
+                refused = refused_parameters(error, [name for name in sent if name in optional], self._taken)
                 if not refused:
                     raise
                 self.untaken.update(refused)
+            else:
+                self._taken.update(sent)
+                return self._reply(answer)
 
     @cached_property
     def untaken(self) -> set[str]:
         """Parameters that the server refused, and that are no longer sent."""
+        return set()
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        """Parameters that the server took."""
         return set()
 
     def _reply(self, answer: Any) -> Reply:
@@ -125,16 +133,16 @@ class ChatModel(OpenAIEndpoint):
         raise SilentError(str(self._service.error(fact, hint)), cause, usage)
 
 
-def refused_parameters(error: ServiceError, names: Sequence[str]) -> set[str]:
+def refused_parameters(error: ServiceError, names: Sequence[str], taken: Container[str] = ()) -> set[str]:
     """Those of some parameters that a server refuses a request for.
 
     They are the ones that its message names; where it names none, that is response_format, which most servers that
-    lack it refuse without a word on it.
+    lack it refuse without a word on it, unless the server took it before.
     """
     if error.reason not in _UNACCEPTED:
         return set()
     named = {name for name in names if name in error.body or (name == _FORMAT and "json_schema" in error.body)}
-    return named or {_FORMAT}.intersection(names)
+    return named or {name for name in names if name == _FORMAT and name not in taken}
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from steelyard.base.errors import InputError
 from steelyard.base.settings import SettingError
+from steelyard.services.announcements import Announcements
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?) ?(usd|tokens)", re.IGNORECASE)
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
@@ -39,6 +40,21 @@ class Usage:
     def total(self) -> int:
         """Tokens in either direction."""
         return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What calls to a model have taken by now.
+
+    cost_usd   None where the price is not known
+    """
+
+    usage: Usage
+    cost_usd: float | None
+
+
+SPENDING = Announcements[Spending]()
+"""What is spent by each judge of this process, told now and then."""
 
 
 def estimate_tokens(text: str) -> int:

@@ -32,7 +32,7 @@ from steelyard.services.attempts import Attempt, Listener, ignore
 from steelyard.services.loops import BackgroundLoop, shared_loop
 from steelyard.services.secrecy import redacted
 from steelyard.services.throttle import Throttle
-from steelyard.services.waits import Reason, Wait, announce
+from steelyard.services.waits import WAITS, Reason, Wait
 
 _AGAIN = {408, 409, 429}
 _TOO_MUCH = {429, 503}
@@ -195,7 +195,7 @@ class Service:
         initial_s = self._patience.wait_initial_s
         doubled = initial_s * 2.0 ** min(number - 1, _DOUBLINGS) + random.uniform(0, initial_s)
         wait_s = min(doubled, self._patience.wait_max_s)
-        announce(Wait(host_of(self._url), wait_s if error.wait_s is None else error.wait_s, error.reason))
+        WAITS.announce(Wait(host_of(self._url), wait_s if error.wait_s is None else error.wait_s, error.reason))
         if error.wait_s is None:
             await asyncio.sleep(wait_s)
 

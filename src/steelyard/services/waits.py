@@ -1,11 +1,11 @@
-"""What is waited for, told to whoever shows it: services have no terminal, and a terminal knows no service."""
+"""What is waited for, announced to whoever shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
+
+from steelyard.services.announcements import Announcements
 
 Reason = int | Literal["timeout", "no answer"]
 
@@ -23,25 +23,10 @@ class Wait:
     reason: Reason
 
 
-_listeners: list[Callable[[Wait], None]] = []
+WAITS = Announcements[Wait]()
+"""Every wait of this process.
 
-
-@contextmanager
-def listening(listener: Callable[[Wait], None]) -> Iterator[None]:
-    """While this is open, every wait of this process is told to a function, in any thread.
-
-    >>> with listening(print):
-    ...     announce(Wait("api.example.com", 12.0, 429))
-    Wait(host='api.example.com', seconds=12.0, reason=429)
-    """
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
-
-def announce(wait: Wait) -> None:
-    """Tell all listeners."""
-    for listener in tuple(_listeners):
-        listener(wait)
+>>> with WAITS.listening(print):
+...     WAITS.announce(Wait("api.example.com", 12.0, 429))
+Wait(host='api.example.com', seconds=12.0, reason=429)
+"""

@@ -17,7 +17,7 @@ from steelyard.judges.llm.replies import Reading, last_object
 from steelyard.judges.llm.tasks import ONLY, Task
 from steelyard.models.calls import Call, CallLog
 from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
-from steelyard.services.budget import Account, Usage, estimate_tokens
+from steelyard.services.budget import SPENDING, Account, Spending, Usage, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
@@ -38,6 +38,20 @@ BUDGET, NO_ANSWER, CUT_OFF, UNREADABLE, DISAGREES = (
 _SILENCES = {"refusal": "refusal", "content_filter": "content filter", "no_text": "no text"}
 
 
+Items = tuple[tuple[str, str], ...]
+_ITEMS_PER_CALL = 40
+
+
+def numbered_items(texts: Sequence[str]) -> Items:
+    """Texts with their ids, from 1."""
+    return tuple((str(i), text) for i, text in enumerate(texts, 1))
+
+
+def parts(items: Items) -> list[Items]:
+    """Items for one call each: models cut off the reply to a list that is too long."""
+    return [items[i : i + _ITEMS_PER_CALL] for i in range(0, len(items), _ITEMS_PER_CALL)]
+
+
 @dataclass(frozen=True)
 class Request(Generic[T]):
     """Something to ask.
@@ -52,7 +66,7 @@ class Request(Generic[T]):
     language: Language
     texts: Mapping[str, str]
     list_name: str = ""
-    items: tuple[tuple[str, str], ...] = ((ONLY, ""),)
+    items: Items = ((ONLY, ""),)
     epoch: int = 0
 
     @property
@@ -103,7 +117,7 @@ class Asker:
         keys = [self._key(request) for request in requests]
         unique = dict(zip(keys, requests, strict=True))
         replies = {key: reply for key, (reply, _) in self._cache.get(KIND, list(unique), _decode).items()}
-        results = shared_loop().run(self._run(unique, replies, _Meter(stage, len(unique), progress)))
+        results = shared_loop().run(self._run(unique, replies, _Meter(stage, len(unique), progress, self._account)))
         return [results[key] for key in keys]
 
     def close(self) -> None:
@@ -215,7 +229,7 @@ class Asker:
         self._n_failed += 1
         status = error.reason if isinstance(error.reason, int) else 0
         is_general = 300 <= status < 500 and status not in _OF_ONE_CALL
-        if is_general or (self._n_answered == 0 and self._n_failed == _HOPELESS):
+        if is_general or (self._n_answered == 0 and self._n_failed >= _HOPELESS):
             raise error
 
     def _key(self, request: Request[Any]) -> bytes:
@@ -253,10 +267,10 @@ def _decode(value: bytes) -> Reply:
 
 
 class _Meter:
-    """Shows how far requests are, not more often than one can see."""
+    """Shows how far requests are, and what they cost, not more often than one can see."""
 
-    def __init__(self, stage: str, total: int, progress: Progress) -> None:
-        self._stage, self._total, self._progress = stage, total, progress
+    def __init__(self, stage: str, total: int, progress: Progress, account: Account) -> None:
+        self._stage, self._total, self._progress, self._account = stage, total, progress, account
         self._done, self._shown = 0, 0.0
 
     def advance(self) -> None:
@@ -266,3 +280,4 @@ class _Meter:
         if now - self._shown >= _SHOW_EVERY_S or self._done == self._total:
             self._shown = now
             self._progress(self._stage, self._done, self._total)
+            SPENDING.announce(Spending(self._account.spent, self._account.cost_usd))

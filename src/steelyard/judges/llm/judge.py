@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.claims import Sentences
-from steelyard.judges.llm.asking import Asker, Request, Result
+from steelyard.judges.llm.asking import Asker, Request, Result, numbered_items, parts
 from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
 from steelyard.judges.llm.prompts import LANGUAGES, digest
 from steelyard.judges.llm.tasks import CLAIMS, NUGGETS, RELEVANCE, TASKS, VERDICTS, WHOLE
@@ -83,11 +84,11 @@ class LLMJudge(ChatModel):
         the score of "nuggets" is 1, .5 or 0, and that of "relevance" grades whether the premise answers the hypothesis.
         Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
         """
-        places, requests = self._requests(cases)
+        owners, requests = self._requests(cases)
         results = self._asker.run(requests, "judge", self.progress)
-        samples: list[list[list[Verdict]]] = [[] for _ in cases]
-        for place, request, result in zip(places, requests, results, strict=True):
-            samples[place].append(_verdicts(request.ids, result))
+        samples: list[list[list[Verdict]]] = [[[] for _ in range(self.epochs)] for _ in cases]
+        for place, request, result in zip(owners, requests, results, strict=True):
+            samples[place][request.epoch] += _verdicts(request.ids, result)
         groups = [list(zip(*of_case, strict=True)) for of_case in samples]
         if self.epochs > 1:
             self._samples.extend(group for of_case in groups for group in of_case)
@@ -95,12 +96,12 @@ class LLMJudge(ChatModel):
 
     def split(self, answers: Sequence[Sentences]) -> list[list[tuple[str, ...] | None]]:
         """For each answer and each of its sentences the claims; None where the model does not say."""
-        requests = [self._splitting(answer) for answer in answers if answer.texts]
-        results = iter(self._asker.run(requests, "claims", self.progress))
-        claims = (next(results).values if answer.texts else {} for answer in answers)
+        requests = [list(self._splitting(answer)) for answer in answers]
+        results = iter(self._asker.run(list(chain.from_iterable(requests)), "claims", self.progress))
         return [
-            [values.get(i) for i in _ids(answer.texts)] for answer, values in zip(answers, claims, strict=True)
-        ]  # fmt: skip
+            [values.get(i) for request in of_answer for values in [next(results).values] for i in request.ids]
+            for of_answer in requests
+        ]
 
     def plan(self, cases: Sequence[Case], answers: Sequence[Sentences] = ()) -> Plan:
         """What judging them would take; nothing is sent.
@@ -108,7 +109,7 @@ class LLMJudge(ChatModel):
         answers   whose sentences are to be split before; the cases are then those of sentences, and fewer than there
                   will be
         """
-        splitting = [self._splitting(answer) for answer in answers if answer.texts]
+        splitting = [request for answer in answers for request in self._splitting(answer)]
         n_calls, n_cached, usage = self._asker.estimate([*splitting, *self._requests(cases)[1]])
         price = self._account.price
         cost_usd = None if price is None else price.cost_usd(usage)
@@ -175,33 +176,37 @@ class LLMJudge(ChatModel):
 
     def _requests(self, cases: Sequence[Case]) -> tuple[list[int], list[Request[Verdict]]]:
         """What to ask, and the place of the case that it is for; nothing for one without hypotheses."""
-        filled = [place for place, case in enumerate(cases) if case.hypotheses]
-        requests = [self._request(cases[place], epoch) for epoch in range(self.epochs) for place in filled]
-        return filled * self.epochs, requests
+        pairs = [
+            (place, request)
+            for epoch in range(self.epochs)
+            for place, case in enumerate(cases)
+            for request in self._of_case(case, epoch)
+        ]
+        return [place for place, _ in pairs], [request for _, request in pairs]
 
-    def _request(self, case: Case, epoch: int) -> Request[Verdict]:
+    def _of_case(self, case: Case, epoch: int) -> Iterator[Request[Verdict]]:
         question = {"question": case.query} if case.query else {}
-        items = tuple(zip(_ids(case.hypotheses), case.hypotheses, strict=True))
-        language = self._language(*case.hypotheses)
+        if not case.hypotheses:
+            return
+        language, items = self._language(*case.hypotheses), numbered_items(case.hypotheses)
         if case.table == "relevance":
-            texts = {"question": case.hypotheses[0], "answer": case.premise}
-            return Request(RELEVANCE, language, texts, epoch=epoch)
-        if case.table == "nuggets":
-            return Request(NUGGETS, language, {"answer": case.premise, **question}, "facts", items, epoch)
-        task = WHOLE if case.table == "grounded" else VERDICTS
-        return Request(task, language, {"source": case.premise, **question}, "statements", items, epoch)
+            yield Request(RELEVANCE, language, {"question": case.hypotheses[0], "answer": case.premise}, epoch=epoch)
+        elif case.table == "grounded":
+            yield Request(WHOLE, language, {"source": case.premise, **question}, "statements", items, epoch)
+        elif case.table == "nuggets":
+            for part in parts(items):
+                yield Request(NUGGETS, language, {"answer": case.premise, **question}, "facts", part, epoch)
+        else:
+            for part in parts(items):
+                yield Request(VERDICTS, language, {"source": case.premise, **question}, "statements", part, epoch)
 
-    def _splitting(self, answer: Sentences) -> Request[tuple[str, ...]]:
+    def _splitting(self, answer: Sentences) -> Iterator[Request[tuple[str, ...]]]:
         question = {"question": answer.query} if answer.query else {}
-        items = tuple(zip(_ids(answer.texts), answer.texts, strict=True))
-        return Request(CLAIMS, self._language(*answer.texts), question, "statements", items)
+        for part in parts(numbered_items(answer.texts)):
+            yield Request(CLAIMS, self._language(*answer.texts), question, "statements", part)
 
     def _language(self, *texts: str) -> Language:
         return language_of(" ".join(texts)) if self.language == "auto" else self.language
-
-
-def _ids(texts: Sequence[str]) -> list[str]:
-    return [str(i) for i in range(1, len(texts) + 1)]
 
 
 def _verdicts(ids: Sequence[str], result: Result[Verdict]) -> list[Verdict]:
