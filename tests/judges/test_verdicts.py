@@ -1,6 +1,7 @@
 """Verdicts as frames, as a file, merged, and refused."""
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -205,6 +206,7 @@ _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
     "question 'q1': its lists of support differ in length": lambda path, target: _with_column(
         path, target, support_verdict=pl.col("support_verdict").list.head(3)
     ),
+    "is damaged, or was edited; judge again": lambda path, target: _with_column(path, target, answer=pl.lit("another")),
     "holds other columns": lambda path, target: _with_column(path, target, unit_text=pl.lit(None, pl.List(pl.String))),
     "'x' is none of supported": lambda path, target: _with_column(
         path, target, grade_verdict=pl.lit(["x"]), grade_score=pl.lit([0.5]), grade_reason=pl.lit([""])
@@ -213,7 +215,6 @@ _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
     "a score is 2.0, not from 0 to 1": lambda path, target: _with_column(
         path, target, grade_verdict=pl.lit(["supported"]), grade_score=pl.lit([2.0]), grade_reason=pl.lit([""])
     ),
-    "question 'q' comes twice": lambda path, target: _with_column(path, target, query_id=pl.lit("q")),
     "t.parquet: is damaged|t.parquet: cannot be read": lambda path, target: target.write_bytes(
         path.read_bytes()[:-900]
     ),
@@ -232,6 +233,23 @@ def test_files_that_cannot_be_used_say_why(verdicts: Verdicts, tmp_path: Path, m
         Verdicts.read(target)
     assert str(target) in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_no_flipped_bit_becomes_another_verdict(verdicts: Verdicts, tmp_path: Path) -> None:
+    verdicts.write(tmp_path / "v.parquet")
+    data, rng = (tmp_path / "v.parquet").read_bytes(), random.Random(3)
+    n_refused = 0
+    for _ in range(200):
+        damaged = bytearray(data)
+        damaged[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        (tmp_path / "t.parquet").write_bytes(damaged)
+        try:
+            again = Verdicts.read(tmp_path / "t.parquet")
+        except InputError:
+            n_refused += 1
+        else:
+            assert again == verdicts
+    assert n_refused > 10
 
 
 def test_half_a_record_is_no_record(tmp_path: Path) -> None:

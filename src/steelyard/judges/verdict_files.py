@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,9 @@ from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, Problem, 
 from steelyard.judges.verdict import Label, Verdict
 
 _KEY, _VERSION = "steelyard_verdicts", 1
-_SHAPE = Table({"recipe": Table({"judge": Table({"name": str})}), "errors": Each(dict, int), "questions": int})
+_SHAPE = Table(
+    {"recipe": Table({"judge": Table({"name": str})}), "errors": Each(dict, int), "questions": int, "digest": str}
+)
 _AGAIN = "judge again (`steelyard judge`)"
 _Columns = dict[str, Any]
 _TEXTS, _PLACES = pl.List(pl.String), pl.List(pl.Int64)
@@ -52,6 +55,7 @@ def encode_verdicts(
     rows = [_row(record) for record in records]
     columns = [pl.Series(name, [row[name] for row in rows], dtype) for name, dtype in _SCHEMA.items()]
     head = {"version": _VERSION, "recipe": dict(recipe), "errors": dict(errors), "questions": len(rows)}
+    head["digest"] = _digest({column.name: column.to_list() for column in columns}, head)
     buffer = io.BytesIO()
     pl.DataFrame(columns).write_parquet(buffer, metadata={_KEY: json.dumps(head, ensure_ascii=False)})
     return buffer.getvalue()
@@ -80,7 +84,18 @@ def decode_verdicts(path: str | Path) -> tuple[list[JudgedAnswer], Mapping[str, 
             records.append(_record(row, verdict))
         except ValueError as error:
             raise InputError(f"{path}: question {query_id!r}: {error}; {_AGAIN}") from None
+    if _digest(lists, head) != head["digest"]:
+        raise InputError(f"{path}: is damaged, or was edited; {_AGAIN}")
     return records, head["recipe"], head["errors"]
+
+
+def _digest(lists: Mapping[str, list[Any]], head: Mapping[str, Any]) -> str:
+    """A fingerprint of all that a file holds: Parquet has none, and a flipped bit may be another verdict."""
+    facts = json.dumps([head["recipe"], head["errors"]], sort_keys=True)
+    sha = hashlib.sha256(facts.encode())
+    for name, values in lists.items():
+        sha.update(f"{name} {values!r}".encode("utf-8", "surrogatepass"))
+    return f"sha256:{sha.hexdigest()}"
 
 
 def _head(text: str | None, path: str | Path) -> Mapping[str, Any]:
