@@ -1,6 +1,7 @@
 """Answers of a system judged from end to end, with judges that know by a rule what they say."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -256,3 +257,28 @@ def test_a_gold_answer_that_says_there_is_none_means_that_there_is_none(
     lines = [{"qid": "q", "retrieved": CHUNKS, "answer": "I don't know."}]
     record = judge_answers(questions, Outputs(lines), Within()).records["q"]
     assert record.answerable is answerable
+
+
+@pytest.mark.parametrize(
+    ("recipe", "kept"), [({"model": Path("a/b")}, {"model": "a/b"}), ({"sizes": (1, 2)}, {"sizes": [1, 2]})]
+)
+def test_a_recipe_of_any_values_can_be_kept(recipe: dict[str, Any], kept: dict[str, Any], tmp_path: Path) -> None:
+    class Odd(Within):
+        def recipe(self) -> dict[str, Any]:
+            return recipe
+
+    verdicts = _judged(Odd())
+    verdicts.write(tmp_path / "v.parquet")
+    assert Verdicts.read(tmp_path / "v.parquet").recipe["judge"] == {"name": "within", **kept}
+
+
+@pytest.mark.parametrize("recipe", [{(1, 2): "a"}, None, 7])
+def test_a_recipe_that_is_none_is_refused_before_anything_is_asked(recipe: Any) -> None:
+    class Odd(Within):
+        def recipe(self) -> Any:
+            return recipe
+
+    judge = Odd()
+    with pytest.raises(InputError, match="judge within: its recipe cannot be kept"):
+        _judged(judge)
+    assert judge.cases == []

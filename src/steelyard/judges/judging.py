@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from steelyard._version import __version__
 from steelyard.base.choices import AnswerUnits
+from steelyard.base.errors import InputError, exception_line
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
@@ -44,6 +46,7 @@ def judge_answers(
     progress   called as progress("answers", done, total)
     Raises     InputError where the judge fails on all that it is asked.
     """
+    by_judge = _judge_recipe(judge)
     asking = None if judge is None else Asking(judge)
     asked = _asked_tables(judge, tables)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
@@ -58,7 +61,7 @@ def judge_answers(
     if asking is not None:
         asking.refuse_failure()
     recipe = {
-        **_judge_recipe(judge),
+        **by_judge,
         "units": units,
         "tables": asked,
         "system": system or outputs.name,
@@ -109,10 +112,16 @@ def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -
 
 
 def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
-    """The judge, by what it was calibrated (None where it is not), and the libraries that its model ran on."""
+    """The judge, by what it was calibrated (None where it is not), and the libraries that its model ran on.
+
+    Raises   InputError for a judge of the user's own whose recipe cannot be kept.
+    """
     if judge is None:
         return {"judge": {"name": "none"}, "calibration": None}
-    recipe = dict(judge.recipe())
+    try:
+        recipe = json.loads(json.dumps(dict(judge.recipe()), default=str))
+    except Exception as error:  # Whatever a judge of the user's own raises.
+        raise InputError(f"judge {judge.name}: its recipe cannot be kept ({exception_line(error)}); mend it") from error
     calibration = recipe.pop("calibration", None)
     recipe.pop("judge", None)
     occasion = {key: recipe.pop(key) for key in ("libraries",) if key in recipe}
