@@ -93,6 +93,8 @@ _REFUSED = [
     ([], "o: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"),
     (["--verdicts", "q.jsonl"], "q.jsonl: is an input of this command"),
     (["--verdicts", "no/v.parquet"], "no: is no folder; keep the verdicts elsewhere"),
+    (["--verdicts", "-"], "-: is no file; name one for the verdicts"),
+    (["--verdicts", "."], ".: is no file; name one for the verdicts"),
     (["--judge", "lexicle", "--verdicts", "v"], "no judge is called 'lexicle'; did you mean lexical"),
     (["--model", "m", "--verdicts", "v"], "judge lexical: takes no setting 'model'"),
     (["--threshold", "2", "--verdicts", "v"], "judge lexical: threshold must be a number from 0 to 1, not 2.0"),

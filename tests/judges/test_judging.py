@@ -218,7 +218,7 @@ _ODD = {
 @pytest.mark.parametrize("name", _ODD)
 def test_odd_answers_are_judged_and_kept(name: str, tmp_path: Any) -> None:
     odd = _ODD[name]
-    questions = Questions([{"qid": "q", "query": odd[:50] or "?", "answer": odd[:2000]}])
+    questions = Questions([{"qid": "q", "query": odd[:50], "answer": odd[:2000]}])
     chunks = [{"id": "h#1", "text": odd[:2000]}, {"id": "h#2", "text": ""}]
     verdicts = judge_answers(questions, Outputs([{"qid": "q", "retrieved": chunks, "answer": odd}]), Within())
     record: JudgedAnswer = verdicts.records["q"]

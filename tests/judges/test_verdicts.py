@@ -112,6 +112,11 @@ def test_a_record_with_a_hole_is_refused_by_its_question() -> None:
         Verdicts([replace(RECORD, reach=())])
 
 
+def test_half_a_character_is_refused_before_a_frame_or_file_fails_on_it() -> None:
+    with pytest.raises(InputError, match="question 'q2' holds half a character"):
+        Verdicts([RECORD, replace(MISSING, answer="\ud800")])
+
+
 def test_verdicts_of_another_run_are_refused(verdicts: Verdicts) -> None:
     verdicts.check_outputs("sha256:1", "runs/mine")
     Verdicts([RECORD]).check_outputs("sha256:1", "runs/mine")

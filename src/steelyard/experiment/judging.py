@@ -232,6 +232,8 @@ def _writing(file: Path, *, alone: bool) -> Iterator[None]:
     alone    no other process judges into its folder, which is made where it is absent
     Raises   OutputError where one does, or where nothing can be written there.
     """
+    if str(file) == "-" or file.is_dir():
+        raise OutputError(f"{file}: is no file; name one for the verdicts (--verdicts FILE, save=FILE)")
     with run_lock(file.parent) if alone else nullcontext():
         is_folder = file.parent.is_dir()
         if not is_folder or not os.access(file.parent, os.W_OK):

@@ -43,7 +43,7 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
         answerable=_answerable(question),
     )
     texts = [whole_characters(chunk.text) for chunk in context or ()]
-    return Draft(record, question.query or "", texts, "\n".join(unit.text for unit in units))
+    return Draft(record, whole_characters(question.query or ""), texts, "\n".join(unit.text for unit in units))
 
 
 def _answerable(question: Question) -> bool | None:

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError
+from steelyard.data.pieces import is_whole_text
 from steelyard.io.write import write_bytes
 from steelyard.judges import verdict_frames as frames
 from steelyard.judges.arrays import judged_arrays
@@ -66,6 +67,11 @@ class Verdicts:
         for record in records:
             if record.query_id in by_id:
                 raise DuplicateError(f"verdicts: question {record.query_id!r} comes twice; remove one")
+            texts = [record.query_id, record.answer, *record.gold_answers, *(record.context or ())]
+            if not is_whole_text("".join([*texts, *(unit.text for unit in (*record.units, *record.gold_units))])):
+                raise InputError(
+                    f"verdicts: question {record.query_id!r} holds half a character, which no file can hold"
+                )
             try:
                 check_record(record)
             except ValueError as error:
