@@ -10,6 +10,8 @@ from steelyard.judges.lexical.readings import Pair, Reading
 
 _OVERLAP = 0.8
 """Share of the words that a sentence must have in common with a text to be held against it."""
+_LENGTH, _FEW = 3, 5
+"""Such a sentence may have three times as many words, and fifteen: what a very long one negates may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,12 @@ def contradiction(
         return ""
     if not missing_numbers and not hypothesis.has_negation and not premise.has_negation:
         return ""
-    alike = [sentence for sentence in premise.sentences if len(words & sentence.vocabulary) >= least]
+    most = _LENGTH * (len(words) + _FEW)
+    alike = [
+        sentence
+        for sentence in premise.sentences
+        if len(words & sentence.vocabulary) >= least and len(sentence.distinct) <= most
+    ]
     if alike and all(_is_negated_otherwise(hypothesis, sentence) for sentence in alike):
         return "negation"
     if missing_numbers and any(_has_others(hypothesis, sentence, missing_numbers) for sentence in alike):

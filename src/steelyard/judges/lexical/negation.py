@@ -9,9 +9,11 @@ from steelyard.text.folding import fold
 from steelyard.text.scripts import IDEOGRAPHS
 
 _ENGLISH = re.compile(
-    r"(?<!\w)(?:not|no|never|without|neither|nor|cannot|[a-z]+n't)(?!\w)(?=(?P<rest>(?:[^\w.;!?]+[\w'-]+){1,5}))"
+    r"(?<!\w)(?<!\bor )(?:not|no(?!,)|never|without|neither|nor|cannot|[a-z]+n't)(?!\w)"
+    r"(?=(?P<rest>(?:[^\w.;!?]+[\w'-]+){1,5}))"
 )
-"""A negating word, and the few behind it, of which the first content word is negated."""
+"""A negating word, and the few behind it, of which the first content word is negated; "No," answers, and "or not" is
+about nothing."""
 _NOT_ONLY = re.compile(r"[^\w]*(?:only|just|merely|least|yet|longer than)\b")
 _CHINESE = re.compile(
     rf"(?<![区分特性级类个告差])(?:没有|并非|并不|从不|从未|绝不|不是|不会|不能|不可以|不得(?!不)|不|没|未|无)"
@@ -20,7 +22,7 @@ _CHINESE = re.compile(
 _CHINESE_FIXED = re.compile(
     r"不(?:仅|但|过|断|少|久|同|管|只|论|妨|禁|料|愧|止|单|如|及|足|等|锈|由|少于|低于|超过)|无(?:论|线|疑|数|偿|人机|限|锡|形|非)|未(?:来|必|免)|没(?:收|落|错)|差不多"
 )
-_MARKS = re.compile(r"(?<!\w)(?:not|no|never|without|neither|nor|cannot|[a-z]+n't)(?!\w)|[不没未无非]")
+_MARKS = re.compile(r"(?<!\w)(?<!\bor )(?:not|no(?!,)|never|without|neither|nor|cannot|[a-z]+n't)(?!\w)|[不没未无非]")
 
 
 def has_negation(text: str) -> bool:

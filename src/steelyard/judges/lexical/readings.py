@@ -59,9 +59,9 @@ class Reading:
         return frozenset(chain.from_iterable(piece if piece >= _FIRST_CJK else [piece] for piece in pieces))
 
     @cached_property
-    def neighbours(self) -> frozenset[Pair]:
-        """Content words side by side."""
-        return frozenset(pairwise(self.forms))
+    def neighbours(self) -> frozenset[str]:
+        """Content words side by side, as one text: tuples would be looked at by every garbage collection."""
+        return frozenset(map(" ".join, pairwise(self.forms)))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -73,17 +73,17 @@ class Reading:
         """Each number with the unit behind it, or the sign of a currency before it."""
         if not self.numbers:
             return frozenset()
-        behind = {(first, second) for first, second in self.neighbours if second in _UNITS and is_number(first)}
-        before = {(second, first) for first, second in self.neighbours if first in _CURRENCIES and is_number(second)}
-        return frozenset(behind | before)
+        pairs = [(first, second) for first, second in pairwise(self.forms) if second in _UNITS]
+        pairs += [(second, first) for first, second in pairwise(self.forms) if first in _CURRENCIES]
+        return frozenset((number, unit) for number, unit in pairs if is_number(number))
 
     @cached_property
     def dates(self) -> frozenset[Pair]:
         """Each number of a day with the month beside it."""
         if _MONTHS.isdisjoint(self.distinct):
             return frozenset()
-        both = [*self.neighbours, *((second, first) for first, second in self.neighbours)]
-        return frozenset((day, month) for day, month in both if day in _DAYS and month in _MONTHS)
+        both_ways = chain(pairwise(self.forms), pairwise(reversed(self.forms)))
+        return frozenset((day, month) for day, month in both_ways if month in _MONTHS and day in _DAYS)
 
     @cached_property
     def names(self) -> frozenset[frozenset[str]]:

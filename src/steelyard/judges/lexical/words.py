@@ -80,6 +80,11 @@ def tokens(text: str) -> list[str]:
 
 def words(text: str) -> Iterator[Word]:
     """The same forms with their places in the text, in code points."""
+    if text.isascii():  # folding moves nothing
+        for match in _ASCII_TOKEN.finditer(text.lower()):
+            for form, start, end in _parts(match[0]):
+                yield Word(form, match.start() + start, match.start() + end)
+        return
     folded = fold_with_offsets(text, STEPS)
     pattern = _ASCII_TOKEN if folded.text.isascii() else _TOKEN
     for match in pattern.finditer(folded.text):
