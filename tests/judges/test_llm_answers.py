@@ -49,6 +49,9 @@ def test_answers_are_judged_in_both_languages_and_weighed(server: Server, tmp_pa
     scores = sy.evaluate(QUESTIONS, OUTPUTS, MEASURES, verdicts=verdicts)
     assert scores.means[0].tolist() == pytest.approx([0.75, 0.75, 1, 0.75, 0.25])
     assert [nugget.credit for nugget in verdicts.records["q1"].nuggets] == [1.0]
+    log = (tmp_path / "v.calls.jsonl").read_text("utf-8")
+    assert len(log.splitlines()) == calls["attempts"]
+    assert "hall" not in log
     again = judge(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", **settings(server))
     assert again.records == verdicts.records
     assert again.recipe["calls"]["cached"] == plan.n_calls == len(server.seen(PATH))

@@ -103,7 +103,7 @@ def judge_run(
         raise InputError(
             f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
         )
-    with _lent(judge, settings, _cache(system, save), progress) as own_judge:
+    with _lent(judge, settings, _model_files(system, save), progress) as own_judge:
         file = _file(system, save, own_judge.name)
         with nullcontext() if file is None else _writing(file, alone=save is True):
             verdicts = _judged(asked, system, own_judge, tables, units, progress)
@@ -150,7 +150,7 @@ def plan_judging(
     _check(tables, units)
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
-    with _lent(judge, settings, _cache(system, save), no_progress) as own_judge:
+    with _lent(judge, settings, _model_files(system, save), no_progress) as own_judge:
         cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)
         split = sentences_to_split(asked, outputs, own_judge) if units == "claims" else []
@@ -195,18 +195,25 @@ def _file(system: System, save: bool | str | Path, judge: str) -> Path | None:
     return system.folder.path / FOLDER / f"{file_name(judge)}.parquet" if save and system.folder is not None else None
 
 
-def _cache(system: System, save: bool | str | Path) -> Path | None:
-    """Where what a model answered is kept: in the folder of the runs, or beside the file; None for nowhere."""
+def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
+    """Where a model's answers are kept, and its calls logged: in the folders of the runs and of the verdicts, or beside
+    the file; nowhere without one."""
     if not isinstance(save, bool):
-        return Path(save).parent / CACHE_NAME
-    return system.folder.path.parent / CACHE_NAME if save and system.folder is not None else None
+        file = Path(save)
+        return {"cache": file.parent / CACHE_NAME, "log": file.parent / f"{file.stem}.calls.jsonl"}
+    if not save or system.folder is None:
+        return {}
+    path = system.folder.path
+    return {"cache": path.parent / CACHE_NAME, "log": path / FOLDER / "calls.jsonl"}
 
 
 @contextmanager
-def _lent(judge: object, settings: Mapping[str, Any], cache: Path | None, progress: Progress) -> Iterator[Judge]:
+def _lent(
+    judge: object, settings: Mapping[str, Any], files: Mapping[str, Path], progress: Progress
+) -> Iterator[Judge]:  # fmt: skip
     """The judge, closed afterwards where it was made here.
 
-    cache   the file that keeps what a model answered, unless the settings name one
+    files   of a judge that asks a model, by setting, unless the settings name others
     """
     given = dict(settings)
     if isinstance(judge, str) and ":" not in judge:
@@ -214,8 +221,9 @@ def _lent(judge: object, settings: Mapping[str, Any], cache: Path | None, progre
         parameters = inspect.signature(maker).parameters
         if "progress" in parameters:
             given.setdefault("progress", progress)
-        if "cache" in parameters and cache is not None:
-            given.setdefault("cache", str(cache))
+        for name, file in files.items():
+            if name in parameters:
+                given.setdefault(name, str(file))
     own_judge = make_judge(judge, given)
     try:
         yield own_judge
