@@ -39,23 +39,14 @@ def run(
     refuse_overwriting(output or "-", inputs)
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
-            truth,
-            runs,
-            rule=rule,
-            steps=steps,
-            unit=unit,
-            corpus=corpus,
-            queries=queries,
-            cluster=cluster,
-            verdicts=named_verdicts(verdicts),
-            judge=judge,
-            progress=bars,
-        )
-    comparison = compare(
-        weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-        strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
-        mixed_judges=mixed_judges,
-    )  # fmt: skip
+            truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries, cluster=cluster,
+            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+        )  # fmt: skip
+        comparison = compare(
+            weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
+            strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
+            mixed_judges=mixed_judges,
+        )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
     write_text(output or "-", COMPARISON_FORMATS[format](comparison, words, **view))

@@ -35,17 +35,15 @@ def run(
     if truth is not None and not runs:
         raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
     refuse_overwriting(output or "-", [truth, *run_paths(runs)] if truth else [])
-    pilot = None
-    if truth is not None:
-        with progress_bars(words, after=SOON) as bars:
-            pilot = weigh(
-                truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, cluster=cluster,
-                verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
-            )  # fmt: skip
-    design = plan(
-        pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
-        min_gain=min_gain, missing=missing,
-    )  # fmt: skip
+    with progress_bars(words, after=SOON) as bars:
+        pilot = None if truth is None else weigh(
+            truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, cluster=cluster,
+            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+        )  # fmt: skip
+        design = plan(
+            pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
+            min_gain=min_gain, missing=missing,
+        )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
     write_text(output or "-", DESIGN_FORMATS[format](design, words, **view))

@@ -35,23 +35,13 @@ def run(
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
-            truth,
-            runs,
-            rule=rule,
-            steps=steps,
-            unit=unit,
-            queries=queries,
-            corpus=corpus,
-            cluster=cluster,
-            verdicts=named_verdicts(verdicts),
-            judge=judge,
-            progress=bars,
-        )
-    report = Report.of(
-        weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-        profile=profile, k=k, min_gain=min_gain, seed=seed, title=title,
-        mixed_judges=mixed_judges,
-    )  # fmt: skip
+            truth, runs, rule=rule, steps=steps, unit=unit, queries=queries, corpus=corpus, cluster=cluster,
+            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+        )  # fmt: skip
+        report = Report.of(
+            weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
+            profile=profile, k=k, min_gain=min_gain, seed=seed, title=title, mixed_judges=mixed_judges,
+        )  # fmt: skip
     for path in output:
         report.write(path, lang=words.code)
         print(path)

@@ -36,7 +36,7 @@ class Answers:
     def judged(self) -> Sequence[RunVerdicts]:
         """(r,) verdicts on the answers of every run, system after system; judged now where there are none."""
         return [
-            judged_run(run, self.questions, verdicts, self.choice.judge)
+            judged_run(run, self.questions, verdicts, self.choice)
             for system in self.weighed for run, verdicts in zip(system.runs, self.choice.of(system), strict=True)
         ]  # fmt: skip
 
@@ -54,8 +54,12 @@ class Answers:
         """(s,) the first run of each system, and the first one behind them."""
         return list(pairwise(np.cumsum([0, *(len(system.runs) for system in self.weighed)]).tolist()))
 
-    def check(self, specs: Sequence[Measure]) -> None:
-        """Raise   MeasureError for a run without any answer, of which nothing says that it failed either."""
+    def prepare(self, specs: Sequence[Measure]) -> None:
+        """Judge the answers, where a measure needs that.
+
+        Raises   MeasureError for a run without any answer, of which nothing says that it failed either; InputError for
+                 verdicts that are none of the run.
+        """
         for run in (run for system in self.weighed for run in system.runs):
             outputs = run.answered()
             if not (outputs.answers or outputs.unanswered or outputs.failures):
@@ -63,6 +67,8 @@ class Answers:
                     f"{run.name}: {specs[0]} is of answers, and the run has none; give outputs with `answer`, or the "
                     "run of a pipeline that generates"
                 )
+        if any(map(reads_verdicts, specs)):
+            _ = self.judged
 
     def are_defined(self, spec: Measure) -> bool:
         """Whether a measure is defined for some question of every run, as far as is known without a judge."""

@@ -65,7 +65,8 @@ def evaluate(
                   {name: verdicts}, of several runs of one a list; by default those in each run folder, else the lexical
                   judge judges
     judge         whose verdicts in run folders count; by default those that were written last
-    progress      called as progress("runs", done, total) after every run
+    progress      called as progress("runs", done, total) after every run, and with "answers" while the lexical judge
+                  judges one
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
 
     >>> scores = evaluate({"q": {"a": 1, "c": 2}}, {"q": {"a": 0.9, "b": 0.5, "c": 0.1}}, ["mrr", "recall@2"])
@@ -109,4 +110,4 @@ def weigh(
         inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
         unit=unit, cluster=cluster, progress=progress,
     )  # fmt: skip
-    return replace(weighing, choice=VerdictChoice(verdicts, judge).checked(weighing.systems))
+    return replace(weighing, choice=VerdictChoice(verdicts, judge, progress).checked(weighing.systems))

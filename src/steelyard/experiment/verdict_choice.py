@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
+from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
 from steelyard.io.named import named_paths
 from steelyard.measures.judged_answers import JudgedAnswers
@@ -32,10 +33,12 @@ class VerdictChoice:
     verdicts   those handed in: Verdicts or a path to them, of one system, or system -> these, a list of them for
                several runs; None: those in each run folder, else those of the default judge
     judge      of the verdicts in run folders that count; by default those that were written last
+    progress   called as progress("answers", done, total) while the default judge judges a run
     """
 
     verdicts: object = None
     judge: str | None = None
+    progress: Progress = no_progress
 
     def checked(self, systems: Sequence[str]) -> VerdictChoice:
         """The same, as fit for these systems.
@@ -135,13 +138,12 @@ def _called(judge: Mapping[str, Any]) -> str:
     return str(judge["name"]) + (f" ({model})" if isinstance(model, str) else "")
 
 
-def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, judge: str | None) -> RunVerdicts:
+def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, choice: VerdictChoice) -> RunVerdicts:
     """The verdicts on a run: those handed in, else those in its folder, else those of the default judge.
 
-    judge    whose verdicts in the folder count; None: the ones written last
     Raises   InputError for verdicts of another run, and for a judge that left none there.
     """
-    query_ids = [question.query_id for question in questions]
+    query_ids, judge = [question.query_id for question in questions], choice.judge
     if handed_in is not None:
         return RunVerdicts(_checked(handed_in, run, questions), query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
@@ -152,7 +154,13 @@ def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, j
             f"{run.name}: has no verdicts by {judge!r}; judge it first (steelyard judge --judge {judge}), or leave out "
             "--judge"
         )
-    return RunVerdicts(_judged(run, questions), query_ids, "default")
+    from steelyard.judges.judging import judge_answers
+    from steelyard.judges.registry import make_judge
+
+    verdicts = judge_answers(
+        questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name, progress=choice.progress
+    )
+    return RunVerdicts(verdicts, query_ids, "default")
 
 
 def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts:
@@ -172,13 +180,6 @@ def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts
                 "than the questions have now; judge it again (`steelyard judge`)"
             )
     return verdicts
-
-
-def _judged(run: Weighed, questions: Questions) -> Verdicts:
-    from steelyard.judges.judging import judge_answers
-    from steelyard.judges.registry import make_judge
-
-    return judge_answers(questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name)
 
 
 def unjudged_run(run: Weighed, questions: Questions) -> RunVerdicts:

@@ -394,7 +394,7 @@ class Weighing:
                         "`retrieved` too"
                     )
         if of_answers:
-            self.answers.check(of_answers)
+            self.answers.prepare(of_answers)
 
     def _mask(self, selected: Collection[str]) -> Bools:
         """(q,) which queries are among the selected ids."""

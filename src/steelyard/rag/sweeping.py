@@ -22,14 +22,13 @@ from steelyard.experiment import defaults
 from steelyard.experiment.defaults import DefaultMeasures
 from steelyard.experiment.score_arrays import SHARED_GOLD, computed
 from steelyard.experiment.scores import Scores
-from steelyard.experiment.units import check_document_measures
-from steelyard.measures import Measure, parse_all
+from steelyard.measures import Measure, parse, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
 from steelyard.rag.sweep_overwriting import overwriting
-from steelyard.rag.weighed_run import check_cluster, weigh_folder
+from steelyard.rag.weighed_run import check_cluster, check_measures, weigh_folder
 from steelyard.stats.samples import checked_seed, cluster_sums
 
 MEASURES = DefaultMeasures(
@@ -77,18 +76,24 @@ class Swept:
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
     def means(self, questions: Bools | None = None) -> Floats:
-        """(rows, m) means over the questions of a mask; over those that are not held out by default."""
+        """(rows, m) means over the questions of a mask, over those that are not held out by default; of measures that
+        are no arithmetic mean, such as gm_map, what they are.
+        """
         mask = ~self.held_out if questions is None else questions
-        values = self.values[:, :, mask]
-        n = (~np.isnan(values)).sum(axis=2)
-        sums: Floats = np.nansum(values, axis=2)
-        means: Floats = np.divide(sums, n, out=np.full(sums.shape, np.nan), where=n > 0)
-        return means
+        aggregations = [parse(measure).definition.aggregation for measure in self.measures]
+        values = np.stack([how.before(self.values[:, j][:, mask]) for j, how in enumerate(aggregations)], axis=1)
+        means = _means(values)
+        return np.stack([how.after(means[:, j]) for j, how in enumerate(aggregations)], axis=1)
+
+    @property
+    def _sign(self) -> int:
+        """1 where higher values of the first measure are better, -1 where lower ones are."""
+        return 1 if parse(self.measures[0]).definition.higher_is_better else -1
 
     @property
     def best(self) -> int:
         """The row with the best mean of the first measure; the first one among equals."""
-        means = self.means()[:, 0]
+        means = self._sign * self.means()[:, 0]
         return 0 if np.isnan(means).all() else int(np.nanargmax(means))
 
     def luck(self, *, seed: int = defaults.SEED) -> float:
@@ -98,14 +103,22 @@ class Swept:
         drawn anew, the same for all rows, which keeps the rows as alike as they are.  Returns the mean of how far the
         best row's mean is above that of all rows: at least 0, and 0 for rows that are alike.
         """
-        values = self.values[:, 0][:, ~self.held_out]
+        values = self._sign * self.values[:, 0][:, ~self.held_out]
         defined = ~np.isnan(values)
         clusters = None if self.clustering is None else self.clustering.codes[~self.held_out]
-        centred = cluster_sums(np.where(defined, values - self.means()[:, :1], 0.0), clusters)
+        centred = cluster_sums(np.where(defined, values - _means(values)[:, None], 0.0), clusters)
         defined, n = cluster_sums(defined, clusters), centred.shape[1]
         draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         means = draws @ centred.T / np.maximum(draws @ defined.T, 1)
         return float((means.max(axis=1) - means.mean(axis=1)).mean())
+
+
+def _means(values: Floats) -> Floats:
+    """Means over the questions, the last axis, that have a value; NaN where there is none."""
+    n = (~np.isnan(values)).sum(axis=-1)
+    sums: Floats = np.nansum(values, axis=-1)
+    means: Floats = np.divide(sums, n, out=np.full(sums.shape, np.nan), where=n > 0)
+    return means
 
 
 def sweep(
@@ -134,8 +147,8 @@ def sweep(
     config = config.with_unit_of(questions)
     trials, default = grid(config), MEASURES.by_id if config.unit == "document" else MEASURES.by_evidence
     specs = parse_all(measures or config.weigh.measures or default)
-    if config.unit == "document":
-        check_document_measures(specs)
+    for trial in trials:
+        check_measures(specs, trial.config, questions)
     resolver, rows = config.weigh.resolver(questions, config.unit), list[_Row]()
     cluster = cluster or config.weigh.cluster
     check_cluster(cluster, questions)

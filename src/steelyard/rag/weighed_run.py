@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import question_clusters
 from steelyard.data.questions import Questions
@@ -15,7 +15,7 @@ from steelyard.data.run_folder import RunFolder
 from steelyard.experiment import defaults
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores
-from steelyard.experiment.units import check_document_measures
+from steelyard.experiment.units import check_document_measures, check_gold
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
@@ -58,8 +58,7 @@ def run_and_weigh(
     config = config.with_unit_of(questions)
     system = read_system(config)
     resolver, cluster = config.weigh.resolver(questions, config.unit), cluster or config.weigh.cluster
-    if config.unit == "document":
-        check_document_measures(specs)
+    check_measures(specs, config, questions)
     check_cluster(cluster, questions)
     show, first = progress or no_progress, dict[str, int]()
 
@@ -74,6 +73,20 @@ def run_and_weigh(
     weighing = weigh_folder(folder, resolver, cluster)
     scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES), min_gain=config.weigh.min_gain)
     return WeighedRun(folder, scores, first.get("questions", 0))
+
+
+def check_measures(specs: Iterable[Measure], config: Config, questions: Questions) -> None:
+    """Raise   MeasureError, InputError for measures that a run of the configuration cannot be weighed by."""
+    of_answers = [spec for spec in specs if spec.definition.of_answers]
+    of_rankings = [spec for spec in specs if not spec.definition.of_answers]
+    if config.unit == "document":
+        check_document_measures(of_rankings)
+    check_gold(questions, of_rankings)
+    if of_answers and config.target is None and config.generate is None:
+        raise MeasureError(
+            f"{config.name}: {of_answers[0]} is of answers, and the pipeline gives none; name what generates some, "
+            'such as generate = "extractive"'
+        )
 
 
 def check_cluster(cluster: str | None, questions: Questions) -> None:
