@@ -48,6 +48,7 @@ def test_war_and_peace(tmp_path: Path) -> None:
         "Chunks: as LangChain (3,673 chunks)",
         "Chunks: as LangChain, LF (4,343 chunks)",
         "Against the published result",
+        "An answer, and what supports it",
     ]
     rows = [line.split() for line in lines if line.startswith("BM25 + rerank ")]
     assert all(0 <= float(value) <= 1 for row in rows for value in row[-7:])
@@ -63,6 +64,8 @@ def test_war_and_peace(tmp_path: Path) -> None:
     assert "The measures are the same ones" in text
     assert "to it the first 10 of BM25 + rerank, LSA + rerank and hybrid + rerank are all alike." in text
     assert "The rows of dense retrieval are left out" in text
+    assert "faithfulness 1.00, citation_support 1.00, answer_recall 0.00" in text
+    assert sum(line.startswith("[supported] ") for line in lines) == 3
 
 
 @pytest.mark.slow
@@ -77,6 +80,9 @@ def test_zh_cmrc2018(tmp_path: Path) -> None:
     assert all(line.count("(0.") == 3 for line in means.values())
     shown = {line.split()[0]: line.rsplit("  ", 1)[1] for line in rows[5:]}
     assert shown == {"bm25-bigrams": "no difference shown", "bm25-both": "better", "lsa": "worse", "hybrid": "worse"}
+    answers = {line.split()[0]: line.split()[1:] for line in lines if line.startswith(("1-s", "2-s", "3-s"))}
+    assert list(answers) == ["1-sentence", "2-sentence", "3-sentence"]
+    assert all(float(value) > 0.99 for values in answers.values() for value in values)
     assert any(line.startswith("Bigrams put the gold context higher than words for ") for line in lines)
     again = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)
     assert again == lines

@@ -104,6 +104,7 @@ def main() -> None:
     print_title("Against the published result")
     for paragraph in comparison(weighed):
         print_paragraph(paragraph)
+    print_answer(novel, gold, asked.cache)
     write_reports(weighed[0], asked.cache.parent)
     if model is None:
         print_paragraph(
@@ -363,6 +364,26 @@ def passages(numbers: Sequence[str]) -> str:
 def listed(items: Sequence[str]) -> str:
     """A list as a sentence has it."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def print_answer(novel: str, gold: Gold, cache: Path) -> None:
+    """What a pipeline answers from the novel, each sentence held against the chunks that it was given."""
+    pipeline = sy.Pipeline({NOVEL: novel}, chunk=RECURSIVE, k=K, cache=cache, index="bm25", generate="extractive")
+    response = pipeline.ask(gold.query)
+    outputs = [{"qid": "anna", "retrieved": list(map(item, response.passages)), "answer": response.answer}]
+    questions = [{"qid": "anna", "query": gold.query, "answers": [" ".join(gold.passages)]}]
+    verdicts = sy.judge(questions, outputs)
+    scores = sy.evaluate(questions, outputs, ["faithfulness", "citation_support", "answer_recall"], verdicts=verdicts)
+    print_title("An answer, and what supports it")
+    for unit in verdicts.units.rows(named=True):
+        sign = "no claim" if unit["no_claim"] else unit["verdict"]
+        print(textwrap.fill(f"[{sign}] {' '.join(unit['text'].split())}", WIDTH, subsequent_indent="  "))
+    means = ", ".join(f"{measure} {mean:.2f}" for measure, mean in zip(scores.measures, scores.means[0], strict=True))
+    print()
+    print_paragraph(
+        f"BM25 over exact overlap, judged by words: {means}. The sentences are the novel's own, so all of them are "
+        "supported and cited; that they answer nothing is what answer_recall says, against the three gold passages."
+    )
 
 
 def print_head(novel: str, gold: Gold) -> None:

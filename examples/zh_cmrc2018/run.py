@@ -1,4 +1,5 @@
-"""Chinese questions to Chinese contexts: BM25 with words, with bigrams and with both of them, LSA, and a hybrid.
+"""Chinese questions to Chinese contexts: BM25 with words, with bigrams and with both of them, LSA, and a hybrid; and
+answers of one to three sentences.
 
 python examples/zh_cmrc2018/run.py [--data FOLDER]
 """
@@ -19,7 +20,9 @@ from steelyard.text.tokens import Tokenizer
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "shared" / "data" / "zh_cmrc2018" / "beir"
 MEASURES = ("ndcg@10", "mrr@10", "recall@10")
-WORDS, BIGRAMS = "bm25-words", "bm25-bigrams"
+WORDS, BIGRAMS, BOTH = "bm25-words", "bm25-bigrams", "bm25-both"
+SENTENCES = (1, 2, 3)
+ANSWER_MEASURES = ("answer_recall", "contains", "token_f1", "faithfulness", "citation_support")
 WIDTH = 79
 
 
@@ -38,6 +41,7 @@ def main() -> None:
     print("In brackets: 95% intervals; questions on one context count as one cluster.\n")
     print_comparison(sy.compare(weighing, MEASURES[0]))
     print_words_against_bigrams(scores, questions)
+    print_answers(asked, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
     write_reports(weighing, asked.output)
 
@@ -64,11 +68,21 @@ def arguments() -> argparse.Namespace:
 
 def pipelines(asked: argparse.Namespace) -> Iterator[sy.Pipeline]:
     """One pipeline for each table of pipelines.toml."""
-    tables: dict[str, dict[str, Any]] = tomllib.loads((HERE / "pipelines.toml").read_text(encoding="utf-8"))
-    common = tables.pop("common")
+    for name, settings in tables().items():
+        yield pipeline(asked, name, settings)
+
+
+def tables() -> dict[str, dict[str, Any]]:
+    """The settings of each pipeline, with those that all have in common."""
+    settings: dict[str, dict[str, Any]] = tomllib.loads((HERE / "pipelines.toml").read_text(encoding="utf-8"))
+    common = settings.pop("common")
+    return {name: common | own for name, own in settings.items()}
+
+
+def pipeline(asked: argparse.Namespace, name: str, settings: dict[str, Any]) -> sy.Pipeline:
+    """A pipeline over the contexts; what it computes is cached."""
     asked.output.mkdir(parents=True, exist_ok=True)
-    for name, settings in tables.items():
-        yield sy.Pipeline(asked.data, name=name, cache=asked.output / "cache.sqlite", **common, **settings)
+    return sy.Pipeline(asked.data, name=name, cache=asked.output / "cache.sqlite", **settings)
 
 
 def say(stage: str, done: int, total: int) -> None:
@@ -118,6 +132,36 @@ def print_words_against_bigrams(scores: sy.Scores, questions: sy.Questions) -> N
         print(f"\nWhere {winner} are most ahead ({signed(lead[i], 2)}): {query}")
         for way in ("words", "bigrams"):
             print(f"  as {way:<9}{' | '.join(Tokenizer(chinese=way).tokens(query))}")
+
+
+def print_answers(asked: argparse.Namespace, questions: sy.Questions) -> None:
+    """The sentences of the first contexts that fit the question best, weighed as answers; and one without support."""
+    runs = list[Path]()
+    for n in SENTENCES:
+        settings = tables()[BOTH] | {"generate": {"kind": "extractive", "sentences": n}}
+        runs.append(pipeline(asked, f"{n}-sentence", settings).run(questions, asked.output / f"{n}-sentence").path)
+    verdicts = {folder.name: sy.judge(questions, folder) for folder in runs}
+    scores = sy.evaluate(questions, runs, ANSWER_MEASURES, verdicts=verdicts, cluster="doc")
+    print("\nAnswers of the sentences that fit the question best, judged by words (uncalibrated):")
+    print(f"{'':<12}" + "".join(f"{measure:>18}" for measure in ANSWER_MEASURES[:3]).rstrip())
+    print_answer_rows(scores, 0, 3)
+    print(f"{'':<12}" + "".join(f"{measure:>18}" for measure in ANSWER_MEASURES[3:]).rstrip())
+    print_answer_rows(scores, 3, 5)
+    print_unsupported(verdicts[runs[-1].name])
+
+
+def print_answer_rows(scores: sy.Scores, first: int, last: int) -> None:
+    """A row for each system: means of some measures."""
+    for i, system in enumerate(scores.systems):
+        print(f"{system:<12}" + "".join(f"{mean:>18.4f}" for mean in scores.means[i, first:last]))
+
+
+def print_unsupported(verdicts: sy.Verdicts) -> None:
+    """The first sentence that no chunk supports, by the judge."""
+    units = verdicts.units.filter(verdicts.units["verdict"] == "not_found")
+    if len(units):
+        print(f"\n{len(units)} of {len(verdicts.units):,} sentences have no support, the first of them:")
+        print(textwrap.fill(units["text"][0], WIDTH // 2, initial_indent="  ", subsequent_indent="  "))
 
 
 if __name__ == "__main__":

@@ -1,38 +1,74 @@
-"""The bundled example: four pipelines run over documents in two languages, weighed, compared and diagnosed."""
+"""The bundled example: pipelines over documents in two languages, weighed, compared, diagnosed; and their answers."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.base.errors import MissingExtraError, OutputError
-from steelyard.base.progress import Progress
+from steelyard.base.progress import Progress, no_progress
+from steelyard.data.corpus import Passage
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.judging import JudgedRun, judge_run
+from steelyard.rag.generation import DONT_KNOW
 from steelyard.rag.pipeline import Pipeline
 from steelyard.report.formats.scores import table
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.report import Report
+from steelyard.report.sheets.judging import least_supported
 from steelyard.report.sheets.section import Section
 from steelyard.report.sheets.sections import report_sections
 from steelyard.report.words import LANGUAGES, Words
+from steelyard.text.languages import language_of
 
 DATA = Path(__file__).parent / "demo_data"
 CONFIGS = ("bm25", "bm25-spaces", "hybrid", "hybrid-rerank")
 N_PILOT = 40  # the first questions, which `keyword.jsonl` and `hybrid.jsonl` answer
+ASSISTANT = "assistant"
+ANSWERING = ("hybrid-rerank", ASSISTANT)
 MEASURES = ("evidence_recall@5", "span_recall@5", "mrr@10")
+ANSWER_MEASURES = ("faithfulness", "citation_support", "answer_recall")
+
+
+_FILES = ("questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
 
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """The example in a folder of the user's, one run a configuration, and the report on all of them."""
+    """The example in a folder of the user's.
+
+    runs       one a configuration
+    report     on all of them
+    judgings   of the runs that answer, by the lexical judge, the assistant last
+    answers    the report on their answers
+    """
 
     folder: Path
     runs: tuple[RunFolder, ...]
     report: Report
+    judgings: tuple[JudgedRun, ...]
+    answers: Report
+
+
+class Assistant:
+    """A generator that stands in for a chat model, which the example cannot bring along.
+
+    Its answers were written by hand, some of them wrong on purpose: another number, a rule turned around, a fact that
+    no passage has, a citation of a chunk that says nothing of it, or of one that does not exist.
+    """
+
+    def __init__(self) -> None:
+        lines = map(json.loads, (DATA / "assistant.jsonl").read_bytes().splitlines())
+        self._answers: dict[str, str] = {line["query"]: line["answer"] for line in lines}
+
+    def answer(self, query: str, passages: Sequence[Passage]) -> str:
+        """The answer that was written for a question, whatever passages there are."""
+        return self._answers.get(query, DONT_KNOW[language_of(query)])
 
 
 def copy_data(folder: str | Path) -> Path:
@@ -46,7 +82,7 @@ def copy_data(folder: str | Path) -> Path:
         raise OutputError(f"{folder}: holds other things; name a folder of its own: steelyard demo FOLDER")
     try:
         shutil.copytree(DATA / "documents", folder / "documents", dirs_exist_ok=True)
-        for file in ("questions.jsonl", "keyword.jsonl", "hybrid.jsonl", *(f"{name}.toml" for name in CONFIGS)):
+        for file in (*_FILES, *(f"{name}.toml" for name in (*CONFIGS, ASSISTANT))):
             shutil.copy(DATA / file, folder / file)
         questions = (DATA / "questions.jsonl").read_bytes().splitlines(keepends=True)
         (folder / "pilot.jsonl").write_bytes(b"".join(questions[:N_PILOT]))
@@ -56,7 +92,8 @@ def copy_data(folder: str | Path) -> Path:
 
 
 def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
-    """Chunk, index and search the bundled documents with four pipelines; weigh, compare and diagnose them.
+    """Chunk, index and search the bundled documents with four pipelines; weigh, compare and diagnose them; and judge
+    answers to the pilot's questions.
 
     folder   of `copy_data`; the runs go there
     Raises   OutputError where they cannot be written; MissingExtraError.
@@ -67,31 +104,42 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
         Pipeline.read(folder / f"{name}.toml").run(questions, folder / "runs" / name, overwrite=True, progress=progress)
         for name in CONFIGS
     )
-    return Demo(folder, runs, Report.of(weigh(questions, [run.path for run in runs]), MEASURES))
+    report = Report.of(weigh(questions, [run.path for run in runs]), MEASURES)
+    pilot = folder / "pilot.jsonl"
+    assistant = folder / "runs" / ASSISTANT
+    Pipeline.read(folder / f"{ASSISTANT}.toml").run(pilot, assistant, overwrite=True, progress=progress)
+    answering = [folder / "runs" / name for name in ANSWERING]
+    judgings = tuple(judge_run(pilot, run, progress=progress or no_progress) for run in answering)
+    return Demo(folder, runs, report, judgings, Report.of(weigh(pilot, answering), ANSWER_MEASURES))
 
 
 def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: bool = False) -> str:
-    """Scores, times, and the report in short, for a terminal of so many columns."""
+    """Scores, times, the report in short, and the answers, for a terminal of so many columns."""
     medians = [f"{run.name} {run.manifest['latency_ms']['total']['p50']:.1f} ms" for run in demo.runs]
     parts = [
         table(demo.report.scores, per_query=False, words=words, width=width, colour=colour),
         words("demo.times", medians=words("list.comma").join(medians)) + "\n",
         sections_terminal(_in_short(demo.report, words), width=width, colour=colour),
+        words("demo.answers") + "\n",
+        table(demo.answers.scores, per_query=False, words=words, width=width, colour=colour),
+        sections_terminal([_unsupported(demo, words)], width=width, colour=colour),
     ]
     return "\n".join(parts)
 
 
 def write_pages(demo: Demo, words: Words) -> str:
-    """Write the report as a page in each language, into the folder.
+    """Write both reports as a page in each language, into the folder.
 
-    Returns   the path of the one in the reader's language, or what to install for it, as a sentence
+    Returns   the paths of those in the reader's language, or what to install for them, as sentences
     """
     try:
         for code in LANGUAGES:
             demo.report.write(demo.folder / f"report.{code}.html", lang=code)
+            demo.answers.write(demo.folder / f"answers.{code}.html", lang=code)
     except MissingExtraError as error:
         return words("demo.no_report", why=error)
-    return words("demo.report", path=demo.folder / f"report.{words.code}.html")
+    pages = {name: demo.folder / f"{name}.{words.code}.html" for name in ("report", "answers")}
+    return words("demo.report", path=pages["report"]) + "\n" + words("demo.answers_report", path=pages["answers"])
 
 
 def _in_short(report: Report, words: Words) -> Iterator[Section]:
@@ -101,3 +149,8 @@ def _in_short(report: Report, words: Words) -> Iterator[Section]:
     yield replace(sections["comparison"], sheets=sections["comparison"].sheets[:1])
     yield sections["funnel"]
     yield replace(sections["advice"], paragraphs=sections["advice"].paragraphs[:1])
+
+
+def _unsupported(demo: Demo, words: Words) -> Section:
+    """A sentence of the assistant's that its chunks do not support."""
+    return Section("unsupported", words("demo.unsupported"), [*least_supported(demo.judgings[-1], words)], [])

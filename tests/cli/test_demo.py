@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.demo import MEASURES, copy_data, demo_text, run_demo
+from steelyard.demo import ANSWER_MEASURES, ANSWERING, ASSISTANT, MEASURES, copy_data, demo_text, run_demo
 from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
 
 pytest.importorskip("bm25s", reason="the demo needs the extra `rag`")
 pytest.importorskip("sklearn", reason="the demo needs the extra `rag`")
+CASES = Path(__file__).parents[1] / "cases" / "demo_answers.jsonl"
 SYSTEMS = ("bm25", "bm25-spaces", "hybrid", "hybrid-rerank")
 
 
@@ -69,7 +70,9 @@ def test_one_difference_is_shown_and_the_others_are_not(made: tuple[Path, str]) 
 def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
     folder, text = made
     commands = [line.strip() for line in text.splitlines() if line.startswith("  steelyard ")]
-    assert [command.split()[1] for command in commands] == ["run", "evaluate", "compare", "report", "chat"]
+    assert [command.split()[1] for command in commands] == [
+        "run", "evaluate", "compare", "report", "judge", "evaluate", "chat"
+    ]  # fmt: skip
     for command in commands[:-1]:
         printed(*shlex.split(command)[1:], cwd=folder)
     assert (folder / "report.html").read_text("utf-8").startswith("<!doctype html>")
@@ -88,6 +91,33 @@ def test_it_ends_with_verdict_rating_funnel_advice_and_report(made: tuple[Path, 
         assert said in text
     assert f"The whole report, with charts and every question: {folder / 'report.en.html'}" in text
     assert all((folder / f"report.{code}.html").stat().st_size > 500_000 for code in ("en", "zh"))
+
+
+def test_answers_are_weighed_and_a_sentence_without_support_is_shown(made: tuple[Path, str]) -> None:
+    folder, text = made
+    lines = [line.split() for line in text.split("Answers to the first 40")[1].splitlines()]
+    scores = sy.evaluate(folder / "pilot.jsonl", [folder / "runs" / name for name in ANSWERING], ANSWER_MEASURES)
+    for system, means in zip(scores.systems, scores.means.tolist(), strict=True):
+        cells = [cell for line in lines if line[:1] == [system] for cell in line[1::2]]
+        assert cells == [f"{mean:.4f}" for mean in means]
+    assert "What its chunks do not support" in text
+    assert "“The cabinet is not switched off at closing time.” (contradicted" in " ".join(text.split())
+    assert f"sentence by sentence: {folder / 'answers.en.html'}" in text
+    assert all((folder / f"answers.{code}.html").stat().st_size > 200_000 for code in ("en", "zh"))
+
+
+def test_the_judge_finds_the_faults_that_were_put_in(made: tuple[Path, str]) -> None:
+    verdicts = sy.judge(made[0] / "pilot.jsonl", made[0] / "runs" / ASSISTANT, save=False)
+    cases = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+    truth = {(case["qid"], case["sentence"]): case["truth"] for case in cases}
+    units = verdicts.units.filter(verdicts.units["no_claim"] == "").rows(named=True)
+    labels = {(unit["query_id"], unit["text"]): unit["verdict"] for unit in units}
+    assert labels.keys() <= truth.keys()
+    supported = [key for key in labels if truth[key] == "supported"]
+    faults = [key for key in labels if truth[key] in ("unsupported", "contradicted")]
+    assert (len(supported), len(faults)) == (46, 19)
+    assert all(labels[key] != "supported" for key in faults)
+    assert sum(labels[key] == "supported" for key in supported) >= 40
 
 
 def test_the_library_gives_what_the_command_prints(made: tuple[Path, str], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import terminal_width
-from steelyard.demo import CONFIGS, MEASURES, copy_data, demo_text, run_demo, write_pages
+from steelyard.demo import ANSWER_MEASURES, ASSISTANT, CONFIGS, MEASURES, copy_data, demo_text, run_demo, write_pages
 from steelyard.report.words import read_words
 
 
@@ -25,10 +25,12 @@ def run(folder: Path, lang: str | None) -> None:
     print(f"  cd {folder}")
     if not shutil.which("steelyard"):
         print(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
-    flags = " ".join(f"-m {measure}" for measure in MEASURES)
+    flags, of_answers = (" ".join(f"-m {measure}" for measure in listed) for listed in (MEASURES, ANSWER_MEASURES))
     runs = " ".join(f"runs/{name}" for name in CONFIGS)
     print(f"  steelyard run hybrid.toml {flags}")
     print(f"  steelyard evaluate questions.jsonl {runs} {flags}")
     print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segment language --cluster doc")
     print(f"  steelyard report questions.jsonl {runs} {flags} -o report.html")
+    print(f"  steelyard judge pilot.jsonl runs/{ASSISTANT}")
+    print(f"  steelyard evaluate pilot.jsonl runs/{ASSISTANT} {of_answers} -m ndcg@5")
     print("  steelyard chat hybrid-rerank.toml")

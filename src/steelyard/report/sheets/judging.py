@@ -23,7 +23,7 @@ def judging_section(run: JudgedRun, words: Words, *, questions: str = "", output
     """
     verdicts = run.verdicts
     title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
-    paragraphs = [*_unsupported(run, words)]
+    paragraphs = [*least_supported(run, words)]
     if questions and outputs:
         command = shlex.join(_evaluate_command(run, questions, outputs))
         paragraphs.append(Paragraph(command, words("judging.next")))
@@ -100,7 +100,7 @@ def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
         yield words("judging.note.file", file=str(run.file))
 
 
-def _unsupported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
+def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
     """The sentence with least support, with its question."""
     units = unsupported_units(run.verdicts)
     if not units:
