@@ -28,6 +28,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.demo import copy_data
+from steelyard.judges.units import answer_units, cited_chunks
 from tests.cli.command import steelyard
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
@@ -183,6 +184,21 @@ def test_figures_of_the_lexical_judge_are_those_of_the_benchmark() -> None:
     shown = re.findall(rows, (ROOT / "docs" / "judges.md").read_text("utf-8"), re.M)
     assert len(shown) == 6
     assert {name: float(value) for name, value in shown} == {name: round(measured[name], 3) for name, _ in shown}
+
+
+@pytest.mark.parametrize(("kind", "n_least"), [("form", 20), ("no chunk of the context", 7), ("stays text", 10)])
+def test_citations_of_the_page_are_read_as_it_says(kind: str, n_least: int) -> None:
+    text = (ROOT / "docs" / "answers.md").read_text("utf-8")
+    context = text.partition("With the context ")[2].partition(":\n")[0].split(", ")
+    table = text.partition(f"| {kind} | English | Chinese |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    n_answers = 0
+    for head, _, examples in (row.removeprefix("| ").partition(" | ") for row in table.splitlines()):
+        expected = {"form": {None}, "stays text": set()}.get(kind, {head.strip("`").partition("`")[0]})
+        for answer in re.findall("`([^`]+)`", examples):
+            cited = cited_chunks(answer, answer_units(answer, context), context)
+            assert {citation.problem for citation in cited} == expected, answer
+            n_answers += 1
+    assert n_answers >= n_least
 
 
 def everything() -> str:
