@@ -86,6 +86,40 @@ def test_a_sentence_that_cannot_be_split_stays(server: Server) -> None:
     assert verdicts.recipe["calls"]["not_answered"] == {"refusal": 2}
 
 
+GOLD = [
+    {"qid": "q1", "query": "When does it open?", "answer": "The hall opens at 9. It is free."},
+    {"qid": "q2", "query": "What is there?", "answer": "A garden.", "nuggets": ["The hall has a garden"]},
+    {"qid": "q3", "query": "Where?"},
+]
+
+
+def test_nuggets_are_drawn_up_where_there_are_none_and_then_judged(server: Server) -> None:
+    outputs = [{"qid": q["qid"], "retrieved": CHUNKS, "answer": "The hall opens at 9."} for q in GOLD]
+    options: dict[str, Any] = {"tables": ["nuggets"], "new_nuggets": True, "save": False, **settings(server)}
+    plan = plan_judging(GOLD, outputs, "llm", **options)
+    assert plan.n_calls == 2  # One draws up, and one judges the nugget that is known by now.
+    verdicts = judge(GOLD, outputs, "llm", **options)
+    nuggets = {qid: [(n.text, n.vital, n.credit) for n in record.nuggets] for qid, record in verdicts.records.items()}
+    assert nuggets == {
+        "q1": [("The hall opens at 9", True, 1.0), ("It is free.", False, 0.0)],
+        "q2": [("The hall has a garden", True, 0.0)],
+        "q3": [],
+    }
+    assert verdicts.recipe["new_nuggets"] is True
+    assert len(server.seen(PATH)) == 3
+    scores = sy.evaluate(GOLD, outputs, ["nugget_recall", "nugget_recall(nuggets=all)"], verdicts=verdicts)
+    assert scores.means[0].tolist() == pytest.approx([0.5, 0.25])
+
+
+def test_a_model_that_draws_up_nothing_leaves_no_nuggets(server: Server) -> None:
+    outputs = [{"qid": "q1", "retrieved": CHUNKS, "answer": "The hall opens at 9."}]
+    server.always(PATH, says_json(nuggets=[]))
+    verdicts = judge(GOLD[:1], outputs, "llm", tables=["nuggets"], new_nuggets=True, save=False, **settings(server))
+    assert verdicts.records["q1"].nuggets == ()
+    with pytest.raises(sy.SteelyardError, match="judge lexical draws up no nuggets"):
+        judge(GOLD, outputs, "lexical", new_nuggets=True, save=False)
+
+
 def test_units_that_there_are_not_are_refused() -> None:
     with pytest.raises(sy.SteelyardError, match="take sentences or claims"):
         judge(QUESTIONS, OUTPUTS, "lexical", units="words", save=False)  # type: ignore[arg-type]

@@ -51,6 +51,7 @@ COMMANDS = {
                 "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),
+            flag("--new-nuggets", help="Have llm draw up nuggets from the gold answers of questions that have none."),
             flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing."),
             argument(
                 "--tables", type=options.names,

@@ -23,7 +23,8 @@ INTERRUPTED = 130
 
 def run(
     questions: str, outputs: str, *, judge: str, tables: list[Table] | None, units: AnswerUnits, verdicts: Path | None,
-    cache: bool, dry_run: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
+    new_nuggets: bool, cache: bool, dry_run: bool, format: str | None, output: Path | None, lang: str | None,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
     words, format = read_words(lang), format_of(output, format)
@@ -38,11 +39,14 @@ def run(
         with progress_bars(words, after=SOON) as bars:
             result: JudgedRun | JudgingPlan
             if dry_run:
-                result = plan_judging(questions, outputs, judge, tables=wanted, units=units, save=save, **settings)
+                result = plan_judging(
+                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets, save=save,
+                    **settings,
+                )  # fmt: skip
             else:
                 result = judge_run(
-                    questions, outputs, judge, tables=wanted, units=units, save=save, must_keep=True,
-                    progress=bars, settings=settings,
+                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets, save=save,
+                    must_keep=True, progress=bars, settings=settings,
                 )  # fmt: skip
     except KeyboardInterrupt:
         print(

@@ -21,7 +21,7 @@ from steelyard.data.run_lock import run_lock
 from steelyard.experiment import defaults
 from steelyard.experiment.opening import System, open_answers
 from steelyard.judges.cases import TABLES
-from steelyard.judges.judging import cases_of, judge_answers, sentences_to_split
+from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, sentences_to_split
 from steelyard.judges.own import file_name
 from steelyard.judges.registry import judge_class, make_judge
 from steelyard.judges.verdict import Judge, Table
@@ -36,6 +36,7 @@ def judge(
     *,
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = defaults.UNITS,
+    new_nuggets: bool = False,
     save: bool | str | Path = True,
     progress: Progress = no_progress,
     **settings: Any,
@@ -51,6 +52,7 @@ def judge(
                 chunk, "nuggets" of the question by the answer, "relevance" of the answer, by a model alone; and
                 "grounded", of units by the whole context at once, which one call of a model judges
     units       what is judged: sentences, or claims, into which a language model splits them first
+    new_nuggets   whether a language model draws up nuggets for questions that have none, from their gold answer
     save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
     progress    called as progress("answers", done, total), or with the calls of a judge that asks a model
     settings    of the judge, such as threshold, model, base_url, concurrency, budget, epochs
@@ -64,7 +66,8 @@ def judge(
     [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
     """
     return judge_run(
-        questions, outputs, judge, tables=tables, units=units, save=save, progress=progress, settings=settings
+        questions, outputs, judge, tables=tables, units=units, new_nuggets=new_nuggets, save=save, progress=progress,
+        settings=settings,
     ).verdicts  # fmt: skip
 
 
@@ -87,6 +90,7 @@ def judge_run(
     *,
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = defaults.UNITS,
+    new_nuggets: bool = False,
     save: bool | str | Path = True,
     must_keep: bool = False,
     progress: Progress = no_progress,
@@ -106,7 +110,9 @@ def judge_run(
     with _lent(judge, settings, _model_files(system, save), progress) as own_judge:
         file = _file(system, save, own_judge.name)
         with nullcontext() if file is None else _writing(file, alone=save is True):
-            verdicts = _judged(asked, system, own_judge, tables, units, progress)
+            verdicts = _judged(
+                asked, system, own_judge, tables=tables, units=units, new_nuggets=new_nuggets, progress=progress
+            )
             if file is not None:
                 verdicts.write(file)
     return JudgedRun(verdicts, asked, file)
@@ -139,12 +145,13 @@ def plan_judging(
     *,
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = defaults.UNITS,
+    new_nuggets: bool = False,
     save: bool | str | Path = True,
     **settings: Any,
 ) -> JudgingPlan:
     """What `judge` would take with these arguments; nobody is asked, and nothing is written.
 
-    Of claims, which nobody knows before they are asked for, the cases are those of their sentences.
+    Claims and new nuggets nobody knows before they are asked for: the cases are those without them.
     Raises   as `judge` does
     """
     _check(tables, units)
@@ -154,7 +161,8 @@ def plan_judging(
         cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)
         split = sentences_to_split(asked, outputs, own_judge) if units == "claims" else []
-        calls = asdict(plan(cases, split)) if callable(plan) else {}
+        golds = golds_to_draw_from(asked, outputs, own_judge) if new_nuggets else []
+        calls = asdict(plan(cases, split, golds)) if callable(plan) else {}
     return JudgingPlan(
         own_judge.name, len(outputs.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
     )  # fmt: skip
@@ -164,12 +172,15 @@ def _judged(
     questions: Questions,
     system: System,
     judge: Judge,
+    *,
     tables: Collection[Table],
     units: AnswerUnits,
+    new_nuggets: bool,
     progress: Progress,
 ) -> Verdicts:
     verdicts = judge_answers(
-        questions, _answers(system), judge, tables=tables, units=units, system=system.name, progress=progress
+        questions, _answers(system), judge, tables=tables, units=units, new_nuggets=new_nuggets, system=system.name,
+        progress=progress,
     )  # fmt: skip
     if system.folder is not None:
         system.folder.refuse_replaced()

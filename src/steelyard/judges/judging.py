@@ -19,6 +19,7 @@ from steelyard.judges.asking import Asking
 from steelyard.judges.cases import TABLES, Draft, filled, requests
 from steelyard.judges.claims import Sentences, sentences_of, splitter_of, with_claims
 from steelyard.judges.drafting import drafts
+from steelyard.judges.nuggets import GoldAnswer, gold_answers_of, nugget_maker_of, with_nuggets
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Case, Judge, Table
 from steelyard.judges.verdicts import Verdicts
@@ -34,6 +35,7 @@ def judge_answers(
     *,
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = "sentences",
+    new_nuggets: bool = False,
     system: str = "",
     progress: Progress = no_progress,
 ) -> Verdicts:
@@ -42,6 +44,7 @@ def judge_answers(
     judge      None asks nobody: units, citations and states are there, and all verdicts are not_judged
     tables     what is asked; with `grounded`, units are also judged by the whole context at once
     units      sentences, or claims, into which a judge that can splits them
+    new_nuggets   whether a judge that can draws up nuggets, from the gold answers of questions that have none
     system     its name; by default that of the outputs
     progress   called as progress("answers", done, total)
     Raises     InputError where the judge fails on all that it is asked.
@@ -51,11 +54,13 @@ def judge_answers(
     asked = _asked_tables(judge, tables)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
     splitter = None if units == "sentences" else splitter_of(judge)
+    maker = nugget_maker_of(judge) if new_nuggets else None
     records: list[JudgedAnswer] = []
     remaining = drafts(questions, outputs)
     while block := list(islice(remaining, at_once)):
         progress("answers", len(records), len(questions))
         block = block if splitter is None else list(with_claims(block, splitter))
+        block = block if maker is None else list(with_nuggets(block, maker))
         records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked)
     progress("answers", len(records), len(questions))
     if asking is not None:
@@ -64,6 +69,7 @@ def judge_answers(
         **by_judge,
         "units": units,
         "tables": asked,
+        **({"new_nuggets": True} if new_nuggets else {}),
         "system": system or outputs.name,
         "outputs": outputs.digest(),
         "questions": _digest(records, questions),
@@ -90,6 +96,15 @@ def sentences_to_split(questions: Questions, outputs: Outputs, judge: Judge | No
     """
     splitter_of(judge)
     return sentences_of(list(drafts(questions, outputs)))
+
+
+def golds_to_draw_from(questions: Questions, outputs: Outputs, judge: Judge | None) -> list[GoldAnswer]:
+    """All gold answers that `judge_answers` would have a judge draw up nuggets from.
+
+    Raises   InputError for a judge that cannot.
+    """
+    nugget_maker_of(judge)
+    return gold_answers_of(list(drafts(questions, outputs)))
 
 
 def _asked_tables(judge: Judge | None, tables: Collection[Table]) -> list[Table]:

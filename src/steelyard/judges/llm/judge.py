@@ -15,7 +15,8 @@ from steelyard.judges.claims import Sentences
 from steelyard.judges.llm.asking import Asker, Request, Result, numbered_items, parts
 from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
 from steelyard.judges.llm.prompts import LANGUAGES, digest
-from steelyard.judges.llm.tasks import CLAIMS, NUGGETS, RELEVANCE, TASKS, VERDICTS, WHOLE
+from steelyard.judges.llm.tasks import CLAIMS, NEW_NUGGETS, NUGGETS, ONLY, RELEVANCE, TASKS, VERDICTS, WHOLE
+from steelyard.judges.nuggets import GoldAnswer
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.models.calls import CallLog
@@ -103,13 +104,22 @@ class LLMJudge(ChatModel):
             for of_answer in requests
         ]
 
-    def plan(self, cases: Sequence[Case], answers: Sequence[Sentences] = ()) -> Plan:
+    def nuggets(self, answers: Sequence[GoldAnswer]) -> list[tuple[tuple[str, bool], ...]]:
+        """Of each gold answer its facts, and whether each is vital; none where the model does not say."""
+        requests = [self._drawing_up(answer) for answer in answers]
+        results = self._asker.run(requests, "nuggets", self.progress)
+        return [result.values.get(ONLY, ()) for result in results]
+
+    def plan(
+        self, cases: Sequence[Case], answers: Sequence[Sentences] = (), golds: Sequence[GoldAnswer] = ()
+    ) -> Plan:  # fmt: skip
         """What judging them would take; nothing is sent.
 
-        answers   whose sentences are to be split before; the cases are then those of sentences, and fewer than there
-                  will be
+        answers   whose sentences are to be split before;   golds   that nuggets are to be drawn up from before
+        The cases are then those without claims and nuggets that nobody knows yet, and fewer than there will be.
         """
-        splitting = [request for answer in answers for request in self._splitting(answer)]
+        splitting: list[Request[Any]] = [request for answer in answers for request in self._splitting(answer)]
+        splitting += map(self._drawing_up, golds)
         n_calls, n_cached, usage = self._asker.estimate([*splitting, *self._requests(cases)[1]])
         price = self._account.price
         cost_usd = None if price is None else price.cost_usd(usage)
@@ -204,6 +214,10 @@ class LLMJudge(ChatModel):
         question = {"question": answer.query} if answer.query else {}
         for part in parts(numbered_items(answer.texts)):
             yield Request(CLAIMS, self._language(*answer.texts), question, "statements", part)
+
+    def _drawing_up(self, answer: GoldAnswer) -> Request[tuple[tuple[str, bool], ...]]:
+        question = {"question": answer.query} if answer.query else {}
+        return Request(NEW_NUGGETS, self._language(answer.text), {"answer": answer.text, **question})
 
     def _language(self, *texts: str) -> Language:
         return language_of(" ".join(texts)) if self.language == "auto" else self.language
