@@ -102,6 +102,15 @@ def test_questions_without_a_value_are_left_out_of_the_comparison() -> None:
     assert comparison.sensitivity.frame.drop("measure", "system").null_count().sum_horizontal()[0] == 2 * 7
 
 
+def test_a_measure_without_a_common_question_says_why() -> None:
+    abstained = verdicts(*(record(str(q), state="abstained", gold="N") for q in range(1, N + 1)))
+    with pytest.raises(sy.InputError) as raised:
+        sy.compare(weighing(judged("YY"), abstained), "faithfulness")
+    assert str(raised.value) == (
+        f"faithfulness: no question has a value for every system (b: abstained {N}); leave the measure out"
+    )
+
+
 def test_what_is_not_judged_can_be_bounded() -> None:
     scores = weighing(judged("YY"), judged("Y?")).scores(["faithfulness", "mrr"])
     share = (N // 3) / N

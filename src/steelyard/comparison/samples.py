@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
+from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 
@@ -65,7 +66,8 @@ def check_common(scores: Scores, *, strict: bool) -> None:
     for j, measure in enumerate(scores.measures):
         unscored = np.isnan(scores.values[:, j])
         if unscored.any(axis=0).all():
-            raise InputError(f"{measure}: no question has a value for every system; are these systems of one truth?")
+            why = _causes(scores, j) or "; are these systems of one truth?"
+            raise InputError(f"{measure}: no question has a value for every system{why}")
         lacking = scores.missing | unscored
         if strict and lacking.any():
             rows = np.flatnonzero(lacking.any(axis=0))
@@ -75,6 +77,19 @@ def check_common(scores: Scores, *, strict: bool) -> None:
                 f"{measure}: {len(rows)} of {len(scores.query_ids)} questions lack a value ({listed}), first "
                 f"{scores.query_ids[int(rows[0])]!r}; without --strict they count 0, or are left out (--missing skip)"
             )
+
+
+def _causes(scores: Scores, j: int) -> str:
+    """Why systems have no value of a measure of answers, in brackets; empty where nothing is known of that."""
+    if scores.causes is None or not scores.of_answers[j]:
+        return ""
+    left_out = np.where(np.isnan(scores.values[:, j]), scores.causes[:, j], 0)
+    listed = [
+        f"{system}: " + ", ".join(f"{cause} {n}" for cause, n in zip(CAUSES, counts, strict=True) if n)
+        for system, row in zip(scores.systems, left_out, strict=True)
+        if any(counts := np.bincount(row, minlength=len(CAUSES) + 1)[1:].tolist())
+    ]
+    return f" ({'; '.join(listed)}); leave the measure out" if listed else ""
 
 
 def check_segments(scores: Scores, segments: Mapping[str, Bools]) -> dict[str, Bools]:

@@ -202,5 +202,6 @@ def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
         return files[-1] if files else None
     named = [path for path in files if path.stem == judge]
     if not named and files and judge != DEFAULT_JUDGE:
-        raise InputError(f"{name}: has no verdicts by {judge!r}; {nearest(judge, [path.stem for path in files])}")
+        there = ", ".join(sorted(path.stem for path in files))
+        raise InputError(f"{name}: has verdicts by {there}, and none by {judge!r}; name one that is there, or judge it")
     return named[-1] if named else None

@@ -1,0 +1,118 @@
+"""Measures of answers on the command line: as in Python, by verdicts in files, in run folders, or judged now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.experiment.scores_json import as_json
+from tests.cli.command import steelyard
+from tests.experiment import judged
+from tests.experiment.test_answers import run_folder
+
+pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
+
+N = 20
+
+
+def lines(path: Path, items: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Questions, two systems, and verdicts on each by another judge."""
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "questions.jsonl", judged.questions(N, gold_evidence=["c"]))
+    lines(tmp_path / "a.jsonl", judged.outputs(N, answered=N))
+    lines(tmp_path / "b.jsonl", judged.outputs(N, answered=N, answer="Ten."))
+    for name, marks, recipe in (("a", "YY", {}), ("b", "Y?", {"judge": {"name": "llm", "model": "m"}})):
+        records = (judged.record(str(q), marks if q % 3 == 0 else "YN", gold="Y") for q in range(1, N + 1))
+        judged.verdicts(*records, **recipe).write(tmp_path / f"{name}.parquet")
+    return tmp_path
+
+
+BOTH = ("--verdicts", "a=a.parquet", "--verdicts", "b=b.parquet")
+
+
+def said(*words: object, status: int = 0) -> str:
+    done = steelyard(*words, "--lang", "en", columns=4000)
+    assert done.returncode == status, done.stderr.decode()
+    return (done.stdout if status in (0, 1, 3) and not done.stderr else done.stderr).decode()
+
+
+def test_evaluate_says_what_python_says(files: Path) -> None:
+    text = said(
+        "evaluate", "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", "-m", "mrr", "-f", "json", *BOTH
+    )
+    scores = sy.evaluate(
+        "questions.jsonl", ["a.jsonl", "b.jsonl"], ["faithfulness", "mrr"],
+        verdicts={"a": "a.parquet", "b": "b.parquet"},
+    )  # fmt: skip
+    assert text == as_json(scores)
+    one = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness", "--verdicts", "a.parquet")
+    assert "Answers are judged by the verdicts of people." in one
+    default = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness")
+    assert "Answers are judged by the judge lexical, as there are no verdicts" in default
+
+
+def test_compare_and_report_refuse_two_judges_unless_told(files: Path) -> None:
+    for command in ("compare", "report"):
+        words = (command, "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", *BOTH)
+        refusal = said(*words, status=2)
+        assert "a and b were judged differently: judge.name is 'people' and 'llm'" in refusal
+        assert "Traceback" not in refusal
+        assert "Caution: a and b were judged differently" in said(*words, "--mixed-judges")
+
+
+def test_a_gate_holds_what_is_not_judged_to_its_bound(files: Path) -> None:
+    said("evaluate", "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", "-o", "s.json", *BOTH)
+    n = N // 3
+    for bound, status in ((n / N, 0), (n / N - 0.01, 1)):
+        text = said("gate", "s.json", "--system", "b", "--max-not-judged", bound, status=status)
+        assert "answers not judged" in text
+        assert f"faithfulness: {n} of {N} answers are not judged in full" in text
+    refusal = said("gate", "s.json", "--system", "b", "--baseline", "a", "--margin", 0.5, status=2)
+    assert "b and a were judged differently" in refusal
+    said("gate", "s.json", "--system", "b", "--baseline", "a", "--margin", 0.5, "--mixed-judges", status=0)
+
+
+def test_verdicts_of_a_run_folder_are_those_that_judge_keeps(files: Path) -> None:
+    lines(files / "four.jsonl", judged.questions())
+    folder = run_folder(files / "hybrid")
+    before = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1")
+    said("judge", "four.jsonl", folder)
+    after = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1")
+    assert "Answers are judged by the verdicts of lexical in lexical.parquet." in after
+    assert before.splitlines()[:4] == after.splitlines()[:4]
+    assert before.splitlines()[-1] == after.splitlines()[-1]  # The signature.
+    assert "in lexical.parquet" in said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "lexical")
+    refusal = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "llm", status=2)
+    assert (
+        refusal
+        == "steelyard: hybrid: has verdicts by lexical, and none by 'llm'; name one that is there, or judge it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("evaluate", "questions.jsonl", "a.jsonl", "b.jsonl", "--verdicts", "a.parquet"), "there are 2 systems; name"),
+        (("evaluate", "questions.jsonl", "a.jsonl", "--verdicts", "c=a.parquet"), "no system is called 'c'"),
+        (("evaluate", "questions.jsonl", "a.jsonl", "--verdicts", "none.parquet"), "none.parquet"),
+        (("evaluate", "questions.jsonl", "a.jsonl", "--verdicts", "a.jsonl"), "a.jsonl"),
+        (
+            ("evaluate", "questions.jsonl", "a.jsonl", "--judge", "people"),
+            "has no verdicts by 'people'; judge it first",
+        ),
+    ],
+)
+def test_mistakes_are_explained(files: Path, words: tuple[str, ...], complaint: str) -> None:
+    text = said(*words, "-m", "faithfulness", status=2)
+    assert complaint in text
+    assert text.count("\n") == 1
