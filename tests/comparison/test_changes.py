@@ -128,3 +128,23 @@ def test_chunks_that_are_cut_differently_are_told(end: int, same: bool) -> None:
     scores = weighing.scores("mrr")
     (found,) = changes(weighing, scores, baseline="a", systems=["b"])
     assert found.same_chunks is same
+
+
+def test_movers_of_a_measure_of_answers_have_the_answers() -> None:
+    questions = [{"qid": id, "query": "When?", "answer": "It opens at nine."} for id in ("q1", "q2")]
+    context = [{"id": "c", "text": "It opens at nine."}]
+    outputs = {
+        "old": [{"qid": id, "retrieved": context, "answer": "It is closed."} for id in ("q1", "q2")],
+        "new": [
+            {"qid": "q1", "retrieved": context, "answer": "It opens at nine."},
+            {"qid": "q2", "retrieved": context},
+        ],
+    }
+    weighing = sy.weigh(questions, outputs)
+    (change,) = changes(weighing, weighing.scores("answer_recall"), baseline="old", systems=["new"])
+    assert [(mover.query_id, mover.answers) for mover in change.gained] == [
+        ("q1", ("It is closed.", "It opens at nine."))
+    ]  # fmt: skip
+    weighing = sy.weigh({"q1": {"c": 1}}, {"old": {"q1": ["d", "c"]}, "new": {"q1": ["c"]}})
+    (change,) = changes(weighing, weighing.scores("mrr"), baseline="old", systems=["new"])
+    assert [mover.answers for mover in change.gained] == [None]

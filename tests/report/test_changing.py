@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,21 @@ def test_rankings_side_by_side() -> None:
         "",
         "- left, + entered the list; in brackets the gain, where there is a label.",
     ]
+
+
+def test_answers_in_place_of_rankings() -> None:
+    answers = replace(mover("ab", "ab"), answers=("It opens at nine.\n\x1b[31mDaily.", None))
+    text = changes_text(changed(answers), EN, width=80)
+    assert text.splitlines()[3:] == [
+        "Gained: q7  mrr@10 0.2500 → 1.0000 (+0.7500)",
+        "who?",
+        "keyword: It opens at nine. ␛[31mDaily.",
+        "hybrid: –",
+    ]
+    assert "keyword：It opens" in changes_text(changed(answers), ZH, width=80)
+    (sheet,) = changes_sheets(changed(answers), EN)
+    assert (sheet.header, sheet.rows) == (["keyword", "hybrid"], [["It opens at nine. ␛[31mDaily.", "–"]])
+    assert changes_json(changed(answers))["gained"][0]["answers"] == ("It opens at nine.\n\x1b[31mDaily.", None)
 
 
 def test_lost_is_said_and_nothing_moved() -> None:

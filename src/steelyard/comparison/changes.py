@@ -85,6 +85,7 @@ class Mover:
     difference        after less before, 0 where they agree to 12 digits
     first, second     the list of the baseline and of the system, down to the k of `Changes`
     change            from the first to the second
+    answers           of the baseline and of the system, where the measure is of answers; None for one that gave none
     """
 
     query_id: str
@@ -95,6 +96,7 @@ class Mover:
     first: tuple[Listed, ...]
     second: tuple[Listed, ...]
     change: ListChange
+    answers: tuple[str | None, str | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,9 @@ def _changes(
     d = differences(before[common], after[common])
     gain = d if scores.measures[measure].definition.higher_is_better else -d
 
+    of_answers = scores.measures[measure].definition.of_answers
+    answers = [weighing.weighed[i].answered().answers if of_answers else {} for i in (first, second)]
+
     def mover(place: int) -> Mover:
         row = int(common[place])
         query_id = scores.query_ids[row]
@@ -167,6 +172,7 @@ def _changes(
             query_id, question.query if question else None,
             before=float(before[row]), after=float(after[row]), difference=float(d[place]),
             first=old, second=new, change=change,
+            answers=(answers[0].get(query_id), answers[1].get(query_id)) if of_answers else None,
         )  # fmt: skip
 
     ordered = sorted(range(len(d)), key=lambda place: scores.query_ids[int(common[place])])

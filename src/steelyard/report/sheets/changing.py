@@ -18,6 +18,8 @@ _TOP, _ROWS = 10, 20
 
 _WIDTH, _NARROWEST = 100, 40
 _LONGEST = 40
+_ANSWER = 1000
+"""Columns of an answer that are shown at most."""
 _ELLIPSIS = "…"
 
 
@@ -71,8 +73,9 @@ def changes_text(changes: Changes, words: Words, *, width: int | None = None) ->
     if changes.same_chunks is False:
         lines += wrapped(words("compare.changes.chunks"), width)
     for key, mover in _movers(changes):
-        lines += ["", *_side_by_side(key, mover, changes, words, width)]
-    lines += ["", *wrapped(words("compare.changes.legend"), width)] if changes.gained or changes.lost else []
+        below = _side_by_side if mover.answers is None else _answers
+        lines += ["", *_head(key, mover, changes, words, width), *below(mover, changes, words, width)]
+    lines += ["", *wrapped(words("compare.changes.legend"), width)] if _shows_lists(changes) else []
     if not changes.gained and not changes.lost:
         lines += wrapped(words("compare.changes.nothing", measure=changes.measure), width)
     return "\n".join(lines) + "\n"
@@ -81,13 +84,18 @@ def changes_text(changes: Changes, words: Words, *, width: int | None = None) ->
 def changes_sheets(changes: Changes, words: Words) -> Iterator[Sheet]:
     """The same as sheets, one a question, for Markdown."""
     for position, (key, mover) in enumerate(_movers(changes)):
-        rows = [
-            [rank, first.strip(), second.strip(), changed]
-            for rank, first, second, changed in _rows(mover, changes, words)
-        ]
         asked = [] if mover.query is None else [single_line(mover.query)]
-        notes = [f"{_heading(key, mover, changes, words)}", *asked, words("compare.changes.legend")]
-        header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
+        notes = [f"{_heading(key, mover, changes, words)}", *asked]
+        if mover.answers is None:
+            rows = [
+                [rank, first.strip(), second.strip(), changed]
+                for rank, first, second, changed in _rows(mover, changes, words)
+            ]
+            header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
+            notes.append(words("compare.changes.legend"))
+        else:
+            rows = [[single_line(answer or "–") for answer in mover.answers]]
+            header = [changes.baseline, changes.system]
         more = [_agreement(changes, words)] if position == 0 else []
         more += [words("compare.changes.chunks")] if position == 0 and changes.same_chunks is False else []
         yield Sheet(
@@ -120,10 +128,24 @@ def _heading(key: str, mover: Mover, changes: Changes, words: Words) -> str:
     return single_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
-def _side_by_side(key: str, mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
+def _shows_lists(changes: Changes) -> bool:
+    return any(mover.answers is None for _, mover in _movers(changes))
+
+
+def _head(key: str, mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
     yield end_cut(_heading(key, mover, changes, words), width)
     if mover.query is not None:
         yield end_cut(single_line(mover.query), width)
+
+
+def _answers(mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
+    """Both answers, one below the other."""
+    for system, answer in zip((changes.baseline, changes.system), mover.answers or (), strict=True):
+        text = words("compare.changes.answer", system=system, answer=end_cut(single_line(answer or "–"), _ANSWER))
+        yield from wrapped(single_line(text), width)
+
+
+def _side_by_side(mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
     header = [words("compare.head.rank"), changes.baseline, changes.system, words("compare.changes.was")]
     rows = [[single_line(cell) for cell in header], *_rows(mover, changes, words)]
     rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
