@@ -188,7 +188,7 @@ def test_entries_of_one_id_that_disagree_are_not_judged(server: Server) -> None:
         (says(" "), "no text", 1),
         (says("I would rather not."), "no JSON in the reply", 2),
         (status(500), "status 500", 3),
-        (status(400), "status 400", 2),
+        (status(400), "status 400", 1),
         (stall(1), "timeout", 3),
         (CUT, "no answer", 3),
         (Fault(body="<html>"), "malformed answer", 1),
@@ -197,12 +197,12 @@ def test_entries_of_one_id_that_disagree_are_not_judged(server: Server) -> None:
 def test_what_gives_no_verdict_is_not_judged_for_that_cause(
     server: Server, fault: Fault, cause: str, n_calls: int
 ) -> None:
-    """A refusal with 400 may be one of the form of the reply, which is then left out."""
+    server.script(PATH, None)
     server.always(PATH, fault)
-    asked = judge(server, timeout_s=0.2)
-    [row] = asked.judge([CASE])
+    asked = judge(server, timeout_s=0.2, concurrency=1)
+    [_, row] = asked.judge([CHINESE, CASE])
     assert (labels(row), causes(row)) == (["not_judged"] * 3, [cause] * 3)
-    assert len(server.seen(PATH)) == n_calls
+    assert len(server.seen(PATH)) == 1 + n_calls
     assert asked.counts()["not_answered"][cause] in {1, 2}
 
 
@@ -384,6 +384,13 @@ def test_a_server_that_never_answers_ends_all(server: Server) -> None:
     with pytest.raises(StageError, match="answered 500"):
         judge(server, attempts=1).judge(cases(100))
     assert len(server.seen(PATH)) < 50
+
+
+@pytest.mark.parametrize("fault", [status(500), status(400), stall(1), CUT])
+def test_where_no_call_succeeds_the_error_is_raised(server: Server, fault: Fault) -> None:
+    server.always(PATH, fault)
+    with pytest.raises(StageError, match=r"judge: http://127\.0\.0\.1.*; .*"):
+        judge(server, timeout_s=0.2).judge([CASE])
 
 
 def test_a_server_that_fails_later_ends_nothing(server: Server) -> None:

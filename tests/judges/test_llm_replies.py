@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.judges.llm.prompts import LANGUAGES, PLACEHOLDERS, digest, fenced_messages, numbered, template
 from steelyard.judges.llm.replies import last_object, read_entries, read_label, read_text
 from steelyard.judges.llm.tasks import TASKS, Task
+from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).parents[1] / "cases"
 
@@ -31,6 +34,26 @@ def test_ids_may_be_numbers_or_in_brackets() -> None:
     entries = [{"id": 1}, {"id": "[2]"}, {"id": " 3."}, {"id": True}, {"id": 1.0}, {"id": "one"}, None]
     reading = read_entries(entries, ("1", "2", "3"), lambda entry: str(entry["id"]), lambda value: 0)
     assert (dict(reading.values), reading.n_unknown) == ({"1": "1", "2": "[2]", "3": " 3."}, 4)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["1", "supported"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["id", "verdict", "score", "reason", "claims", "text", "vital"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@examples(300)
+@given(st.sampled_from(TASKS), _VALUES, st.text(max_size=20))
+def test_no_reply_makes_reading_fail(task: Task[Any], value: Any, prose: str) -> None:
+    """And nothing is read for ids that were not asked."""
+    reply = dict.fromkeys(task.form, value)
+    text = prose + json.dumps(reply) + prose
+    content = last_object(text, task.key)
+    assert content is None or set(task.read(content, ("1", "2")).values) <= {"1", "2"}
 
 
 def test_entries_that_cannot_be_read_are_missing_not_conflicting() -> None:

@@ -106,18 +106,22 @@ class Asker:
         self._model, self._account, self._cache, self._log = model, account, cache, log
         self.n_cached = self.n_unknown = self.n_repeated = self.n_unmetered = self._n_answered = self._n_failed = 0
         self.causes = Counter[str]()
+        self._error: ServiceError | None = None
         whole = {"base_url": model.base_url, "model": model.model, "temperature": model.temperature}
         self._identity = {**whole, "max_tokens": model.max_tokens, "seed": model.seed}
 
     def run(self, requests: Sequence[Request[T]], stage: str, progress: Progress = no_progress) -> list[Result[T]]:
         """A result for each request, in their order; requests that are alike are asked once.
 
-        Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
+        Raises   StageError where no call can succeed (a wrong key, an unknown model, a server that is not there), and
+                 where none did.
         """
         keys = [self._key(request) for request in requests]
         unique = dict(zip(keys, requests, strict=True))
         replies = {key: reply for key, (reply, _) in self._cache.get(KIND, list(unique), _decode).items()}
         results = shared_loop().run(self._run(unique, replies, _Meter(stage, len(unique), progress, self._account)))
+        if self._error is not None and not self._n_answered and not self.n_cached:
+            raise self._error
         return [results[key] for key in keys]
 
     def close(self) -> None:
@@ -227,6 +231,7 @@ class Asker:
     def _check_hope(self, error: ServiceError) -> None:
         """Raise an error that all other calls would meet too."""
         self._n_failed += 1
+        self._error = error
         status = error.reason if isinstance(error.reason, int) else 0
         is_general = 300 <= status < 500 and status not in _OF_ONE_CALL
         if is_general or (self._n_answered == 0 and self._n_failed >= _HOPELESS):
