@@ -342,6 +342,32 @@ def test_answers_without_what_was_retrieved_have_an_unknown_context(truth: Any, 
     assert [str(m) for m in sy.evaluate(truth, run).measures] == ["answer_f1", "answer_precision", "answer_recall"]
 
 
+def test_gold_answers_are_those_of_the_queries_or_of_the_gold() -> None:
+    tags = [{"qid": q["qid"], "query": q["query"], "tags": ["x"]} for q in questions()]
+    other = [{**q, "answer": "Ten."} for q in questions()]
+    for queries, value in ((None, 1), (tags, 1), (other, 0)):
+        scores = sy.evaluate(BOTH, outputs(answered=4), "exact_match", queries=queries)
+        assert scores.means.tolist() == [[value]]
+
+
+def test_documents_are_weighed_beside_answers_that_rest_on_chunks() -> None:
+    chunks = [{"id": f"d#{n}", "doc": "d", "text": text} for n, text in enumerate(("Two.", "Nine."))]
+    lines = [{"qid": "1", "retrieved": chunks, "answer": "There are nine [d#1]."}]
+    gold = [{"qid": "1", "query": "How many?", "evidence": [{"doc": "d"}], "answer": "Nine."}]
+    scores = sy.evaluate(gold, lines, ["recall@1", "citation_validity", "context_precision"])
+    assert scores.recipe["unit"] == "document"
+    assert scores.means.tolist() == [[1, 1, 0.5]]
+
+
+def test_a_comparison_without_gold_is_by_what_is_defined() -> None:
+    pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
+    for truth, runs, measure in (
+        (questions(), {"a": outputs(), "b": outputs()}, "faithfulness"),
+        (questions(), {"a": ALONE, "b": ALONE}, "answer_f1"),
+    ):
+        assert [str(m) for m in sy.compare(sy.weigh(truth, runs)).measures] == [measure]
+
+
 def test_rankings_of_answers_alone_are_refused() -> None:
     with pytest.raises(sy.MeasureError, match="run: mrr is of what was retrieved, and the run has answers alone"):
         sy.evaluate(BOTH, ALONE, "mrr")

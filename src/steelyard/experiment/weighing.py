@@ -212,7 +212,9 @@ class Weighing:
         """The measures, or where there are none those that are the default for this kind of gold."""
         specs = [measures] if isinstance(measures, str | Measure) else list(measures)
         if not specs and self.of_answers_alone:
-            return [name for name in default.of_answers if self.answers.are_defined(parse(name))]
+            candidates = dict.fromkeys((*default.of_answers, *defaults.MEASURES.of_answers))
+            defined = [name for name in candidates if self.answers.are_defined(parse(name))] or list(candidates)
+            return [name for name in defined if name in default.of_answers] or defined[:1]
         return specs or (default.by_evidence if self.by_evidence else default.by_id)
 
     @cached_property
@@ -351,8 +353,14 @@ class Weighing:
     def answers(self) -> Answers:
         """The answers of all runs to every query of the gold."""
         unknown = Question("", None, where=self.gold.name)
-        asked = (self.questions.get(id) or replace(unknown, query_id=id) for id in self.query_ids)
-        return Answers(self.weighed, Questions.of(asked, name=self.gold.name), self.choice)
+        own = {} if isinstance(self.gold, Truth) else {question.query_id: question for question in self.gold}
+
+        def asked(query_id: str) -> Question:
+            """With gold answers, where the queries that are named or the gold have some."""
+            known = [question for of in (self.questions, own) if (question := of.get(query_id)) is not None]
+            return next((q for q in known if q.answers), known[0] if known else replace(unknown, query_id=query_id))
+
+        return Answers(self.weighed, Questions.of(map(asked, self.query_ids), name=self.gold.name), self.choice)
 
     def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
         """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
