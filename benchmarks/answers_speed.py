@@ -14,6 +14,7 @@ import json
 import random
 import sys
 import time
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,10 @@ def make(n_questions: int, seed: int = 1) -> tuple[list[dict[str, Any]], list[di
     rng = random.Random(seed)
     letters = "etaoinshrdlucmfwyp"
     words = ["".join(rng.choices(letters, k=rng.randint(3, 9))) for _ in range(20_000)]
-    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    weights = list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
 
     def sentence(n_words: int) -> str:
-        body = rng.choices(words, weights, k=n_words)
+        body = rng.choices(words, cum_weights=weights, k=n_words)
         body[rng.randrange(n_words)] = str(rng.randint(2, 3000))
         return " ".join(body).capitalize() + "."
 
