@@ -95,6 +95,16 @@ def test_bounds_say_how_far_a_mean_could_move() -> None:
     assert not [n for n in weighed(*(record(q, "Y", gold="Y") for q in "1234")).notes["run"] if "not_judged" in n.code]
 
 
+def test_a_part_of_the_scores_has_what_is_to_be_said_of_it() -> None:
+    scores = weighed()
+    assert [note.code for note in scores.filter(measures="answer_recall").notes["run"]] == ["judged_by_handed_in"]
+    rankings = scores.filter(measures="ndcg@5")
+    assert "run" not in rankings.notes
+    assert "verdicts" not in rankings.recipe
+    assert "judge:" not in str(rankings.signature)
+    assert as_json(scores.filter(measures=MEASURES)) == as_json(scores)
+
+
 def test_files_and_frames_bring_all_of_it_back(tmp_path: Path) -> None:
     scores = weighed()
     (path := tmp_path / "scores.json").write_text(as_json(scores), encoding="utf-8")

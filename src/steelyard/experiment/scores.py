@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.notes import Note
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED, SHARED_GOLD, ScoreArrays, computed, refuse_impossible
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
@@ -107,11 +108,15 @@ class Scores(ScoreArrays):
                 name: self.repeats[name][:, columns][:, :, ids]
                 for name in (self.systems[i] for i in rows) if name in self.repeats
             },
-            notes={name: self.notes[name] for name in (self.systems[i] for i in rows) if name in self.notes},
+            notes={
+                name: notes for name in (self.systems[i] for i in rows)
+                if (notes := self._notes_of(name, [self.measures[j] for j in columns]))
+            },
             recipe_parts={
-                **{key: part for key, part in self.recipe_parts.items() if query_ids is None or key != SHARED_GOLD},
+                **{key: part for key, part in self.recipe_parts.items()
+                   if key != "verdicts" and (query_ids is None or key != SHARED_GOLD)},
                 **self._runs_of([self.systems[i] for i in rows]),
-                **self._verdicts_of([self.systems[i] for i in rows]),
+                **(self._verdicts_of([self.systems[i] for i in rows]) if self.of_answers[columns].any() else {}),
             },
             perfect={
                 name: partial(_cells, self.perfect[name], pairs)
@@ -136,6 +141,14 @@ class Scores(ScoreArrays):
             return {system: of[system] for system in systems if system in of}
 
         return {"runs": digests}
+
+    def _notes_of(self, system: str, measures: Sequence[Measure]) -> list[Note]:
+        """The notes of a system that are about some measures, or about the system itself."""
+        names, of_answers = set(map(str, measures)), any(measure.definition.of_answers for measure in measures)
+        return [
+            note for note in self.notes.get(system, ())
+            if note.values.get("measure") in (None, *names) and (of_answers or not note.code.startswith("judge"))
+        ]  # fmt: skip
 
     def _verdicts_of(self, systems: Sequence[str]) -> dict[str, Any]:
         """How the answers of some systems were judged, as a part of the recipe."""
