@@ -8,7 +8,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.judging import judge, plan_judging
-from tests.judges.llm_server import PATH, QUICK, REFUSAL, items, judging, says_json
+from tests.judges.llm_server import PATH, QUICK, REFUSAL, edits, items, judging, says_json
 from tests.rag.server import Server, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
@@ -55,6 +55,14 @@ def test_answers_are_judged_in_both_languages_and_weighed(server: Server, tmp_pa
     again = judge(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", **settings(server))
     assert again.records == verdicts.records
     assert again.recipe["calls"]["cached"] == plan.n_calls == len(server.seen(PATH))
+
+
+def test_unknown_ids_are_errors_of_the_verdicts_also_from_the_cache(server: Server, tmp_path: Path) -> None:
+    server.script(PATH, edits(lambda rows: rows.append({"id": "9", "verdict": "supported"})))
+    options = {"tables": ["support"], "save": tmp_path / "v.parquet", **settings(server)}
+    judged = [judge(QUESTIONS, OUTPUTS, "llm", **options) for _ in range(2)]
+    assert [dict(verdicts.errors) for verdicts in judged] == [{"unknown_id": 1}] * 2
+    assert sy.Verdicts.read(tmp_path / "v.parquet").errors == {"unknown_id": 1}
 
 
 def test_a_context_is_judged_at_once_where_that_is_asked(server: Server) -> None:

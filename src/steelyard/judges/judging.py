@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -51,7 +52,7 @@ def judge_answers(
     """
     by_judge = _judge_recipe(judge)
     asking = None if judge is None else Asking(judge)
-    asked = _asked_tables(judge, tables)
+    asked, errors_before = _asked_tables(judge, tables), _errors(judge)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
     splitter = None if units == "sentences" else splitter_of(judge)
     maker = nugget_maker_of(judge) if new_nuggets else None
@@ -77,7 +78,8 @@ def judge_answers(
         "date": timestamp(),
         **_calls(judge),
     }
-    return Verdicts(records, recipe, errors={} if asking is None else asking.errors)
+    errors = Counter({} if asking is None else asking.errors) + (_errors(judge) - errors_before)
+    return Verdicts(records, recipe, errors=errors)
 
 
 def cases_of(
@@ -151,6 +153,12 @@ def _calls(judge: Judge | None) -> Mapping[str, Any]:
     """What judging took, and what went wrong, of a judge that calls a model and counts."""
     counts = getattr(judge, "counts", None)
     return {"calls": counts()} if callable(counts) else {}
+
+
+def _errors(judge: Judge | None) -> Counter[str]:
+    """What a judge that counts says that it, or its model, has done wrong by now."""
+    errors = getattr(judge, "errors", None)
+    return Counter(errors if isinstance(errors, Mapping) else {})
 
 
 def _digest(records: Sequence[JudgedAnswer], questions: Questions) -> str:

@@ -179,6 +179,7 @@ class Asker:
         """What a reply says, and why there is none."""
         if cached is not None and (reading := _read(request, cached.text)) is not None:
             self.n_cached += 1
+            self.n_unknown += reading.n_unknown
             return reading, ""
         started = time.perf_counter()
         reply, cause = await self._called(request)

@@ -155,6 +155,12 @@ class LLMJudge(ChatModel):
             counts["epochs"] = asdict(spread_of(self._samples))
         return counts
 
+    @property
+    def errors(self) -> Mapping[str, int]:
+        """What the model did wrong by now, by kind."""
+        n_unknown = self._asker.n_unknown
+        return {"unknown_id": n_unknown} if n_unknown else {}
+
     def close(self) -> None:
         """Close connections and files; a later question opens others."""
         super().close()
