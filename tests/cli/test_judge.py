@@ -49,7 +49,7 @@ def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> 
     assert rows["abstained"][1:] == ["1", "33%"]
     assert rows["assert nothing"][2:] == ["1"]
     assert rows["supported"][1:] == ["2", "67%"]
-    assert rows["of no chunk of the context"][-2:] == ["1", "33%"]
+    assert rows["no such chunk in the context"][-2:] == ["1", "33%"]
     assert "in the answer to “When is it open?”" in " ".join(text.split())
     assert "(not found: missing: " in " ".join(text.split())
     assert "\x1b" not in text
