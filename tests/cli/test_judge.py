@@ -150,3 +150,26 @@ def test_a_model_is_asked_once_and_its_calls_are_told(folder: Path) -> None:
         claims = json.loads(_judged(*options, "--units", "claims", "-f", "json")[1])
         assert claims["recipe"]["units"] == "claims"
     assert "judge lexical splits no sentences into claims" in _judged("--units", "claims", "--verdicts", "v")[2]
+
+
+def test_what_a_judge_prints_does_not_stand_among_the_result(folder: Path) -> None:
+    status, text, errors = _judged("--judge", f"{OWN}prints", "--verdicts", "v.parquet", "-f", "json")
+    assert status == 0
+    assert json.loads(text)["recipe"]["judge"]["name"] == "prints"
+    assert "<I am a judge>" in errors
+
+
+def test_a_judge_that_exits_does_not_end_the_command_as_if_all_were_done(folder: Path) -> None:
+    status, text, errors = _judged("--judge", f"{OWN}exits", "--verdicts", "v.parquet")
+    assert (status, text) == (2, "")
+    assert errors.startswith("steelyard: judge exits: raised SystemExit: 0, on each of ")
+    assert not (folder / "v.parquet").exists()
+
+
+def test_an_odd_recipe_is_kept_without_its_key(folder: Path) -> None:
+    status, text, _ = _judged("--judge", f"{OWN}Odd", "--verdicts", "v.parquet", "-f", "json")
+    assert status == 0
+    kept = Verdicts.read("v.parquet").recipe["judge"]
+    assert (kept["name"], kept["api_key"], kept["half"]) == ("../my judge/v1.2", "***", "\ufffd")
+    assert "sk-secret" not in text
+    assert b"sk-secret" not in (folder / "v.parquet").read_bytes()

@@ -235,6 +235,7 @@ def test_a_run_folder_has_verdicts_of_its_own(tmp_path: Path) -> None:
     assert newest.means.tolist() == [[1]]
     assert newest.notes["hybrid"][-1].values["file"] == "people.parquet"
     assert sy.evaluate(questions(), folder, "faithfulness", judge="llm").means.tolist() == [[0]]
+    assert sy.evaluate(questions(), folder, "faithfulness", judge="mine.judges:llm").means.tolist() == [[0]]
     with pytest.raises(sy.InputError, match=r"hybrid: has verdicts by llm, people, and none by 'lm'"):
         sy.evaluate(questions(), folder, "faithfulness", judge="lm")
     with pytest.raises(sy.InputError, match="scores already"):

@@ -1,6 +1,7 @@
 """Judges of a user's own, as a command imports them by `module:object`."""
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from steelyard.judges.own import Pair
 from steelyard.judges.verdict import Case, Verdict
@@ -44,3 +45,25 @@ class Whole:
 
 SHARE = Share()
 NUMBER = 7
+
+
+def prints(pairs: Sequence[Pair]) -> list[bool]:
+    print("<I am a judge>")
+    return within(pairs)
+
+
+def exits(pairs: Sequence[Pair]) -> list[bool]:
+    raise SystemExit(0)
+
+
+class Odd(Whole):
+    """Cannot say what it took, and has a recipe and a name that no file could hold as they are."""
+
+    name = "../my judge/v1.2"
+    errors: ClassVar[dict[object, object]] = {1: "what it keeps for itself", "late": 2}
+
+    def recipe(self) -> dict[str, object]:
+        return {"api_key": "sk-secret", "half": "\ud83d", "kind": object, "none": float("nan"), "most": float("inf")}
+
+    def counts(self) -> object:
+        raise ValueError("no counts")

@@ -1,14 +1,25 @@
 """Judges that raise, give nonsense, or too few or too many results."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
+import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.judges.asking import Asking
 from steelyard.judges.verdict import Case, Verdict
 from tests.judges.fakes import Scripted, Within
+
+
+class Mute:
+    """Fails to say what it is."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
 
 YES = Verdict("supported", 1.0)
 CASES = [Case(f"premise {n}", ("a", "b")) for n in range(9)]
@@ -79,6 +90,13 @@ _NONSENSE: dict[str, tuple[Any, str]] = {
     "NaN": ([Verdict("supported", float("nan")), YES], "gave the score nan, not from 0 to 1"),
     "beyond 1": ([Verdict("supported", 1.5), YES], "gave the score 1.5, not from 0 to 1"),
     "below 0": ([Verdict("supported", -0.1), YES], "gave the score -0.1, not from 0 to 1"),
+    "a score in words": ([Verdict("supported", "0.5"), YES], "gave the score '0.5', not from 0 to 1"),  # type: ignore[arg-type]
+    "a complex score": ([Verdict("supported", 1j), YES], "gave the score 1j, not from 0 to 1"),  # type: ignore[arg-type]
+    "a list of labels": ([Verdict(["supported"]), YES], r"gave ['supported'], none of"),  # type: ignore[arg-type]
+    "no label": ([Verdict(None), YES], "gave None, none of"),  # type: ignore[arg-type]
+    "no reason": ([Verdict("supported", 1.0, None), YES], "gave None, no reason"),  # type: ignore[arg-type]
+    "what cannot be shown": ([Mute(), YES], "gave <Mute>, no verdict"),
+    "a row without end": (repeat(YES), "gave repeat(Verdict(label='supported', score=1.0, "),
 }
 
 
@@ -92,6 +110,17 @@ def test_nonsense_is_not_judged_and_says_why(name: str) -> None:
     assert verdicts[bad][0].label == "not_judged"
     assert verdicts[bad][0].reason.startswith(reason)
     assert sum(asking.errors.values()) == 1
+
+
+def test_scores_are_floats_whatever_numbers_they_were() -> None:
+    given = [Verdict("supported", np.float32(0.5)), Verdict("supported", True)]  # type: ignore[arg-type]
+    verdicts = Asking(Scripted(lambda cases: [given])).verdicts(CASES[:1])[CASES[0]]
+    assert [(type(verdict.score), verdict.score) for verdict in verdicts] == [(float, 0.5), (float, 1.0)]
+
+
+def test_a_reason_without_end_is_cut() -> None:
+    asking = Asking(Scripted(lambda cases: [[Verdict("supported", 1.0, "x" * 1_000_000), YES]]))
+    assert len(asking.verdicts(CASES[:1])[CASES[0]][0].reason) == 10_000
 
 
 def test_half_characters_of_a_reason_are_replaced() -> None:
@@ -108,6 +137,49 @@ def test_a_judge_that_fails_on_all_is_given_up() -> None:
     with pytest.raises(InputError, match="judge scripted: raised RuntimeError: no such device, on each of 20 cases"):
         Asking(judge).verdicts(many)
     assert len(judge.cases) < 4000
+
+
+def test_a_judge_of_whose_verdicts_none_can_be_read_is_given_up() -> None:
+    asking = Asking(Scripted(lambda cases: [[Verdict("supported", float("nan"))] * 2 for _ in cases]))
+    verdicts = asking.verdicts(CASES)
+    assert {verdict.label for row in verdicts.values() for verdict in row} == {"not_judged"}
+    with pytest.raises(InputError, match="judge scripted: gave the score nan, not from 0 to 1, on each of 9 cases"):
+        asking.refuse_failure()
+
+
+def test_one_verdict_that_can_be_read_is_hope() -> None:
+    asking = Asking(Scripted(lambda cases: [[Verdict("supported", float("nan")), YES] for _ in cases]))
+    assert len(asking.verdicts([Case(str(n), ("a", "b")) for n in range(50)])) == 50
+    asking.refuse_failure()
+
+
+async def _later(cases: Sequence[Case]) -> list[list[Verdict]]:
+    return [[YES, YES] for _ in cases]
+
+
+async def _one_by_one(cases: Sequence[Case]) -> AsyncIterator[list[Verdict]]:
+    for _ in cases:
+        yield [YES, YES]
+
+
+def _exit(cases: Sequence[Case]) -> Any:
+    sys.exit(0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (_exit, "raised SystemExit: 0"),
+        (_later, "raised TypeError: it is async"),
+        (_one_by_one, "raised TypeError: it is async"),
+        (lambda cases: None, "raised TypeError: 'NoneType' object is not iterable"),
+        (lambda cases: repeat([YES, YES]), "gave more than 1 results, not 1"),
+    ],
+)
+def test_a_judge_that_exits_or_is_async_or_never_ends_is_given_up(answer: Any, cause: str) -> None:
+    with pytest.raises(InputError, match=f"judge scripted: {cause}.*, on each of 20 cases; mend it"):
+        Asking(Scripted(answer)).verdicts([Case(str(n), ("a", "b")) for n in range(30)])
 
 
 @pytest.mark.parametrize("error", [InputError("no such model; choose another"), StageError("the key is refused")])

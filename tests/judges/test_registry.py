@@ -58,6 +58,8 @@ _RESULTS: list[tuple[Any, Verdict]] = [
     (float("nan"), Verdict("not_judged", None, "gave the score nan, not from 0 to 1")),
     (7, Verdict("not_judged", None, "gave the score 7.0, not from 0 to 1")),
     ("yes", Verdict("not_judged", None, "gave 'yes', none of supported, contradicted, not_found, not_judged")),
+    (10**400, Verdict("not_judged", None, f"gave {'1' + '0' * 79}…, no verdict")),
+    (np.ones(2), Verdict("not_judged", None, "gave array([1., 1.]), no verdict")),
     ({"label": 1}, Verdict("not_judged", None, "gave {'label': 1}, no verdict")),
 ]
 
@@ -77,6 +79,20 @@ def test_a_function_that_gives_another_number_of_results_loses_that_case_alone()
     assert [verdict.reason for verdict in verdicts[CASES[1]]] == ["raised ValueError: it gave 0 results for 1 pairs"]
 
 
+class Named(Whole):
+    """Has any name."""
+
+    def __init__(self, name: object) -> None:
+        self.name = name  # type: ignore[assignment]
+
+
+class Unmade(Whole):
+    """Cannot be made."""
+
+    def __init__(self) -> None:
+        raise ValueError("no model here")
+
+
 _REFUSED: list[tuple[object, dict[str, Any], str]] = [
     ("lexicle", {}, r"no judge is called 'lexicle'; .*your own: module:object"),
     ("embedding", {}, "judge embedding: model is missing"),
@@ -89,6 +105,12 @@ _REFUSED: list[tuple[object, dict[str, Any], str]] = [
     (within, {"least": 3}, "judge within: takes no settings .least., as it is no class"),
     (within, {"threshold": 2}, "judge within: threshold must be a number from 0 to 1, not 2"),
     (Share, {"leest": 3}, "judge Share: takes no setting 'leest'; did you mean least"),
+    (Named, {"name": None}, "judge: its name is None; expected a text of 1 to 60 characters"),
+    (Named, {"name": ""}, "judge: its name is ''; expected"),
+    (Named, {"name": "a\x1b[31m"}, r"judge: its name is 'a.x1b\[31m'; expected"),
+    (Named, {"name": "a\ud800"}, r"judge: its name is 'a.ud800'; expected"),
+    (Named, {"name": "n" * 5_000}, "judge: its name is 'n{79}…; expected"),
+    (Unmade, {}, r"judge whole: raised ValueError: no model here \(.*test_registry.py:\d+\); mend it"),
 ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Callable
 
 _LONGEST_MESSAGE = 300
 _LONGEST_VALUE = 80
@@ -91,7 +92,7 @@ def quoted(value: object) -> str:
     True
     """
     # A text is cut before it is written: it may be the whole file.
-    text = repr(value[: _LONGEST_VALUE + 1] if isinstance(value, str | bytes) else value)
+    text = _said(repr, value[: _LONGEST_VALUE + 1] if isinstance(value, str | bytes) else value)
     return text if len(text) <= _LONGEST_VALUE + 2 else f"{text[:_LONGEST_VALUE]}…"
 
 
@@ -101,7 +102,7 @@ def exception_line(error: BaseException) -> str:
     >>> exception_line(OSError("no route.\\nTry again."))
     'OSError: no route'
     """
-    words = next(iter(str(error).strip().splitlines()), "").rstrip(".")
+    words = next(iter(_said(str, error).strip().splitlines()), "").rstrip(".")
     return type(error).__name__ + _message(words)
 
 
@@ -114,12 +115,20 @@ def describe_exception(error: BaseException, *, outside: str = "") -> str:
     >>> describe_exception(KeyError("title"))
     "KeyError: 'title'"
     """
-    words = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
+    words = " ".join(_said(str, error.msg if isinstance(error, SyntaxError) else error).split())
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != outside]
     places = [f" ({frame.filename}:{frame.lineno})" for frame in frames]
     if isinstance(error, SyntaxError) and error.filename is not None:
         places.append(f" ({error.filename}:{error.lineno})")
     return f"{type(error).__name__}{_message(words)}{places[-1] if places else ''}"
+
+
+def _said(write: Callable[[object], str], value: object) -> str:
+    """A value as text; its type where it fails to say what it is, as objects of foreign code may."""
+    try:
+        return write(value)
+    except Exception:  # Whatever a method of foreign code raises.
+        return f"<{type(value).__name__}>"
 
 
 def _message(words: str) -> str:

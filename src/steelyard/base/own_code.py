@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from steelyard.base.errors import InputError, describe_exception
+from steelyard.base.errors import InputError, SteelyardError, describe_exception
 from steelyard.base.nearest import nearest
 
 _STANDARD = sys.stdlib_module_names | {"builtins"}
@@ -40,6 +42,27 @@ def import_object(path: str, what: str, folder: Path | None = None) -> Any:
         # A module passes on what it imports: numpy:os.system is of the standard library all the same.
         _refuse_standard(value.__module__ or "", named)
     return value
+
+
+@contextmanager
+def own_code(whose: str) -> Iterator[None]:
+    """While code of a user's own runs: what it raises becomes one line that says whose it is.
+
+    Raises   InputError for whatever it raises, an exit or a panic of native code among it; Ctrl-C and errors of ours
+             stay what they are.
+
+    >>> with own_code("judge mine"):
+    ...     raise ValueError("no model")
+    Traceback (most recent call last):
+    steelyard.base.errors.InputError: judge mine: raised ValueError: no model (...); mend it
+    """
+    try:
+        yield
+    except (SteelyardError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raised = describe_exception(error, outside=__file__)
+        raise InputError(f"{whose}: raised {raised}; mend it") from error
 
 
 def source_text(module_name: str) -> str | None:

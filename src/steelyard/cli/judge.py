@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def run(
     save: bool | Path = True if verdicts is None else verdicts
     wanted = tables or TABLES
     try:
-        with progress_bars(words, after=SOON) as bars:
+        # What a judge of the user's own prints must not stand among the result.
+        with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
             result: JudgedRun | JudgingPlan
             if dry_run:
                 result = plan_judging(

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.nearest import nearest
+from steelyard.base.own_code import own_code
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
@@ -241,7 +242,8 @@ def _lent(
     finally:
         close = getattr(own_judge, "close", None)
         if own_judge is not judge and callable(close):
-            close()
+            with own_code(f"judge {own_judge.name}, closed"):
+                close()
 
 
 @contextmanager

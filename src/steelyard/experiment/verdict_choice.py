@@ -195,12 +195,13 @@ def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
 
     Raises   InputError for a judge who left none beside those of others.
     """
+    from steelyard.judges.own import file_name, last_name
     from steelyard.judges.verdicts import FOLDER
 
     files = sorted((folder / FOLDER).glob("*.parquet"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     if judge is None:
         return files[-1] if files else None
-    named = [path for path in files if path.stem == judge]
+    named = [path for path in files if path.stem == file_name(last_name(judge))]
     if not named and files and judge != DEFAULT_JUDGE:
         there = ", ".join(sorted(path.stem for path in files))
         raise InputError(f"{name}: has verdicts by {there}, and none by {judge!r}; name one that is there, or judge it")

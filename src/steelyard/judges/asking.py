@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, get_args
+
+import numpy as np
 
 from steelyard.base.errors import InputError, SteelyardError, exception_line, quoted
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.verdict import Case, Judge, Label, Verdict
 
 _LABELS = frozenset(get_args(Label))
+_LONGEST_REASON = 10_000
 _HOPELESS = 20
 """Cases on which a judge fails, with no verdict by then, after which no more are asked."""
+
+
+def listable(results: Any) -> Any:
+    """What a judge gave.
+
+    Raises   TypeError for what would have to be awaited.
+    """
+    if inspect.isawaitable(results) or hasattr(results, "__aiter__"):
+        if inspect.iscoroutine(results):
+            results.close()  # Nobody will await it, of which Python would warn.
+        raise TypeError("it is async; expected results, not something to await")
+    return results
 
 
 class Asking:
@@ -58,24 +75,28 @@ class Asking:
         """What the judge answers to the first of some cases, to all as a rule, and why not to others."""
         answers: list[Any] = []
         try:
-            for answer in self._judge.judge(cases):
+            for answer in islice(listable(self._judge.judge(cases)), len(cases) + 1):
                 answers.append(answer)
                 report(n_done + len(answers))
-        except SteelyardError:
+        except (SteelyardError, KeyboardInterrupt):
             raise
-        except Exception as error:  # Whatever a judge of the user's own raises.
+        except BaseException as error:  # Whatever a judge of the user's own raises, an exit among it.
             return answers[: len(cases)], f"raised {exception_line(error)}"
         if len(answers) != len(cases):
-            return [], f"gave {len(answers)} results, not {len(cases)}"
+            n_given = f"more than {len(cases)}" if len(answers) > len(cases) else f"{len(answers)}"
+            return [], f"gave {n_given} results, not {len(cases)}"
         return answers, ""
 
     def _failed(self, case: Case, cause: str) -> Sequence[Verdict]:
         self.errors["raised" if cause.startswith("raised") else "wrong_count"] += 1
+        self._lose_hope(cause)
+        return [Verdict("not_judged", None, cause)] * len(case.hypotheses)
+
+    def _lose_hope(self, cause: str) -> None:
         self._n_failed += 1
         self._cause = cause
         if self._n_failed >= _HOPELESS:
             self.refuse_failure()
-        return [Verdict("not_judged", None, cause)] * len(case.hypotheses)
 
     def refuse_failure(self) -> None:
         """Raise   InputError where the judge has failed on all that it was asked by now."""
@@ -90,22 +111,37 @@ class Asking:
             is_list = isinstance(answer, list | tuple)
             gave = f"{len(answer)} verdicts, not {n}" if is_list else f"{quoted(answer)}, not {n} verdicts"
             return self._failed(case, f"gave {gave}")
-        self._n_judged += 1
-        return [self._checked_verdict(verdict) for verdict in answer]
+        n_wrong = self.errors["no_verdict"]
+        verdicts = [self._checked_verdict(verdict) for verdict in answer]
+        if self.errors["no_verdict"] - n_wrong < n:
+            self._n_judged += 1
+        elif n:
+            self._lose_hope(verdicts[0].reason)
+        return verdicts
 
     def _checked_verdict(self, verdict: Any) -> Verdict:
         """A verdict as it may be kept."""
         if not isinstance(verdict, Verdict):
             return self._no_verdict(f"gave {quoted(verdict)}, no verdict")
-        if verdict.label not in _LABELS:
-            return self._no_verdict(f"gave {quoted(verdict.label)}, none of {', '.join(get_args(Label))}")
-        score = verdict.score
-        if score is not None and not 0 <= score <= 1:
-            return self._no_verdict(f"gave the score {score}, not from 0 to 1")
-        if verdict.reason.isascii():
+        wrong = _wrong_field(verdict.label, verdict.score, verdict.reason)
+        if wrong:
+            return self._no_verdict(f"gave {wrong}")
+        score, reason = verdict.score, verdict.reason
+        if reason.isascii() and len(reason) <= _LONGEST_REASON and (score is None or type(score) is float):
             return verdict
-        return Verdict(verdict.label, score, whole_characters(verdict.reason))
+        return Verdict(
+            verdict.label, None if score is None else float(score), whole_characters(reason[:_LONGEST_REASON])
+        )
 
     def _no_verdict(self, cause: str) -> Verdict:
         self.errors["no_verdict"] += 1
         return Verdict("not_judged", None, cause)
+
+
+def _wrong_field(label: Any, score: Any, reason: Any) -> str:
+    """What of a verdict cannot be kept; empty where all can."""
+    if not isinstance(label, str) or label not in _LABELS:
+        return f"{quoted(label)}, none of {', '.join(get_args(Label))}"
+    if score is not None and not (isinstance(score, int | float | np.number) and 0 <= score <= 1):
+        return f"the score {quoted(score)}, not from 0 to 1"
+    return "" if isinstance(reason, str) else f"{quoted(reason)}, no reason"

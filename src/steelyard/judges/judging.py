@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from steelyard._version import __version__
 from steelyard.base.choices import AnswerUnits
@@ -17,6 +18,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.asking import Asking
+from steelyard.judges.batches import whole_characters
 from steelyard.judges.cases import TABLES, Draft, filled, requests
 from steelyard.judges.claims import Sentences, sentences_of, splitter_of, with_claims
 from steelyard.judges.drafting import drafts
@@ -24,6 +26,7 @@ from steelyard.judges.nuggets import GoldAnswer, gold_answers_of, nugget_maker_o
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Case, Judge, Table
 from steelyard.judges.verdicts import Verdicts
+from steelyard.services.secrecy import without_secrets
 
 _BLOCK = 64
 """Questions whose cases are asked at once, unless a judge wants all."""
@@ -71,7 +74,7 @@ def judge_answers(
         "units": units,
         "tables": asked,
         **({"new_nuggets": True} if new_nuggets else {}),
-        "system": system or outputs.name,
+        "system": whole_characters(system or outputs.name),
         "outputs": outputs.digest(),
         "questions": _digest(records, questions),
         "steelyard": __version__,
@@ -136,7 +139,7 @@ def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
     if judge is None:
         return {"judge": {"name": "none"}, "calibration": None}
     try:
-        recipe = json.loads(json.dumps(dict(judge.recipe()), default=str))
+        recipe = _kept(dict(judge.recipe()))
     except Exception as error:  # Whatever a judge of the user's own raises.
         raise InputError(f"judge {judge.name}: its recipe cannot be kept ({exception_line(error)}); mend it") from error
     calibration = recipe.pop("calibration", None)
@@ -150,15 +153,27 @@ def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
 
 
 def _calls(judge: Judge | None) -> Mapping[str, Any]:
-    """What judging took, and what went wrong, of a judge that calls a model and counts."""
+    """What judging took, and what went wrong, of a judge that calls a model and counts.
+
+    One that fails to say it has judged all the same.
+    """
     counts = getattr(judge, "counts", None)
-    return {"calls": counts()} if callable(counts) else {}
+    with suppress(Exception):
+        return {"calls": _kept(dict(counts()))} if callable(counts) else {}
+    return {}
+
+
+def _kept(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts as a file of verdicts can hold them: values of JSON, without keys and halves of characters."""
+    text = json.dumps(facts, default=str, ensure_ascii=False)
+    return cast("dict[str, Any]", without_secrets(json.loads(whole_characters(text))))
 
 
 def _errors(judge: Judge | None) -> Counter[str]:
     """What a judge that counts says that it, or its model, has done wrong by now."""
     errors = getattr(judge, "errors", None)
-    return Counter(errors if isinstance(errors, Mapping) else {})
+    counted = errors.items() if isinstance(errors, Mapping) else ()
+    return Counter({str(kind): n for kind, n in counted if isinstance(n, int)})
 
 
 def _digest(records: Sequence[JudgedAnswer], questions: Questions) -> str:

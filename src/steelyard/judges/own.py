@@ -6,19 +6,23 @@ import hashlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from numbers import Real
 from typing import Annotated, Any, cast
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.limits import between
-from steelyard.base.own_code import source_text
+from steelyard.base.own_code import own_code, source_text
 from steelyard.base.settings import SettingError, check_arguments, make_with
+from steelyard.judges.asking import listable
 from steelyard.judges.verdict import Case, Judge, Label, Verdict
 
 Pair = tuple[str, str]
 """A premise and a hypothesis."""
 
 _DIGITS = 16
+_LONGEST_NAME = 60
 
 
 class PairJudge:
@@ -56,9 +60,10 @@ class PairJudge:
         Raises   ValueError where there are not as many results as pairs; and whatever the function raises.
         """
         pairs = [(case.premise, hypothesis) for case in cases for hypothesis in case.hypotheses]
-        results = list(self._judge_pairs(pairs))
+        results = list(islice(listable(self._judge_pairs(pairs)), len(pairs) + 1))
         if len(results) != len(pairs):
-            raise ValueError(f"it gave {len(results)} results for {len(pairs)} pairs")
+            n_given = f"more than {len(pairs)}" if len(results) > len(pairs) else f"{len(results)}"
+            raise ValueError(f"it gave {n_given} results for {len(pairs)} pairs")
         remaining = iter(results)
         for case in cases:
             yield [self._verdict(next(remaining)) for _ in case.hypotheses]
@@ -78,8 +83,9 @@ class PairJudge:
         if isinstance(result, bool) or type(result).__name__ in ("bool", "bool_"):
             return Verdict("supported" if result else "not_found", float(result))
         if isinstance(result, Real) or hasattr(result, "item"):
-            score = float(result)
-            return Verdict("supported" if score >= self.threshold else "not_found", score)
+            with suppress(Exception):  # No number after all, or one without end.
+                score = float(result)
+                return Verdict("supported" if score >= self.threshold else "not_found", score)
         return cast("Verdict", result)
 
 
@@ -96,7 +102,8 @@ def own_judge(thing: Any, settings: Mapping[str, Any], name: str = "") -> Judge:
     settings = dict(settings)
     threshold = {} if _takes(thing, "threshold") else {k: settings.pop(k) for k in ("threshold",) if k in settings}
     if isinstance(thing, type):
-        thing = make_with(thing, settings, f"judge {called}")
+        with own_code(f"judge {called}"):
+            thing = make_with(thing, settings, f"judge {called}")
     elif settings:
         raise InputError(f"judge {called}: takes no settings ({', '.join(settings)}), as it is no class")
     if all(hasattr(thing, part) for part in ("name", "judge", "recipe")):
@@ -109,7 +116,7 @@ def own_judge(thing: Any, settings: Mapping[str, Any], name: str = "") -> Judge:
             "verdicts, or a class with such a method `judge`"
         )
     try:
-        return PairJudge(judge_pairs, file_name(called), facts=_facts(thing), **threshold)
+        return PairJudge(judge_pairs, last_name(called), facts=_facts(thing), **threshold)
     except SettingError as error:
         raise error.inside(owner=f"judge {called}") from None
 
@@ -123,16 +130,40 @@ def _takes(thing: Any, setting: str) -> bool:
 
 
 def _own_name(thing: Any) -> str:
-    return str(getattr(thing, "name", None) or getattr(thing, "__qualname__", type(thing).__qualname__))
+    qualified = getattr(thing, "__qualname__", type(thing).__qualname__)
+    return str(getattr(thing, "name", None) or qualified.rpartition(".")[2])
 
 
-def file_name(called: str) -> str:
-    """The name of a judge as a file can have it: the last part of `module:object`.
+def last_name(called: str) -> str:
+    """The last part of `module:object`, or all of a name that is none.
 
-    >>> file_name("mine.judges:by_words"), file_name("llm")
-    ('by_words', 'llm')
+    >>> last_name("mine.judges:by_words"), last_name("mine:Words.judge"), last_name("words-1.2")
+    ('by_words', 'judge', 'words-1.2')
     """
-    return re.sub(r"[^\w.-]+", "", called.rpartition(":")[2].rpartition(".")[2]) or "own"
+    _, colon, path = called.rpartition(":")
+    return path.rpartition(".")[2] if colon else called
+
+
+def file_name(name: str) -> str:
+    """The name of a judge as a file can have it, as it is in most cases.
+
+    >>> file_name("llm"), file_name("words-1.2"), file_name("../people/"), file_name("<>")
+    ('llm', 'words-1.2', 'people', 'own')
+    """
+    return re.sub(r"[^\w.-]+", "", name).strip(".") or "own"
+
+
+def check_name(judge: Judge) -> Judge:
+    """The judge, whose name can stand in tables and files.
+
+    Raises   InputError for another name.
+    """
+    name = judge.name
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise InputError(
+            f"judge: its name is {quoted(name)}; expected a text of 1 to {_LONGEST_NAME} characters that can be printed"
+        )
+    return judge
 
 
 def _facts(thing: Any) -> dict[str, Any]:

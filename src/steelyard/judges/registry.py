@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from steelyard.base.own_code import import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import make_with
-from steelyard.judges.own import own_judge
+from steelyard.judges.own import check_name, own_judge
 from steelyard.judges.verdict import Judge
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -54,7 +54,7 @@ def make_judge(judge: object, settings: Mapping[str, Any] | None = None, *, fold
     """
     settings = settings or {}
     if not isinstance(judge, str):
-        return own_judge(judge, settings)
+        return check_name(own_judge(judge, settings))
     if ":" in judge:
-        return own_judge(import_object(judge, "judge", folder), settings, judge)
-    return cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}"))
+        return check_name(own_judge(import_object(judge, "judge", folder), settings, judge))
+    return check_name(cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}")))

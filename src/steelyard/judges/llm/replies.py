@@ -16,6 +16,10 @@ from steelyard.judges.verdict import Label
 
 T = TypeVar("T")
 _LONGEST = 200_000
+_MOST_READ = 10 * _LONGEST
+"""Characters of objects that turn out to be none."""
+_QUICKER = 64
+"""Times that lines are counted as fast as objects are read."""
 _BLANKS = re.compile(r"[\s_\-‐-―*\"'“”‘’`.。!！:：,，]+")
 
 
@@ -36,18 +40,23 @@ class Reading(Generic[T]):
 def last_object(text: str, key: str) -> Mapping[str, Any] | None:
     """The last JSON object of a text that has a key; None where there is none.
 
-    The text may be nothing but it, or prose around it; of an object within another, the outer one is taken.
+    The text may be nothing but it, or prose around it; of an object within another, the outer one is taken.  What would
+    take too long to read, as a text of nothing but braces, has none.
 
     >>> last_object('Not {"a": 1} but ```{"a": {"a": 2}}```.', "a")
     {'a': {'a': 2}}
     >>> last_object('{"a": [1, 2', "a") is None
     True
     """
-    text, decoder, last, start = text[-_LONGEST:], json.JSONDecoder(), None, 0
+    text, decoder, last, start, remaining = text[-_LONGEST:], json.JSONDecoder(), None, 0, _MOST_READ
     while (start := text.find("{", start)) >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            reached = getattr(error, "pos", len(text))
+            remaining -= reached - start + reached // _QUICKER  # The error counts the lines before it.
+            if remaining < 0:
+                return None
             start += 1
             continue
         start = end
@@ -67,10 +76,10 @@ def read_entries(
     convert   what an entry says; None where that cannot be read
     essence   what two entries of one id must share to agree; of these, the first counts
     """
-    values, conflicting, n_unknown = dict[str, T](), set[str](), 0
+    values, conflicting, n_unknown, asked = dict[str, T](), set[str](), 0, frozenset(ids)
     for entry in entries:
         entry_id = _entry_id(entry)
-        if entry_id not in ids:
+        if entry_id not in asked:
             n_unknown += 1
             continue
         value = convert(entry)
