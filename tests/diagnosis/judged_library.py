@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES, Criteria
+from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.experiment.weighing import Weighing
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
@@ -54,16 +56,21 @@ def record(i: int, outcome: str, *, invalid: int = 0, cited: int = 0) -> JudgedA
 
 def judged_weighing(
     outcomes: Sequence[str], *, tags: Mapping[int, Sequence[str]] | None = None, name: str = "a", **citations: int
-) -> tuple[Weighing, dict[str, Verdicts]]:
-    """A system whose questions come to these outcomes, with its verdicts; gold is first where the context has it."""
+) -> Weighing:
+    """A system whose questions come to these outcomes by its verdicts; gold is first where the context has it."""
     ranks = [1 if outcome in WITH_GOLD else None for outcome in outcomes]
     records = [record(i, outcome, **citations) for i, outcome in enumerate(outcomes)]
-    return weighed(questions(len(outcomes), tags=tags), outputs(name, ranks)), {name: Verdicts(records)}
+    return with_verdicts(weighed(questions(len(outcomes), tags=tags), outputs(name, ranks)), {name: records})
+
+
+def with_verdicts(weighing: Weighing, records: Mapping[str, Sequence[JudgedAnswer]]) -> Weighing:
+    """The same systems with verdicts on their answers."""
+    verdicts = {system: Verdicts(of_system) for system, of_system in records.items()}
+    return replace(weighing, choice=VerdictChoice(verdicts).checked(weighing.systems))
 
 
 def judged_diagnosis(
     *outcomes: str, tags: Mapping[int, Sequence[str]] | None = None, criteria: Criteria | None = None, **citations: int
 ) -> Diagnosis:
     """The diagnosis of a system whose questions come to these outcomes."""
-    weighing, verdicts = judged_weighing(outcomes, tags=tags, **citations)
-    return diagnose(weighing, k=5, verdicts=verdicts, criteria=criteria)
+    return diagnose(judged_weighing(outcomes, tags=tags, **citations), k=5, criteria=criteria)

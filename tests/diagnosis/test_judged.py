@@ -11,15 +11,14 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.judges.records import JudgedAnswer, Unit
 from steelyard.judges.verdicts import Verdicts
 from tests.diagnosis import judged_library
-from tests.diagnosis.judged_library import judged_weighing, record
+from tests.diagnosis.judged_library import judged_weighing, record, with_verdicts
 from tests.diagnosis.library import outputs, questions, weighed
 
 SUPPORTED, NOT_FOUND, OPEN = judged_library.YES, judged_library.NO, judged_library.OPEN
 
 
 def rests(found: JudgedAnswer, outcome: str = "works") -> int:
-    weighing, _ = judged_weighing([outcome])
-    (system,) = weighing.weighed
+    (system,) = judged_weighing([outcome]).weighed
     assert system.labels is not None
     return int(JudgedSystem.of(Verdicts([found]), system, system.labels, min_gain=1.0).rests[0])
 
@@ -62,7 +61,7 @@ def test_verdicts_come_before_citations_and_citations_where_there_are_none() -> 
     weighing = weighed(questions(3), system)
     assert diagnose(weighing).funnels[0].at("unused") == ["q001", "q002"]
     found = [record(0, "wrong_chunk"), record(1, "unknown"), record(2, "works")]
-    funnel = diagnose(weighing, verdicts={"a": Verdicts(found)}).funnels[0]
+    funnel = diagnose(with_verdicts(weighing, {"a": found})).funnels[0]
     assert funnel.at("unused") == ["q000", "q001"]
     assert funnel.frame["judged"].to_list() == [True, False, True]
     assert "unused" in funnel.stages
@@ -73,7 +72,7 @@ def test_where_documents_are_weighed_their_chunks_hold_gold() -> None:
     lines = [{"qid": "q000", "retrieved": [{"id": "d#2", "doc": "d"}, {"id": "e#1", "doc": "e"}]}]
     weighing = weigh(asked, {"a": lines}, unit="document")
     found = replace(record(0, "works"), context=("d#2", "e#1"))
-    (outcomes,) = diagnose(weighing, verdicts={"a": Verdicts([found])}).outcomes
+    (outcomes,) = diagnose(with_verdicts(weighing, {"a": [found]})).outcomes
     assert outcomes.counts()["works"] == 1
 
 
@@ -81,12 +80,20 @@ def test_gold_by_ids() -> None:
     weighing = weigh({"q000": {"g0#1": 1}, "q001": {"x": 1}}, {"q000": ["g0#1"], "q001": ["y"]})
     name = weighing.systems[0]
     found = [record(0, "works"), record(1, "self_knowledge")]
-    (outcomes,) = diagnose(weighing, verdicts={name: Verdicts(found)}).outcomes
+    (outcomes,) = diagnose(with_verdicts(weighing, {name: found})).outcomes
     assert (outcomes.at("works"), outcomes.at("self_knowledge")) == (["q000"], ["q001"])
 
 
 def test_only_systems_with_verdicts_are_read() -> None:
     weighing = weighed(questions(2), outputs("a", [1, 1]), outputs("b", [1, 1]))
-    diagnosis = diagnose(weighing, verdicts={"b": Verdicts([record(0, "works"), record(1, "works")])})
+    diagnosis = diagnose(with_verdicts(weighing, {"b": [record(0, "works"), record(1, "works")]}))
     assert [of_system.system for of_system in diagnosis.outcomes] == ["b"]
     assert diagnosis.funnels[0].judged is None
+
+
+def test_questions_that_the_verdicts_lack_are_not_judged() -> None:
+    weighing = weighed(questions(3), outputs("a", [1, 1, None], answers={0: "yes", 2: "no"}))
+    (outcomes,) = diagnose(with_verdicts(weighing, {"a": [record(0, "works")]})).outcomes
+    assert outcomes.at("works") == ["q000"]
+    assert outcomes.counts()["no_answer"] == 1
+    assert outcomes.counts()["unknown"] == 1

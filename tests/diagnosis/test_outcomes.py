@@ -24,10 +24,10 @@ from steelyard.diagnosis.outcomes import (
 )
 from steelyard.judges.arrays import judged_arrays
 from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.verdicts import Verdicts
 from steelyard.measures.judged_answers import ABSTAINED, ANSWERED, EMPTY, FAILED, MISSING
 from tests.diagnosis import judged_library
-from tests.diagnosis.judged_library import judged_diagnosis, judged_weighing, record
+from tests.diagnosis.judged_library import judged_diagnosis, judged_weighing, record, with_verdicts
+from tests.diagnosis.library import outputs, questions, weighed
 
 STATES = (ANSWERED, ABSTAINED, EMPTY, FAILED, MISSING)
 ANY = (YES, NO, OPEN, UNDEFINED)
@@ -128,11 +128,11 @@ def test_verdicts_that_are_lacking_count_where_they_could_decide() -> None:
 
 def test_labels_come_before_verdicts_on_the_context() -> None:
     """The label names a chunk that is not in the context; the verdict says that a chunk holds the gold answer."""
-    weighing, _ = judged_weighing(["hallucination"])
+    weighing = judged_weighing(["hallucination"])
     found = record(0, "hallucination")
     found = replace(found, reach=((judged_library.YES, judged_library.NO),))
     assert reached(found) == ["context_unused"]
-    (of_system,) = diagnose(weighing, verdicts={"a": Verdicts([found])}).outcomes
+    (of_system,) = diagnose(with_verdicts(weighing, {"a": [found]})).outcomes
     assert of_system.counts()["hallucination"] == 1
 
 
@@ -183,7 +183,7 @@ def test_shares_parts_and_frame() -> None:
 
 
 def test_without_verdicts_there_is_nothing() -> None:
-    diagnosis = diagnose(judged_weighing(["works", "hallucination"])[0])
+    diagnosis = diagnose(weighed(questions(2), outputs("a", [1, None])))
     assert (diagnosis.outcomes, diagnosis.outcomes_by_tag) == ([], {})
 
 

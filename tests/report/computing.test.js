@@ -340,3 +340,19 @@ test("charts without a legend stay as they are", () => {
     assert.deepEqual(page.fitted(structuredClone(spec), 100), spec);
   }
 });
+
+test("parts of an answer are put together by sentence", () => {
+  const parts = [
+    ["Hello!", 0, -1],
+    [" ", -1, -1],
+    ["It opens ", 1, -1],
+    ["[c1]", 1, 0],
+    [".", 1, -1],
+  ];
+  assert.deepEqual(page.pieces(parts), [
+    [0, [["Hello!", -1]]],
+    [-1, [[" ", -1]]],
+    [1, [["It opens ", -1], ["[c1]", 0], [".", -1]]], // prettier-ignore
+  ]);
+  assert.deepEqual(page.pieces([]), []);
+});

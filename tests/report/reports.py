@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
+from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
+from steelyard.judges.verdict import Verdict
+from steelyard.judges.verdicts import Verdicts
 from steelyard.report.report import Report
 
 MEASURES = ("ndcg@3", "recall@3", "mrr@3", "evidence_recall@3")
@@ -55,6 +59,75 @@ def texts_report(**options: Any) -> Report:
     return Report.of(texts_weighing(), MEASURES, **options)
 
 
+def judged_record(
+    query_id: str, answer: str, context: Sequence[str], verdicts: Sequence[tuple[str, Sequence[Verdict], str]],
+    *, marks: Sequence[tuple[str, int | None]] = (), gold: Sequence[tuple[str, Verdict, Sequence[Verdict]]] = (),
+    **more: Any,
+) -> JudgedAnswer:  # fmt: skip
+    """A judged answer, whose sentences and citation marks are found in its text.
+
+    verdicts   sentence as it stands in the answer, its verdicts by chunk, and why it asserts nothing or ""
+    marks      citation mark, and the chunk that it names;   gold   gold unit, whether it is said, and by chunk
+    """
+    units = tuple(Unit(answer.index(text), answer.index(text) + len(text), _bare(text, marks), why)
+                  for text, _, why in verdicts)  # fmt: skip
+    citations = []
+    for mark, chunk in marks:
+        start = answer.index(mark)
+        unit = max(u for u, one in enumerate(units) if one.start <= start)
+        citations.append(
+            CitedChunk(unit, start, start + len(mark), mark, chunk, "dangling" if chunk is None else None)
+        )  # fmt: skip
+    support = tuple(() if why else tuple(row) for _, row, why in verdicts)
+    return JudgedAnswer(
+        query_id, "answered", answer=answer, context=tuple(context), units=units, citations=tuple(citations),
+        gold_answers=tuple(text for text, *_ in gold[:1]),
+        gold_units=tuple(Unit(0, len(text), text) for text, *_ in gold), support=support,
+        joint=(None,) * len(units), without=(None,) * len(citations),
+        correctness=tuple(() if unit.no_claim or not gold else (Verdict("supported"),) for unit in units),
+        said=tuple(said for _, said, _ in gold), reach=tuple(tuple(row) for *_, row in gold), **more,
+    )  # fmt: skip
+
+
+def _bare(text: str, marks: Sequence[tuple[str, int | None]]) -> str:
+    for mark, _ in marks:
+        text = text.replace(mark, "")
+    return text.strip()
+
+
+def judged_verdicts() -> dict[str, Verdicts]:
+    """Of the first system of `texts_weighing`: an English and a Chinese answer, judged by hand."""
+    yes, no = Verdict("supported", 0.95), Verdict("not_found", 0.2, "missing: Sunday, noon")
+    against, unclear = Verdict("contradicted", 0.1, "8 is not 9"), Verdict("not_judged", None, "budget")
+    english = judged_record(
+        "q1",
+        "Hello! Late fees are waived after a hospital stay [c1]. Ask on Sunday at noon [c9]. Or write to us [c4].",
+        ["c1", "c4"],
+        [("Hello!", (), "greeting"), ("Late fees are waived after a hospital stay [c1].", (yes, no), ""),
+         ("Ask on Sunday at noon [c9].", (no, no), ""), ("Or write to us [c4].", (no, unclear), "")],
+        marks=[("[c1]", 0), ("[c9]", None), ("[c4]", 1)],
+        gold=[("After a hospital stay.", yes, (yes, no)), ("A letter of the doctor is needed.", no, (no, no))],
+    )  # fmt: skip
+    chinese = judged_record(
+        "q2", "仓库晚上八点关门【2】。周日九点关门。", ["c4", "c2"],
+        [("仓库晚上八点关门【2】。", (no, yes), ""), ("周日九点关门。", (no, against), "")],
+        marks=[("【2】", 1)], gold=[("晚上八点。", yes, (no, yes))],
+    )  # fmt: skip
+    abstained = JudgedAnswer("q3", "abstained", answer="I do not know.", context=("c3", "c1"))
+    recipe = {"judge": {"name": "lexical", "version": 1, "threshold": 0.7}, "date": "2026-11-22T12:00:00+00:00"}
+    return {"first": Verdicts([english, chinese, abstained, JudgedAnswer("q4", "missing")], recipe)}
+
+
+def judged_weighing() -> Weighing:
+    """Three systems, and verdicts on the answers of the first one."""
+    return texts_weighing(verdicts=judged_verdicts())
+
+
+def judged_report(**options: Any) -> Report:
+    """The report of `texts_weighing` with `judged_verdicts`."""
+    return Report.of(judged_weighing(), MEASURES, **options)
+
+
 def ids_weighing(n_systems: int = 2) -> Weighing:
     """Systems with ids alone."""
     truth = {f"q{i}": {f"d{i}": 1 + i % 2, "d0": 1} for i in range(1, 9)}
@@ -100,7 +173,21 @@ def hostile_report() -> Report:
             lines.append({"qid": question["qid"], "retrieved": items, "answer": evil(f"answer {i}")})
         lines[2] = {"qid": questions[2]["qid"], "error": evil("why"), "retrieved": []}
         runs[evil(name)] = lines
-    return Report.of(weigh(questions, runs), ("ndcg@2", "recall@2"))
+    verdicts = {evil("a"): Verdicts(_evil_records(), {"judge": {"name": evil("judge"), evil("key"): evil("value")}})}
+    return Report.of(weigh(questions, runs, verdicts=verdicts), ("ndcg@2", "recall@2"))
+
+
+def _evil_records() -> Iterator[JudgedAnswer]:
+    """Judged answers to the questions of the hostile report, all of whose texts try to break out."""
+    for i in range(3):
+        answer, no = evil(f"answer {i}"), Verdict("not_found", 0.1, evil("reason"))
+        yield JudgedAnswer(
+            evil(f"q{i}"), "answered", answer=answer, context=(evil("chunk0"),), gold_answers=(evil(f"expected {i}"),),
+            units=(Unit(0, len(answer), evil("claim")),), gold_units=(Unit(0, 4, evil("gold unit")),),
+            support=((no,),), joint=(None,), correctness=((no,),), said=(no,), reach=((no,),),
+            grounded=(Verdict("not_judged", None, evil("cause")),), grade=Verdict("not_found", 0.0, evil("grade")),
+            citations=(CitedChunk(0, 2, 5, evil("[9]"), None, "malformed"),), without=(None,),
+        )  # fmt: skip
 
 
 def long_report() -> Report:

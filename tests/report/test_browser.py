@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from steelyard.report.words import read_words
-from tests.report.reports import MEASURES, hostile_report, ids_report, long_report, texts_report
+from tests.report.reports import MEASURES, hostile_report, ids_report, judged_report, long_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="pages need the extra report")
@@ -48,6 +48,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("zh", render(report, words=read_words("zh"))),
         ("hostile", render(hostile_report(), words=read_words("en"))),
         ("long", render(long_report(), words=read_words("en"))),
+        ("judged-en", render(judged_report(), words=read_words("en"))),
+        ("judged-zh", render(judged_report(), words=read_words("zh"))),
     ):
         made[name] = folder / f"{name}.html"
         made[name].write_text(text, encoding="utf-8")
@@ -341,7 +343,13 @@ def test_tables_and_charts_are_saved(opened: Opened) -> None:
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed; `npm ci` installs it")
 @pytest.mark.parametrize(
-    ("code", "scheme", "width"), [("en", "light", 390), pytest.param("zh", "dark", 1280, marks=pytest.mark.slow)]
+    ("code", "scheme", "width"),
+    [
+        ("en", "light", 390),
+        ("judged-en", "light", 1280),
+        ("judged-zh", "dark", 390),
+        pytest.param("zh", "dark", 1280, marks=pytest.mark.slow),
+    ],
 )
 def test_axe_finds_nothing(browser: Any, files: dict[str, Path], code: str, scheme: str, width: int) -> None:
     made = Opened(browser, files[code], color_scheme=scheme, viewport={"width": width, "height": 900})
@@ -351,8 +359,98 @@ def test_axe_finds_nothing(browser: Any, files: dict[str, Path], code: str, sche
     for _ in ("page", "dialog"):
         violations = page.evaluate("axe.run({resultTypes: ['violations']}).then((run) => run.violations)")
         assert [(rule["id"], node["html"]) for rule in violations for node in rule["nodes"]] == []
-        page.evaluate("document.querySelector('#question-table tbody button').click()")
+        page.evaluate("location.hash = '#question=q1'")
         page.wait_for_selector("dialog[open]")
+    made.close()
+
+
+JUDGED = [("en", "q1", 1280), ("zh", "q2", 1280), ("en", "q1", 390), ("zh", "q2", 390)]
+
+
+def opened_at(browser: Any, file: Path, question: str, **options: Any) -> Opened:
+    """A page that opens at a question."""
+    made = Opened(browser, file, **options)
+    made.page.evaluate(f"location.hash = '#question={question}'")
+    made.page.wait_for_selector("dialog[open] .judged")
+    return made
+
+
+@pytest.mark.parametrize(("code", "question", "width"), JUDGED)
+def test_sentences_have_a_sign_and_a_colour(
+    browser: Any, files: dict[str, Path], code: str, question: str, width: int
+) -> None:
+    made = opened_at(browser, files[f"judged-{code}"], question, viewport={"width": width, "height": 1000})
+    page = made.page
+    signs = page.eval_on_selector_all(".sentence > button.sign", "signs => signs.map((sign) => sign.firstChild.data)")
+    labels = page.eval_on_selector_all(".sentence", "sentences => sentences.map((one) => one.classList[1])")
+    want = {"q1": ("✓✗?", ["supported", "not_found", "not_judged"]), "q2": ("✓≠", ["supported", "contradicted"])}
+    assert ("".join(signs), labels) == want[question]
+    colours = page.eval_on_selector_all(".sentence", "all => all.map((one) => getComputedStyle(one).backgroundColor)")
+    assert len(set(colours)) == len(colours)
+    words = read_words(code)
+    said = page.locator(".sentence > button.sign").first.inner_text()
+    assert said.split("✓")[1].strip() == words("page.script.verdict.supported")
+    assert words("outcomes.name.beyond_context") in page.inner_text("#list-0")
+    assert page.evaluate("document.querySelector('dialog').scrollWidth") <= width
+    page.locator(".sentence").first.hover()
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"answer-{code}-{width}.png")
+    made.close()
+
+
+def test_a_sentence_shows_what_supports_it_by_mouse_and_by_keyboard(browser: Any, files: dict[str, Path]) -> None:
+    made = opened_at(browser, files["judged-en"], "q1")
+    page, panel = made.page, made.page.locator(".reasons")
+    assert panel.inner_text().startswith("Point at a sentence")
+    page.locator(".sentence.supported").hover()
+    assert "supported · by c1 · the gold answer says so" in panel.inner_text()
+    assert panel.locator("q").inner_text() == "Late fees are WAIVED after a\nhospital stay."
+    marked = page.locator("#list-0 li.supports")
+    assert (marked.count(), marked.locator("mark.evidence").inner_text()) == (
+        1,
+        "Late fees are WAIVED after a\nhospital stay.",
+    )
+    page.locator(".sentence.not_found").hover()
+    assert "not in the context · nearest: c1" in panel.inner_text()
+    assert "missing: Sunday, noon" in panel.inner_text()
+    assert page.locator("mark.evidence").count() == 0
+    page.mouse.move(0, 0)
+    page.focus("#beside-0")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "sign"
+    assert "supported · by c1" in panel.inner_text()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.sentence').classList[1]") == "not_judged"
+    assert "not judged" in panel.inner_text()
+    made.close()
+
+
+def test_citations_lead_to_their_chunk_and_invalid_ones_are_marked(browser: Any, files: dict[str, Path]) -> None:
+    made = opened_at(browser, files["judged-en"], "q1")
+    page = made.page
+    page.click("button.cite >> nth=1")
+    assert page.evaluate("document.activeElement.querySelector('.name b').textContent") == "c4"
+    assert page.evaluate("document.activeElement.classList.contains('cited')")
+    invalid = page.locator(".cite.bad")
+    assert (invalid.count(), invalid.get_attribute("title")) == (1, "names no chunk of the context")
+    assert "✗" in invalid.inner_text()
+    gold = page.locator(".said-gold li").all_inner_texts()
+    assert [text.split()[0] for text in gold] == ["✓", "✗"]
+    assert "not said · not in the context" in gold[1]
+    made.close()
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_what_became_of_the_questions_and_who_judged(browser: Any, files: dict[str, Path], code: str) -> None:
+    made = Opened(browser, files[f"judged-{code}"])
+    page, words = made.page, read_words(code)
+    made.draw()
+    assert words("outcomes.name.beyond_context") in page.inner_text("#outcomes")
+    assert "lexical 1" in page.inner_text("#judging")
+    page.select_option("#filter-outcome", "answer:1")
+    page.select_option("#filter-system", "0")
+    assert sorted(ids(page)) == ["q1", "q2"]
     made.close()
 
 

@@ -25,7 +25,7 @@ from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report
 
 pytest.importorskip("altair", reason="charts need the extra report")
-NAMES = ["leaderboard", "differences", "curves", "distribution", "scatter", "funnel", "ceilings", "heatmap"]
+NAMES = ["leaderboard", "differences", "curves", "distribution", "scatter", "funnel", "ceilings", "heatmap", "outcomes"]
 
 
 @pytest.fixture(scope="module")

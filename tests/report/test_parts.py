@@ -43,13 +43,13 @@ def test_the_page_of_stored_parts_has_the_same_bytes() -> None:
 def test_no_part_holds_the_systems_that_were_weighed() -> None:
     assert [part.name for part in fields(Contents)] == [
         "scores", "comparison", "sensitivity", "profile", "ratings", "diagnosis", "details", "notes",
-        "latency_ms", "gate", "title", "date",
+        "latency_ms", "gate", "judging", "title", "date",
     ]  # fmt: skip
 
 
 def test_parts_that_make_no_report_are_refused() -> None:
     parts = ids_report(1).parts()
-    with pytest.raises(InputError, match="have format 2, not 1; make the report again"):
+    with pytest.raises(InputError, match="have format 3, not 1; make the report again"):
         Report.from_parts(parts | {"format": 1})
     with pytest.raises(InputError, match="lacks its parts ratings, details; it has scores, comparison"):
         Report.from_parts({name: part for name, part in parts.items() if name not in ("ratings", "details")})

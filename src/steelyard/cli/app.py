@@ -119,7 +119,7 @@ COMMANDS = {
                 "--list", dest="stages", help="List the questions of a stage, e.g. not_retrieved; may be repeated."
             ),
             options.QUERIES, options.FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
-            options.UNIT, options.CORPUS, options.LANG,
+            options.UNIT, options.CORPUS, options.VERDICTS, options.JUDGE, options.LANG,
         ],
     ),
     "report": Command(

@@ -14,6 +14,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.diagnosis import diagnosis_json
@@ -26,7 +27,8 @@ from steelyard.report.words import read_words
 def run(
     truth: str, runs: list[str], *, measure: str | None, k: int | None, baseline: str | None, stages: list[str],
     queries: str | None, corpus: str | None, rule: str, steps: Sequence[str] | None, unit: Unit | None,
-    min_gain: float | None, format: str | None, output: Path | None, lang: str | None,
+    min_gain: float | None, verdicts: list[str], judge: str | None, format: str | None, output: Path | None,
+    lang: str | None,
 ) -> None:  # fmt: skip
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
     words = read_words(lang)
@@ -38,7 +40,10 @@ def run(
     if format not in ("table", "markdown", "json"):
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
     with progress_bars(words, after=SOON) as bars:
-        weighing = weigh(truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries, progress=bars)
+        weighing = weigh(
+            truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
+            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+        )  # fmt: skip
     diagnosis = diagnose(
         weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain,
     )  # fmt: skip

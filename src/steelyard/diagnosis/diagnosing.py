@@ -12,6 +12,7 @@ from steelyard._version import __version__
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.base.notes import Note
 from steelyard.comparison.result import Comparison
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import MISTAKES, Advice, advise
@@ -26,8 +27,8 @@ from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria
 from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
+from steelyard.experiment.verdict_choice import RunVerdicts
 from steelyard.experiment.weighing import Weighing
-from steelyard.judges.verdicts import Verdicts
 from steelyard.measures import Measure, parse
 from steelyard.measures.perfect import OF_IDEALS
 
@@ -45,7 +46,8 @@ class Diagnosis:
     funnels    one a system;   by_tag   tag -> one a system, of the questions that have the tag
     ceilings   what could be reached;   captured   what each reranker captured of its headroom; empty without rerankers
     curves     measures by depth
-    outcomes   retrieval and answer read together, one a system that has verdicts;   outcomes_by_tag   the same by tag
+    outcomes   retrieval and answer read together, one a system whose answers can be read;   outcomes_by_tag   the same
+               by tag;   judges   system -> notes on who judged its answers
     advice     what to try: mistakes first, then on the best system, then on the others; largest possible gain first
     recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
@@ -62,6 +64,7 @@ class Diagnosis:
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
     outcomes: Sequence[AnswerOutcomes] = ()
     outcomes_by_tag: Mapping[str, Sequence[AnswerOutcomes]] = field(default_factory=dict)
+    judges: Mapping[str, Sequence[Note]] = field(default_factory=dict)
 
     @property
     def signature(self) -> Signature:
@@ -90,7 +93,6 @@ def diagnose(
     baseline: str | None = None,
     min_gain: float | None = None,
     reranked: Mapping[str, bool] | None = None,
-    verdicts: Mapping[str, Verdicts] | None = None,
     criteria: Criteria | None = None,
 ) -> Diagnosis:
     """Find where each system loses the gold, what could be reached, and what to try.
@@ -103,8 +105,8 @@ def diagnose(
     min_gain    smallest gain that counts as relevant; 1 by default
     reranked    name -> whether a system has a reranker; by default what the configuration of its run folder says, or
                 else whether its results are in another order than its candidates
-    verdicts    system -> the verdicts on its answers, of systems that have any
-    criteria    from which values on answers are correct and faithful, and gold is in the context
+    criteria    from which values on answers are correct and faithful, and gold is in the context; answers are judged as
+                `weigh` was asked to, and by the lexical judge where nobody has judged them
     Raises      InputError for a k below 1, a measure that no gain can be counted in, or a baseline that is no system of
                 the weighing.
 
@@ -113,6 +115,8 @@ def diagnose(
     >>> diagnosis.funnels[0].lists()["below_k"], [advice.code for advice in diagnosis.advice]
     (['q'], [])
     """
+    # Before the first runs are taken alone: verdicts may have been handed in on all.
+    verdicts = weighing.answers.first_runs
     weighing = weighing.first_runs()
     min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
     spec = None if measure is None else _checked(parse(measure, min_gain=min_gain), weighing)
@@ -122,7 +126,7 @@ def diagnose(
     if baseline not in systems:
         raise InputError(f"no system is called {baseline!r}; {nearest(baseline, systems)}")
     lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
-    judged = _judged(weighing, verdicts or {}, min_gain, criteria)
+    judged = _judged(weighing, verdicts, min_gain, criteria)
     funnels = [
         funnel(
             system,
@@ -134,7 +138,7 @@ def diagnose(
         )
         for system, of_system, answers in zip(weighing.weighed, lists, judged, strict=True)
     ]
-    outcomes = [answers.outcomes for answers in judged if answers is not None]
+    outcomes = [answers.outcomes for answers in judged if answers is not None and answers.outcomes.is_read]
     tags = tag_segments(weighing.questions, weighing.query_ids)
     facts = _facts(
         weighing, lists, funnels, judged, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain,
@@ -158,21 +162,22 @@ def diagnose(
             **weighing.recipe,
         },
         outcomes=outcomes,
+        judges={of_system.system: list(verdicts[of_system.system].notes()) for of_system in outcomes},
         outcomes_by_tag={tag: [of_system.by(mask) for of_system in outcomes] for tag, mask in tags.items() if outcomes},
     )
 
 
 def _judged(
-    weighing: Weighing, verdicts: Mapping[str, Verdicts], min_gain: float, criteria: Criteria | None
+    weighing: Weighing, runs: Mapping[str, RunVerdicts], min_gain: float, criteria: Criteria | None
 ) -> list[JudgedSystem | None]:  # fmt: skip
     """The judged answers of each system; None of those without verdicts."""
     clusters = None if weighing.clustering is None else weighing.clustering.codes
     return [
         JudgedSystem.of(
-            verdicts[system.name], system, weighing.truth if system.labels is None else system.labels,
+            runs[system.name].verdicts, system, weighing.truth if system.labels is None else system.labels,
             min_gain=min_gain, criteria=criteria, clusters=clusters,
         )
-        if system.name in verdicts
+        if system.name in runs
         else None
         for system in weighing.weighed
     ]  # fmt: skip

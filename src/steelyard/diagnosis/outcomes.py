@@ -158,6 +158,11 @@ class AnswerOutcomes:
         return len(self.query_ids)
 
     @property
+    def is_read(self) -> bool:
+        """Whether the outcome of any question is more than that it has no answer, or cannot be read."""
+        return bool((self.outcome < AT["no_answer"]).any())
+
+    @property
     def faithfulness_by_gold(self) -> GroupDifference:
         """Mean faithfulness of questions with gold in the context less that of those without, with an interval."""
         masks = [(self.gold_in_context == code) & ~np.isnan(self.faithfulness) for code in (YES, NO)]

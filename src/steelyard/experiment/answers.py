@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -15,7 +15,7 @@ from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED
-from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, judged_run, unjudged_run
+from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, completed, judged_run, unjudged_run
 from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes, JudgedAnswers
@@ -39,6 +39,27 @@ class Answers:
             judged_run(run, self.questions, verdicts, self.choice)
             for system in self.weighed for run, verdicts in zip(system.runs, self.choice.of(system), strict=True)
         ]  # fmt: skip
+
+    @cached_property
+    def first_runs(self) -> Mapping[str, RunVerdicts]:
+        """System -> the verdicts on the answers of its first run, of systems that answer; judged now as `judged` is.
+
+        A run that is rankings alone is not read once more for answers, unless verdicts on them are handed in.
+        Questions
+        that verdicts lack, as these are of a part of them, are not judged.
+        """
+        runs = {}
+        for n, system in enumerate(self.weighed):
+            verdicts = self.choice.of(system)[0]
+            has_outputs = system.outputs is not None or system.folder is not None
+            if verdicts is None and not (has_outputs and system.answered().answers):
+                continue
+            if "judged" in self.__dict__:
+                runs[system.name] = self.judged[self._bounds[n][0]]
+            else:
+                run = judged_run(system, self.questions, verdicts, self.choice)
+                runs[system.name] = completed(run, system, self.questions)
+        return runs
 
     @cached_property
     def _at_hand(self) -> Sequence[RunVerdicts]:

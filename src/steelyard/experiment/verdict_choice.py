@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -180,6 +180,20 @@ def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts
                 "than the questions have now; judge it again (`steelyard judge`)"
             )
     return verdicts
+
+
+def completed(verdicts: RunVerdicts, run: Weighed, questions: Questions) -> RunVerdicts:
+    """The verdicts on a run, with the answers to questions that they lack as they are without a judge."""
+    records = verdicts.verdicts.records
+    if all(question.query_id in records for question in questions):
+        return verdicts
+    from steelyard.judges.verdicts import Verdicts
+
+    unjudged = unjudged_run(run, questions).verdicts.records
+    together = [records.get(question.query_id, unjudged[question.query_id]) for question in questions]
+    return replace(
+        verdicts, verdicts=Verdicts(together, verdicts.verdicts.recipe, errors=verdicts.verdicts.errors)
+    )  # fmt: skip
 
 
 def unjudged_run(run: Weighed, questions: Questions) -> RunVerdicts:

@@ -25,6 +25,7 @@ from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import Measure
 from steelyard.report.details.details import Details
+from steelyard.report.details.judging import Judging
 from steelyard.stats.percentiles import percentile_interval
 
 
@@ -42,6 +43,7 @@ class Contents:
     notes        system -> what its run folder remarks, such as empty documents; systems without remarks are left out
     gate         by the profile that was named, and against the baseline where there is a margin; None where none was
                  named, or where it judges none of the measures
+    judging      system -> who judged its answers, and what came of it; of systems that have verdicts
     title        of one's own, "" for the one in the language of the report
     date         when the report was made, as 2026-11-22
     latency_ms   system -> P50 and P95 of the milliseconds of its questions, of systems whose outputs report them; a
@@ -58,6 +60,7 @@ class Contents:
     notes: Mapping[str, Sequence[Note]]
     latency_ms: Mapping[str, tuple[float, float]]
     gate: Gate | None
+    judging: Mapping[str, Judging]
     title: str
     date: str
 
@@ -129,6 +132,7 @@ class Contents:
                 for system, values in latencies.items()
             },
             gate=_gate(scores, profile, comparison, latencies, mixed_judges) if named and ratings else None,
+            judging={name: Judging.of(run) for name, run in weighing.answers.first_runs.items()},
             title=title,
             date=date,
         )  # fmt: skip

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from steelyard.report.charts import ceilings, curves, differences, distribution, funnel, heatmap, leaderboard, scatter
+from steelyard.report.charts import (
+    ceilings,
+    curves,
+    differences,
+    distribution,
+    funnel,
+    heatmap,
+    leaderboard,
+    outcomes,
+    scatter,
+)
 from steelyard.report.contents import Contents
 from steelyard.report.words import Words
 
@@ -15,7 +25,7 @@ if TYPE_CHECKING:
 CHARTS: dict[str, Callable[[Contents, Words], TopLevelMixin | None]] = {
     "leaderboard": leaderboard.draw, "differences": differences.draw, "curves": curves.draw,
     "distribution": distribution.draw, "scatter": scatter.draw, "funnel": funnel.draw, "ceilings": ceilings.draw,
-    "heatmap": heatmap.draw,
+    "heatmap": heatmap.draw, "outcomes": outcomes.draw,
 }  # fmt: skip
 """What draws each chart; None where there is nothing to draw."""
 
@@ -26,7 +36,7 @@ def draw_charts(contents: Contents, *, words: Words) -> dict[str, TopLevelMixin]
     leaderboard   mean and interval of every system;   differences   to the baseline;   curves   measures by depth
     distribution  shares of questions by their value;   scatter   two systems, question by question
     funnel        where the gold was lost;   ceilings   what could be reached
-    heatmap       the questions on which systems differ most
+    heatmap       the questions on which systems differ most;   outcomes   what became of the questions
 
     Raises   MissingExtraError without altair.
     """

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from steelyard.experiment.weighed import Weighed
+import polars as pl
+
+from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.weighing import Weighing
+from steelyard.report.details.answers import AnswerDetails, TextOf, answer_details
 from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened
-from steelyard.report.details.lists import ListDetails, list_details, list_frames, unread_chunks
+from steelyard.report.details.lists import ListDetails, list_details, list_frames, table_of, unread_chunks
 from steelyard.report.visible import visible
 
 
@@ -18,9 +21,10 @@ class SystemDetails:
     """What one system adds to single questions, by their numbers.
 
     has_evidence   whether its chunks were searched for gold evidence
-    answers        None where there is no room;   left_out   such answers
+    answers        of those that are not among `judged`; None where there is no room;   left_out   such answers
     failures       why the system failed
     lost           places of the pieces of gold that no chunk holds
+    judged         answers with the verdicts on them;   judged_left_out   further ones, for which there is no room
     """
 
     has_evidence: bool
@@ -28,6 +32,8 @@ class SystemDetails:
     left_out: int
     failures: dict[int, str]
     lost: dict[int, list[int]]
+    judged: dict[int, AnswerDetails] = field(default_factory=dict)
+    judged_left_out: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +66,7 @@ class Details:
 
     @classmethod
     def of(cls, weighing: Weighing, limits: Limits | None = None) -> Details:
-        """Those of every question of a weighing, cut to limits."""
+        """Those of every question of a weighing, cut to limits; with the verdicts on its answers."""
         limits = limits or Limits()
         questions = [weighing.questions.get(query_id) for query_id in weighing.query_ids]
         tags = sorted({tag for question in questions if question for tag in question.tags})
@@ -83,7 +89,10 @@ class Details:
             more=more,
             left_out=budget.left_out,
             lists=list_details(weighing, limits, depth, frames, texts),
-            systems=[_system(weighed, i, weighing, limits) for i, weighed in enumerate(weighing.weighed)],
+            systems=[
+                _system(weighing, i, limits, _judged(weighing, i, limits, frames[i]))
+                for i in range(len(weighing.weighed))
+            ],
             # Of a corpus that was named, the notes of the scores say it.
             absent=_absent(gold, texts) if of_corpus and weighing.named_corpus is None else (),
         )
@@ -94,16 +103,46 @@ def _absent(gold: Sequence[Sequence[GoldPiece]], texts: Mapping[str, str]) -> li
     return sorted(unread_gold(relevant) - texts.keys())
 
 
-def _system(weighed: Weighed, place: int, weighing: Weighing, limits: Limits) -> SystemDetails:
+def _system(
+    weighing: Weighing, place: int, limits: Limits, judged: tuple[dict[int, AnswerDetails], int]
+) -> SystemDetails:
     number = {query_id: i for i, query_id in enumerate(weighing.query_ids)}
-    budget = Budget(limits.answer_bytes // max(len(weighing.weighed), 1))
+    weighed, budget = weighing.weighed[place], Budget(limits.answer_bytes // max(len(weighing.weighed), 1))
     answers, failures = dict[int, str | None](), dict[int, str]()
     if weighed.outputs is not None:
         answered = {number[id]: text for id, text in weighed.outputs.answers.items() if id in number}
         reasons = {**weighed.outputs.failures, **weighed.outputs.unanswered}
         failed = {number[id]: text for id, text in reasons.items() if id in number}
-        answers = {q: budget(answered[q]) for q in sorted(answered)}
+        answers = {q: budget(answered[q]) for q in sorted(answered.keys() - judged[0].keys())}
         failures = {q: shortened(failed[q], limits.reason) for q in sorted(failed)}
     return SystemDetails(
-        weighed.evidence is not None, answers, budget.left_out, failures, lost_pieces(weighing, place)
+        weighed.evidence is not None, answers, budget.left_out, failures, lost_pieces(weighing, place), *judged
     )  # fmt: skip
+
+
+def _judged(
+    weighing: Weighing, place: int, limits: Limits, frame: pl.DataFrame
+) -> tuple[dict[int, AnswerDetails], int]:
+    """Judged answers by question, as many as there is room for, and how many are left out; frame: of `list_frames`."""
+    run = weighing.answers.first_runs.get(weighing.systems[place])
+    if run is None:
+        return {}, 0
+    places: dict[str, dict[str, int]] = {}
+    for query_id, doc_id, rank in frame.select("query_id", "doc_id", "rank").iter_rows():
+        places.setdefault(query_id, {})[doc_id] = rank - 1
+    table, judged = table_of(weighing.weighed[place]), dict[int, AnswerDetails]()
+    texts = _texts_of(table) if table is not None else lambda _: None
+    records = [(q, run.verdicts.records.get(query_id)) for q, query_id in enumerate(weighing.query_ids)]
+    shown = [(q, record) for q, record in records if record is not None and record.state in ("answered", "abstained")]
+    room = limits.judged_bytes // len(weighing.weighed)
+    for q, record in shown:
+        details = answer_details(record, places.get(record.query_id, {}), texts, limits)
+        room -= details.size
+        if room < 0:
+            break
+        judged[q] = details
+    return judged, len(shown) - len(judged)
+
+
+def _texts_of(table: ChunkTable) -> TextOf:
+    return lambda chunk_id: table.texts[table.row_of[chunk_id]] if chunk_id in table.row_of else None

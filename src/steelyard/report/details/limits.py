@@ -14,6 +14,7 @@ class Limits:
     entries      places of all lists together, and depth of any of them
     id_bytes     of the ids of what the lists show
     chunk_bytes, answer_bytes, gold_bytes   of texts of chunks, of answers, of gold and expected answers
+    judged_bytes  of answers with the verdicts on them
     gold_pieces  of all questions together
     document     characters of a document that a run names by its id; gold_document   of one that is gold
     query, reason   characters of a query and of the reason of a failure
@@ -25,6 +26,7 @@ class Limits:
     chunk_bytes: int = 4_500_000
     answer_bytes: int = 1_500_000
     gold_bytes: int = 1_000_000
+    judged_bytes: int = 4_000_000
     gold_pieces: int = 100_000
     document: int = 4_000
     gold_document: int = 200

@@ -92,7 +92,7 @@ def unread_chunks(weighing: Weighing, frames: Sequence[pl.DataFrame]) -> set[str
     """Ids that the lists show of systems without any text."""
     ids = set[str]()
     for weighed, frame in zip(weighing.weighed, frames, strict=True):
-        table = _table(weighed)
+        table = table_of(weighed)
         if table is None or not table.has_text:
             ids.update(frame["doc_id"].unique())
     return ids
@@ -137,7 +137,7 @@ class _Chunks:
     def enter(self, weighed: Weighed, frame: pl.DataFrame) -> pl.DataFrame:
         """doc_id -> chunk, for all that a system's lists show."""
         ids = frame["doc_id"].unique(maintain_order=True)
-        table = _table(weighed)
+        table = table_of(weighed)
         rows = [None if table is None else table.row_of.get(id) for id in ids]
         # Chunks are shown whole, and documents from their beginning.
         limit = None if weighed.documents is None else self.limit
@@ -162,7 +162,7 @@ def _cut(text: str | None, limit: int | None) -> str | None:
     return text if text is None or limit is None else cut(text, limit)
 
 
-def _table(weighed: Weighed) -> ChunkTable | None:
+def table_of(weighed: Weighed) -> ChunkTable | None:
     """What a system or its corpus says of its chunks; None where ids are all."""
     if weighed.evidence is not None:
         return weighed.evidence.table

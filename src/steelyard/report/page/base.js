@@ -46,6 +46,10 @@ export function stageOf(system, question) {
   return stages[system * nQuestions + question];
 }
 
+// What became of the answer to a question, as a number; none without verdicts.
+const answers = lazily(() => Object.fromEntries(Object.entries(data.answer).map(([s, packed]) => [s, unpack(packed)])));
+export const answerOf = (system, question) => answers()[system]?.[question];
+
 // What became of a question: why it has no value, or where its gold was lost.
 export function outcomeOf(system, question) {
   const status = statusOf(system, question);

@@ -27,6 +27,16 @@ export function stretches(text, marks, isGold = false) {
   return bounds.slice(1).map((end, i) => [points.slice(bounds[i], end).join(""), i % 2 === 1]);
 }
 
+// The parts of an answer, [text, sentence, mark], as sentences [sentence, [[text, mark], ...]], in order.
+export function pieces(parts) {
+  const grouped = [];
+  for (const [text, sentence, mark] of parts) {
+    if (grouped.at(-1)?.[0] !== sentence) grouped.push([sentence, []]);
+    grouped.at(-1)[1].push([text, mark]);
+  }
+  return grouped;
+}
+
 // Packed columns ---------------------------------------------------------------------------------------------------
 
 export function lazily(compute) {

@@ -1,6 +1,7 @@
 // One question in full: its gold, what every system made of it, and the lists of two systems side by side.
 import { moves, neighbours, stretches } from "./computing.js";
-import { byId, columns, data, element, lists, nSystems, order, outcomeOf, say } from "./base.js";
+import { judgedAnswer } from "./answer.js";
+import { answerOf, byId, columns, data, element, lists, nSystems, order, outcomeOf, say } from "./base.js";
 import { rowsOfTable } from "./table.js";
 import { follow, change, view } from "./view.js";
 
@@ -81,7 +82,8 @@ function listOf(s, question) {
 
 const entriesOf = (s, question) => listOf(s, question).map(({ entry }) => entry);
 
-function* system(s, question, other) {
+// `items` finds the places of the list, once it is shown.
+function* system(s, question, other, items) {
   const of = data.of[s];
   // Of several systems, the table above has these.
   if (nSystems === 1) {
@@ -92,7 +94,13 @@ function* system(s, question, other) {
   if (of.failures[question] !== undefined) {
     yield element("p", { class: "said lost" }, say("failure", { why: of.failures[question] }));
   }
-  if (of.answers[question] !== undefined) {
+  const became = answerOf(s, question);
+  if (became !== undefined) yield element("p", { class: "said" }, data.answer_names[became]);
+  const judged = of.judged[question];
+  if (judged !== undefined) {
+    yield element("h3", {}, say("answer"));
+    yield judgedAnswer(judged, entriesOf(s, question), items);
+  } else if (of.answers[question] !== undefined) {
     const answer = of.answers[question];
     yield element("h3", {}, say("answer"));
     yield element("div", { class: "answer" }, answer === null ? say("left_out") : answer);
@@ -179,7 +187,8 @@ function show() {
   byId("question-systems")?.tBodies[0].replaceChildren(...order.map((s) => systemRow(s, question)));
   for (const [i, side] of sides.entries()) {
     if (selects[i]) selects[i].value = pair[i];
-    side.replaceChildren(...system(pair[i], question, pair[1 - i]));
+    const items = () => side.querySelectorAll("ol.chunks > li");
+    side.replaceChildren(...system(pair[i], question, pair[1 - i], items));
   }
   if (!dialog.open) dialog.showModal();
   if (another) dialog.scrollTop = 0;

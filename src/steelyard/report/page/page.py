@@ -17,6 +17,7 @@ import numpy as np
 from steelyard._version import __version__
 from steelyard.base.extras import require
 from steelyard.diagnosis.funnel import STAGES
+from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.charts import curves, differences, distribution
@@ -37,11 +38,15 @@ from steelyard.report.page.tables import (
     comparison_tables,
     funnel_table,
     gate_table,
+    outcome_tables,
     ratings_table,
+    sheet_table,
     tags_table,
 )
 from steelyard.report.sheets.advice import AdviceCard, advice_cards
 from steelyard.report.sheets.diagnosis import stage_name
+from steelyard.report.sheets.judge_card import judge_card
+from steelyard.report.sheets.outcomes import answer_outcome, listed_outcomes
 from steelyard.report.sheets.rating import text_in
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.summary import Fact, care, facts, verdict
@@ -54,14 +59,14 @@ if TYPE_CHECKING:
 
 _HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 _WHAT = "the HTML report"
-_MODULES = ("computing", "base", "view", "downloads", "table", "dialog", "systems", "report")
+_MODULES = ("computing", "base", "view", "downloads", "table", "answer", "dialog", "systems", "report")
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
 _LINKED = 30
 _MOST_ADVICE = 6
 _SECTIONS = (
-    "summary", "leaderboard", "comparison", "ratings", "funnel", "ceilings", "advice", "curves", "distribution",
-    "scatter", "heatmap", "questions", "recipe",
+    "summary", "leaderboard", "comparison", "ratings", "funnel", "outcomes", "ceilings", "advice", "curves",
+    "distribution", "scatter", "heatmap", "questions", "judging", "recipe",
 )  # fmt: skip
 
 
@@ -98,6 +103,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
         figures["differences"] = replace(figures["differences"], caption=caption)
     data = payload(contents) | {
         "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
+        "answer_names": [answer_outcome(code, words) for code in OUTCOMES],
         "baseline": None if contents.comparison is None else single_line(contents.comparison.baseline),
     }  # fmt: skip
     safe = jinja2.utils.markupsafe.Markup
@@ -113,6 +119,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
         "facts": [*facts(contents, words), *_gate_fact(contents, words)],
         "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": data["pair"],
         "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),
+        "judging": sheet_table(judge_card(contents.judging, words), words("judge_card.title")),
         "limits": list(_limits(data, words)), **_comparison(contents, words), **_ratings(contents, words),
         **_diagnosis(contents, words), "outcomes": list(_outcomes(contents, words)),
         "sections": [name for name in _SECTIONS if name in _sections(contents, charts)],
@@ -128,6 +135,8 @@ def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
     """The sections that this report has something to say in."""
     names = {"summary", "leaderboard", "distribution", "advice", "questions", "recipe", *charts}
     names |= {"comparison"} if contents.comparison is not None else set()
+    names |= {"outcomes"} if contents.diagnosis.outcomes else set()
+    names |= {"judging"} if contents.judging else set()
     return names | ({"ratings"} if contents.ratings else set())
 
 
@@ -271,6 +280,7 @@ def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
     return {
         "funnels": funnels,
         "most_advice": _MOST_ADVICE,
+        "outcome_tables": list(outcome_tables(contents, words)),
         "ceilings": ceilings_table(contents, words),
         "advice": [_advice(card, number, words) for card in advice_cards(diagnosis.advice, words)],
         "curve_measures": [f"{name}@k" for name in curve_measures(contents)],
@@ -286,7 +296,7 @@ def _advice(card: AdviceCard, number: Mapping[str, int], words: Words) -> dict[s
 
 
 def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
-    """What the table of questions can be filtered by: stages that some question has, and statuses but "ok"."""
+    """What the table of questions can be filtered by: stages that some question has, statuses but "ok", outcomes."""
     counts = [funnel.counts() for funnel in contents.diagnosis.funnels]
     for i, stage in enumerate(STAGES):
         if any(n[stage] for n in counts):
@@ -294,6 +304,9 @@ def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
     statuses = set(np.unique(contents.scores.statuses()[:, 0]).tolist()) - {0}
     for i in sorted(statuses):
         yield f"status:{i}", _status(STATUSES[i], words)
+    for code in listed_outcomes(contents.diagnosis.outcomes) if contents.diagnosis.outcomes else ():
+        if any(of_system.counts()[code] for of_system in contents.diagnosis.outcomes):
+            yield f"answer:{OUTCOMES.index(code)}", answer_outcome(code, words)
 
 
 def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
@@ -302,6 +315,7 @@ def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
     counts = {
         "chunks": data["chunk_texts_left_out"], "gold": data["gold_left_out"],
         "answers": sum(of["answers_left_out"] for of in data["of"]),
+        "judged": sum(of["judged_left_out"] for of in data["of"]),
     }  # fmt: skip
     for name, n in counts.items():
         if n:

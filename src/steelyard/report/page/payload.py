@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Floats
 from steelyard.report.contents import Contents
+from steelyard.report.details.answers import AnswerDetails
 from steelyard.report.details.details import Details, SystemDetails
 from steelyard.report.details.gold import GoldPiece
 from steelyard.report.details.lists import ListDetails
@@ -34,6 +36,7 @@ def payload(contents: Contents) -> dict[str, Any]:
         "status": packed(scores.statuses()[:, 0].ravel()),
         "stage": packed(np.array([funnel.stage for funnel in diagnosis.funnels]).ravel()),
         "k": diagnosis.k,
+        "answer": {scores.systems.index(of.system): packed(of.outcome) for of in diagnosis.outcomes},
         **_questions(details),
         **_lists(details.lists),
         "of": [_system(system) for system in details.systems],
@@ -81,7 +84,22 @@ def _system(system: SystemDetails) -> dict[str, Any]:
         "answers_left_out": system.left_out,
         "failures": system.failures,
         "lost": system.lost,
+        "judged": {question: _judged(answer) for question, answer in system.judged.items()},
+        "judged_left_out": system.judged_left_out,
     }
+
+
+def _judged(answer: AnswerDetails) -> dict[str, Any]:
+    """A judged answer; what is not there is left out."""
+    fields = {
+        "parts": answer.parts,
+        "sentences": [[list(astuple(unit)) for unit in units] for units in answer.sentences],
+        "labels": answer.labels,
+        "cites": [list(astuple(citation)) for citation in answer.citations],
+        "gold": [list(astuple(unit)) for unit in answer.gold],
+        "explanation": answer.explanation,
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def embedded(data: object) -> str:

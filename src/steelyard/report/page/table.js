@@ -12,7 +12,7 @@ import {
   shortened,
   signed,
 } from "./computing.js";
-import { byId, columns, data, element, nQuestions, nSystems, order, outcomeOf, say, stageOf, statusOf, whole } from "./base.js";
+import { byId, columns, data, element, nQuestions, nSystems, order, outcomeOf, say, answerOf, stageOf, statusOf, whole } from "./base.js";
 import { csvFile, offer } from "./downloads.js";
 import { facts, follow, change, view } from "./view.js";
 
@@ -33,6 +33,7 @@ function fittingRows() {
       texts,
       stage: (q) => stageOf(view.system, q),
       status: (q) => statusOf(view.system, q),
+      answer: (q) => answerOf(view.system, q),
     },
     view,
   );

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.comparison.result import Comparison
@@ -24,6 +24,7 @@ from steelyard.report.formats.gating import (
 )
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stages_of
+from steelyard.report.sheets.outcomes import outcome_sections
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
 from steelyard.report.sheets.sheet import Sheet, number, percent
 from steelyard.report.visible import visible
@@ -171,6 +172,13 @@ def funnel_table(contents: Contents, words: Words) -> HtmlTable:
         [*notes, *map(visible, sheet.notes)],
         shown_row=baseline_row(contents),
     )  # fmt: skip
+
+
+def outcome_tables(contents: Contents, words: Words) -> Iterator[tuple[str, HtmlTable]]:
+    """What became of the questions; faithfulness by gold; abstention; outcomes by tag: each with its caption."""
+    for section in outcome_sections(contents.diagnosis, words):
+        for sheet in section.sheets:
+            yield section.title, sheet_table(sheet, section.title)
 
 
 def ceilings_table(contents: Contents, words: Words) -> HtmlTable:

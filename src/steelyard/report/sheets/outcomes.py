@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.outcomes import OUTCOMES, AnswerOutcomes, Criteria
-from steelyard.diagnosis.thresholds import MIN_GROUP
+from steelyard.diagnosis.thresholds import MIN_GROUP, MIN_QUESTIONS
+from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.section import Section
 from steelyard.report.sheets.sheet import Sheet, ends, number, percent, signed
 from steelyard.report.words import Words
@@ -23,7 +24,8 @@ _RARE = {
 def outcome_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
     """What became of the questions, and the same by tag; none without verdicts."""
     if diagnosis.outcomes:
-        sheets = [outcomes_sheet(diagnosis.outcomes, words), faithfulness_sheet(diagnosis.outcomes, words)]
+        notes = notes_of_systems(diagnosis.judges, words, n_systems=len(diagnosis.outcomes))
+        sheets = [outcomes_sheet(diagnosis.outcomes, words, notes), faithfulness_sheet(diagnosis.outcomes, words)]
         abstentions = abstention_sheet(diagnosis.outcomes, words)
         yield Section("outcomes", words("outcomes.title"), sheets=[*sheets, *([abstentions] if abstentions else [])])
         if by_tag := outcome_tags_sheet(diagnosis, words):
@@ -35,22 +37,27 @@ def outcome_name(code: str, words: Words) -> str:
     return words(f"outcomes.name.{code}")
 
 
-def outcomes_sheet(outcomes: Sequence[AnswerOutcomes], words: Words) -> Sheet:
-    """A row an outcome, a column a system: how many questions, and their share; of one system, its interval."""
-    listed = listed_outcomes(outcomes)
+def answer_outcome(code: str, words: Words) -> str:
+    """An outcome with what it is made of, on one line."""
+    return words("outcomes.of", **{part: words(f"outcomes.{part}.{code}") for part in ("context", "answer", "name")})
+
+
+def outcomes_sheet(outcomes: Sequence[AnswerOutcomes], words: Words, notes: Iterable[str] = ()) -> Sheet:
+    """A row an outcome, a column a system: how many questions, and their share; of one system, its interval.
+
+    notes   on who judged
+    """
     rows = []
-    for code in listed:
-        cells = [_count(of_system.counts()[code], of_system.n_queries) for of_system in outcomes]
-        if len(outcomes) == 1:
-            place, intervals = OUTCOMES.index(code), outcomes[0].share_intervals()
-            cells.append(_share_ends(intervals.low[place], intervals.high[place]))
-        rows.append([*(words(f"outcomes.{part}.{code}") for part in ("context", "answer", "name")), *cells])
-    total = [f"{of_system.n_queries:,}" for of_system in outcomes]
-    rows.append([words("diagnose.head.total"), "", "", *total, *([""] if len(outcomes) == 1 else [])])
+    for code in listed_outcomes(outcomes):
+        names = (words(f"outcomes.{part}.{code}") for part in ("context", "answer", "name"))
+        rows.append([*names, *(_share(of_system, code, alone=len(outcomes) == 1) for of_system in outcomes)])
+    rows.append([words("diagnose.head.total"), "", "", *(f"{of_system.n_queries:,}" for of_system in outcomes)])
     header = [words(f"outcomes.head.{name}") for name in ("context", "answer", "says")]
-    header += [of_system.system for of_system in outcomes]
-    header += [words("outcomes.head.interval")] if len(outcomes) == 1 else []
-    return Sheet(header, rows, notes=list(_criteria_notes(outcomes[0].criteria, words)))
+    shares = [words("outcomes.note.shares")] if len(outcomes) == 1 else []
+    return Sheet(
+        [*header, *(of_system.system for of_system in outcomes)], rows,
+        notes=[*shares, *_criteria_notes(outcomes[0].criteria, words), *notes],
+    )  # fmt: skip
 
 
 def listed_outcomes(outcomes: Sequence[AnswerOutcomes]) -> list[str]:
@@ -58,12 +65,18 @@ def listed_outcomes(outcomes: Sequence[AnswerOutcomes]) -> list[str]:
     return [code for code in OUTCOMES if code not in _RARE or any(of.counts()[code] for of in outcomes)]
 
 
+def _share(outcomes: AnswerOutcomes, code: str, *, alone: bool) -> str:
+    """How many questions, and their share; of a system alone its interval too."""
+    n, total = outcomes.counts()[code], outcomes.n_queries
+    place, intervals = OUTCOMES.index(code), outcomes.share_intervals()
+    low, high = intervals.low[place], intervals.high[place]
+    if not alone or np.isnan(low):
+        return _count(n, total)
+    return f"{n:,} ({percent(n / total)}; {percent(low)}–{percent(high)})"
+
+
 def _count(n: int, total: int) -> str:
     return f"{n:,} ({percent(n / total)})" if n else "0"
-
-
-def _share_ends(low: float, high: float) -> str:
-    return "–" if np.isnan(low) else f"{percent(low)}–{percent(high)}"
 
 
 def _criteria_notes(criteria: Criteria, words: Words) -> Iterator[str]:
@@ -85,7 +98,7 @@ def faithfulness_sheet(outcomes: Sequence[AnswerOutcomes], words: Words) -> Shee
 
 
 def _mean(value: float, n: int) -> str:
-    return f"{number(value, 3)} (n = {n:,})" if n else "–"
+    return f"{number(value, 3)} ({n:,})" if n else "–"
 
 
 def _signed_ends(low: float, high: float) -> str:
@@ -120,14 +133,16 @@ def outcome_tags_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
     if not by_tag:
         return None
     several = len(diagnosis.outcomes) > 1
-    codes = [] if several else [code for code, n in diagnosis.outcomes[0].counts().items() if n]
+    codes = [] if several else [code for code, n in diagnosis.outcomes[0].counts().items() if n >= MIN_QUESTIONS]
     rows = []
     for tag, outcomes in by_tag.items():
         counts = [of_system.counts() for of_system in outcomes]
         shares = [_count(n["works"], of_system.n_queries) for n, of_system in zip(counts, outcomes, strict=True)]
-        cells = shares if several else [f"{counts[0][code]:,}" for code in codes]
+        listed = [counts[0][code] for code in codes]
+        cells = shares if several else [f"{n:,}" for n in (*listed, outcomes[0].n_queries - sum(listed))]
         rows.append([tag, f"{outcomes[0].n_queries:,}", *cells])
-    columns = [of.system for of in diagnosis.outcomes] if several else [outcome_name(code, words) for code in codes]
+    named = [*(outcome_name(code, words) for code in codes), words("outcomes.head.others")]
+    columns = [of_system.system for of_system in diagnosis.outcomes] if several else named
     small = len(diagnosis.outcomes_by_tag) - len(by_tag)
     notes = [words("outcomes.note.works_by_tag")] if several else []
     notes += [words("outcomes.note.small_tags", n=small, least=MIN_GROUP)] if small else []

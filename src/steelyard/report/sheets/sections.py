@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.sheets.judge_card import judge_card
 from steelyard.report.sheets.paper import differences_sheet
 from steelyard.report.sheets.rating import rating_sheets, ratings_overview
 from steelyard.report.sheets.scores import scores_sheet
@@ -17,7 +18,7 @@ from steelyard.report.words import Words
 
 
 def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
-    """Summary, leaderboard, comparison, ratings, funnel, ceilings, advice; those that have anything to say."""
+    """Summary, leaderboard, comparison, ratings, diagnosis, who judged answers; those that have anything to say."""
     answers = [Paragraph(fact.text, fact.title) for fact in facts(contents, words)]
     yield Section("short", words("page.summary.title"), [*map(Paragraph, verdict(contents, words)), *answers])
     if warnings := care(contents, words):
@@ -32,3 +33,5 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
         sheets = (ratings_overview if several else rating_sheets)(contents.ratings, contents.profile, words)
         yield Section("ratings", words("page.ratings.title"), sheets=sheets)
     yield from diagnosis_sections(contents.diagnosis, words)
+    if contents.judging:
+        yield Section("judging", words("judge_card.title"), sheets=[judge_card(contents.judging, words)])
