@@ -1,5 +1,7 @@
 """Judges by name, and those of a user's own."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.judges.asking import Asking
 from steelyard.judges.own import PairJudge
-from steelyard.judges.registry import judge_named, judge_names, make_judge
+from steelyard.judges.registry import judge_class, judge_named, judge_names, make_judge
 from steelyard.judges.verdict import Case, Verdict
 from tests.judges.own_judges import SHARE, Share, Whole, within
 
@@ -120,10 +122,29 @@ def test_what_is_no_judge_is_refused(judge: object, settings: dict[str, Any], me
         make_judge(judge, settings)
 
 
-def test_our_judges_are_registered_and_a_name_that_is_taken_is_refused() -> None:
-    assert {"embedding", "lexical", "llm", "nli"} <= set(judge_names())
-    with pytest.raises(InputError, match="a judge called 'nli' exists"):
-        judge_named("nli")(Share)
+@pytest.mark.parametrize("name", ["embedding", "lexical", "llm", "nli"])
+def test_our_judges_are_registered_and_a_name_that_is_taken_is_refused(name: str) -> None:
+    assert name in judge_names()
+    with pytest.raises(InputError, match=f"a judge called {name!r} exists"):
+        judge_named(name)(Share)
+    assert judge_class(name).name == name
+
+
+def test_no_judge_is_imported_but_the_one_that_judges() -> None:
+    code = """
+import sys, steelyard as sy
+ours = "lexical", "llm", "nli", "embedding"
+say = lambda: print([name for name in ours if f"steelyard.judges.{name}" in sys.modules])
+answers = [{"qid": "q", "retrieved": [{"id": "d#1", "text": "It opens at nine."}], "answer": "It opens at nine."}]
+questions = [{"qid": "q", "query": "When?"}]
+verdicts = sy.judge(questions, answers, judge=lambda pairs: [True] * len(pairs))
+sy.evaluate(questions, answers, "faithfulness", verdicts=verdicts)
+say()
+sy.evaluate(questions, answers, "faithfulness")
+say()
+"""
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == ["[]", "['lexical']"]
 
 
 def test_a_function_that_fails_is_named_in_one_line() -> None:

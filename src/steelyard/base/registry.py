@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from steelyard.base.errors import InputError, SteelyardError
@@ -25,6 +26,7 @@ class Registry(Generic[T]):
     group     entry points that register more, loaded on the first lookup that needs them; several registries may share
               a group
     modules   modules of ours that register items, imported at the same time
+    homes     name -> the module of ours that registers it, imported when this name is looked up
     origin    what two items must share for the second to replace the first; by default module and qualified name
     error     what is raised for a name that is taken
 
@@ -44,10 +46,11 @@ class Registry(Generic[T]):
         *,
         group: str | None = None,
         modules: Sequence[str] = (),
+        homes: Mapping[str, str] = MappingProxyType({}),
         origin: Callable[[T], object] = qualified_name,
         error: type[SteelyardError] = InputError,
     ) -> None:
-        self.what, self._group, self._modules = what, group, tuple(modules)
+        self.what, self._group, self._modules, self._homes = what, group, tuple(modules), homes
         self._origin, self._error = origin, error
         self._items: dict[str, T] = {}
 
@@ -65,6 +68,7 @@ class Registry(Generic[T]):
 
         Raises   the registry's error where another item has the name.
         """
+        self._import_home(name)
         if name in self._items and self._origin(self._items[name]) != self._origin(item):
             raise self._error(f"a {self.what} called {name!r} exists; choose another name")
         self._items[name] = item
@@ -79,6 +83,7 @@ class Registry(Generic[T]):
 
     def find(self, name: str) -> T | None:
         """The item of this name, or None; other packages are asked only where ours do not have it."""
+        self._import_home(name)
         if name not in self._items:
             self._load()
         return self._items.get(name)
@@ -97,12 +102,18 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """All names, in alphabetical order."""
         self._load()
-        return sorted(self._items)
+        return sorted({*self._items, *self._homes})
 
     def __iter__(self) -> Iterator[T]:
         """All items, in the order in which they were added."""
         self._load()
+        for name in self._homes:
+            self._import_home(name)
         return iter(list(self._items.values()))
+
+    def _import_home(self, name: str) -> None:
+        if name in self._homes and name not in self._items:
+            import_module(self._homes[name])
 
     def _load(self) -> None:
         for module in self._modules:

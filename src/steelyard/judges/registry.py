@@ -13,9 +13,9 @@ from steelyard.judges.own import check_name, own_judge
 from steelyard.judges.verdict import Judge
 
 T = TypeVar("T", bound=Callable[..., Any])
-_MODULES = ("embedding", "lexical.judge", "llm.judge", "nli")
+_HOMES = {"embedding": "embedding", "lexical": "lexical.judge", "llm": "llm.judge", "nli": "nli"}
 _judges: Registry[Callable[..., Any]] = Registry(
-    "judge", group="steelyard.judges", modules=[f"steelyard.judges.{name}" for name in _MODULES]
+    "judge", group="steelyard.judges", homes={name: f"steelyard.judges.{home}" for name, home in _HOMES.items()}
 )
 
 
