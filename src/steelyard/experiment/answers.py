@@ -198,7 +198,7 @@ def causes_of(spec: Measure, answers: JudgedAnswers, values: Floats) -> Codes:
     nothing = causes == 0
     causes[nothing & np.isnan(values)] = 1 + CAUSES.index(NOT_JUDGED)
     if spec.definition.absent == "zero":
-        causes[nothing & answers.absent] = 1 + CAUSES.index("no_answer")
+        causes[nothing & answers.absent & ~np.isnan(values)] = 1 + CAUSES.index("no_answer")
     return causes
 
 

@@ -95,7 +95,9 @@ class Measure:
     def _of_answers(self, answers: JudgedAnswers, options: Mapping[str, ParameterValue | None]) -> Floats:
         values = self._shaped(self.definition.kernel(answers, **options), answers.n_queries)
         if self.definition.absent == "zero":
-            values = np.where(answers.absent, 0.0, values)
+            # Whether there was anything to use may be open: then it is open too whether an absent answer counts.
+            is_open = "gold_in_context" in self.definition.needs and np.isnan(answers.unknown)
+            values = np.where(answers.absent & ~(is_open & np.isnan(values)), 0.0, values)
         return np.where(self.undefined_reasons(answers) > 0, np.nan, values)
 
     def _shaped(self, values: Floats, n: int) -> Floats:
