@@ -43,7 +43,7 @@ def test_systems_by_different_judges_are_refused() -> None:
     )
     comparison = sy.compare(mixed, "faithfulness", mixed_judges=True)
     assert comparison.frame["mean"].to_list() == pytest.approx([1, 1 - 3 / N])
-    for lang, caution in (("en", "Caution: a and b were judged differently"), ("zh", "注意：各系统的评判方式不同")):
+    for lang, caution in (("en", "Caution: a and b were judged differently"), ("zh", "注意：各系统的判定方式不同")):
         assert caution in COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
 
 
