@@ -353,6 +353,26 @@ def test_answers_without_what_was_retrieved_have_an_unknown_context(truth: Any, 
     assert [str(m) for m in sy.evaluate(truth, run).measures] == ["answer_f1", "answer_precision", "answer_recall"]
 
 
+@pytest.mark.parametrize("of_rows", [True, False])
+def test_one_answer_without_what_was_retrieved_has_an_unknown_context(of_rows: bool, tmp_path: Path) -> None:
+    lists = [["There are nine cats."], [], None]
+    if of_rows:
+        row = {"response": "There are nine cats."}
+        data = [row | {"query_id": str(n), "user_input": "?", "retrieved_contexts": t} for n, t in enumerate(lists)]
+        truth: Any = data
+    else:
+        data = [
+            {"qid": str(n), "retrieved": texts and [{"id": "c", "text": texts[0]}], "answer": "There are nine cats."}
+            for n, texts in enumerate(lists)
+        ]
+        truth = [{"qid": str(n), "query": "?"} for n in range(3)]
+    (path := tmp_path / "run.json").write_text(json.dumps(data))
+    (lines := tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in data))
+    for outputs_ in (data, lines, *([path] if of_rows else [])):
+        scores = sy.evaluate(truth, outputs_, "faithfulness").frame
+        assert scores.select("value", "status").rows() == [(1, "ok"), (0, "ok"), (None, "no_context")]
+
+
 def test_gold_answers_are_those_of_the_queries_or_of_the_gold() -> None:
     tags = [{"qid": q["qid"], "query": q["query"], "tags": ["x"]} for q in questions()]
     other = [{**q, "answer": "Ten."} for q in questions()]

@@ -44,6 +44,7 @@ class _Contents:
     unanswered: Mapping[str, str] = field(default_factory=dict)
     latency_ms: Mapping[str, float] = field(default_factory=dict)
     has_lists: bool = True
+    unlisted: frozenset[str] = frozenset()
     folder: RunFolder | None = None
 
 
@@ -67,6 +68,7 @@ class Outputs:
     unanswered  query_id -> why it gave results without an answer: lines with `error` and `"failed": "generate"`
     latency_ms  query_id -> milliseconds in all, where a line has `latency_ms` with `total`
     has_lists  whether it is known what was retrieved: not where lines have answers, and none has `retrieved`
+    unlisted  ids of questions with an answer whose `retrieved` is null or not there: nobody knows what it was
     folder    the run folder that was read; None for outputs of another kind
     Raises    InputError, DuplicateError naming line and item.
     """
@@ -83,7 +85,7 @@ class Outputs:
         self.documents = contents.documents
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self.unanswered, self.folder = contents.unanswered, contents.folder
-        self.has_lists = contents.has_lists
+        self.has_lists, self.unlisted = contents.has_lists, contents.unlisted
         self._contents = contents
 
     @classmethod
@@ -140,6 +142,8 @@ class Outputs:
         ]
         if self.chunks is None and self.documents is not None:
             parts.append(Corpus(documents=self.documents).digest())
+        if self.unlisted:
+            parts.append(repr(sorted(self.unlisted)))
         return "sha256:" + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
@@ -181,7 +185,8 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     answers: dict[str, str] = {}
     failures: dict[str, str] = {}
     unanswered: dict[str, str] = {}
-    has_lists, alone = False, None
+    has_key, alone = False, None
+    n_lists, unlisted = 0, set[str]()
     latency_ms: dict[str, float] = {}
     collector, bare_ids = ChunkCollector(), dict[str, ChunkRow]()
     for where, line in lines:
@@ -195,10 +200,14 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
             answers[query_id] = answer
         if (milliseconds := total_latency(line)) is not None:
             latency_ms[query_id] = milliseconds
-        is_alone = result_key(line) is None and query_id in answers and line.get("error") is None
-        if is_alone:
-            alone = alone or (line, where)
-        has_lists = has_lists or result_key(line) is not None
+        key = result_key(line)
+        is_alone = key is None and query_id in answers and line.get("error") is None
+        alone = alone or ((line, where) if is_alone else None)
+        has_key = has_key or key is not None
+        is_unlisted = is_alone or (key is not None and line[key] is None and query_id in answers)
+        n_lists += key is not None and not is_unlisted
+        if is_unlisted:
+            unlisted.add(query_id)
         items = [] if is_alone or query_id in failures else retrieved_items(line, where)
         rows += _run_rows(query_id, items)
         for place, (id, _, item) in enumerate(items, 1):
@@ -206,7 +215,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
         if line.get("candidates") is not None and query_id not in failures:
             here = f"{where}, `candidates`"
             candidate_rows += _candidate_rows(query_id, line["candidates"], here, collector, bare_ids)
-    if alone is not None and has_lists:
+    if alone is not None and has_key:
         retrieved_items(*alone)  # Refuses the line.
     if not rows:
         raise InputError(f"{name}: is empty; expected one JSON object a line with `qid` and `retrieved`")
@@ -219,7 +228,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     return _Contents(
         _run(rows, name), table, chunks,
         candidates=candidates, answers=answers, failures=failures, unanswered=unanswered, latency_ms=latency_ms,
-        has_lists=alone is None,
+        has_lists=bool(n_lists) or not unlisted, unlisted=frozenset(unlisted),
     )  # fmt: skip
 
 

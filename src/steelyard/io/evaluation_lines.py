@@ -64,7 +64,9 @@ def output_lines(rows: Iterable[Placed], name: str) -> Iterator[tuple[str, dict[
         texts, ids = fields["retrieved"], fields["retrieved_ids"]
         if texts and ids:
             _check_lengths(texts, ids, "retrieved_contexts", where)
-            items: list[Any] = [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
+            items: list[Any] | None = [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
+        elif texts is None and ids is None and fields["response"] is not None:
+            items = None  # Nobody knows what it rests on; an empty list says that it rests on nothing.
         else:
             items = ids or [_item(item, documents) for item in texts or []]
         yield where, {"query_id": fields["id"], "retrieved": items, "answer": fields["response"]}

@@ -20,7 +20,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.numbers import EXACT
 from steelyard.io.objects import finite, plain_frame, text_id
-from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, content_id, plain_items, result_key
+from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, answer_of, content_id, plain_items, result_key
 from steelyard.io.source import Source, ahead
 from steelyard.io.tables import Table, checked
 
@@ -181,7 +181,7 @@ def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float |
     """
     key = result_key(line) or "retrieved"
     retrieved = line.get(key)
-    if retrieved is None and line.get("error") is not None:
+    if retrieved is None and (line.get("error") is not None or (key in line and answer_of(line) is not None)):
         return []
     if not isinstance(retrieved, list | tuple):
         raise InputError(f"{where}: `{key}` must be a list of ids or of {{id, score}}, not {quoted(retrieved)}")

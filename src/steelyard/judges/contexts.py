@@ -57,7 +57,7 @@ def contexts(outputs: Outputs, limits: ContextLimits | None = None) -> dict[str,
              retrieved of other outputs
 
     None stands for a context that is unknown: the system failed before it had one, the text of one of its chunks is not
-    at hand, or the outputs have answers alone.  Nothing retrieved is an empty context.
+    at hand, or the outputs have its answer alone.  Nothing retrieved is an empty context.
     Raises   InputError for a configuration that cannot be read.
     """
     if limits is None:
@@ -71,8 +71,9 @@ def contexts(outputs: Outputs, limits: ContextLimits | None = None) -> dict[str,
     }
     for query_id, chunk_id in rows.select("query_id", "doc_id").iter_rows():
         retrieved[query_id].append((chunk_id, texts[row_of[chunk_id]]))
+    unknown = outputs.failures.keys() | outputs.unlisted
     return {
-        query_id: None if query_id in outputs.failures or not outputs.has_lists else _context(chunks, limits.n_tokens)
+        query_id: None if query_id in unknown else _context(chunks, limits.n_tokens)
         for query_id, chunks in retrieved.items()
     }
 
