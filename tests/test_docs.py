@@ -28,7 +28,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.demo import copy_data
-from steelyard.judges.units import answer_units, cited_chunks
+from steelyard.judges.units import units_with_citations
 from tests.cli.command import steelyard
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
@@ -195,7 +195,7 @@ def test_citations_of_the_page_are_read_as_it_says(kind: str, n_least: int) -> N
     for head, _, examples in (row.removeprefix("| ").partition(" | ") for row in table.splitlines()):
         expected = {"form": {None}, "stays text": set()}.get(kind, {head.strip("`").partition("`")[0]})
         for answer in re.findall("`([^`]+)`", examples):
-            cited = cited_chunks(answer, answer_units(answer, context), context)
+            _, cited = units_with_citations(answer, context)
             assert {citation.problem for citation in cited} == expected, answer
             n_answers += 1
     assert n_answers >= n_least

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.judges.abstaining import is_abstention
+from steelyard.judges.units import answer_units
 from tests.shared_data import shared
 
 ROWS = [
@@ -19,7 +20,7 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["label"] for row in ROWS])
 def test_cases(row: dict[str, Any]) -> None:
-    assert is_abstention(row["input"]) is row["want"], row["comment"]
+    assert is_abstention(answer_units(row["input"])) is row["want"], row["comment"]
 
 
 def test_real_answers() -> None:
@@ -31,7 +32,7 @@ def test_real_answers() -> None:
     n_abstaining = Counter(
         (evaluation["model_id"] == "reference", kind[evaluation["task_id"]])
         for evaluation in data["evaluations"]
-        if is_abstention(evaluation["model_response"])
+        if is_abstention(answer_units(evaluation["model_response"]))
     )
     # Read one by one, all of them say only that; of seven human answers without an answer, the seventh has an opinion.
     assert n_abstaining == {

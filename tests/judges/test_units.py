@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.judges.units import answer_units, cited_chunks, gold_units
+from steelyard.judges.units import answer_units, gold_units, units_with_citations
 from steelyard.text.citing import citation_marks
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
@@ -31,7 +31,7 @@ IDS = ["hours#1", "hours#2", "票价#1"]
 @pytest.mark.parametrize("row", CITED, ids=[row["label"] for row in CITED])
 def test_citation_cases(row: dict[str, Any]) -> None:
     answer, context = row["input"], row["context"]
-    cited = cited_chunks(answer, answer_units(answer, context), context)
+    _, cited = units_with_citations(answer, context)
     assert [[c.mark, c.chunk if c.problem is None else c.problem] for c in cited] == row["want"], row["comment"]
     assert all(answer[c.start : c.end] == c.mark and (c.chunk is None) == (c.problem is not None) for c in cited)
 
@@ -57,10 +57,10 @@ TRICKY = st.text(
 @examples(400)
 @given(TRICKY)
 def test_units_are_apart_and_citations_lie_in_them(answer: str) -> None:
-    units = answer_units(answer, IDS)
+    units, cited = units_with_citations(answer, IDS)
+    assert units == answer_units(answer, IDS)
     assert all(0 <= unit.start < unit.end <= len(answer) for unit in units)
     assert all(before.end <= after.start for before, after in pairwise(units))
-    cited = cited_chunks(answer, units, IDS)
     for citation in cited:
         unit = units[citation.unit]
         assert unit.start <= citation.start < citation.end <= unit.end
@@ -81,7 +81,7 @@ def test_marks_of_real_answers() -> None:
     context, equal, n_cited = [f"p{i}" for i in range(1, 11)], 0, 0
     for row in rows:
         named = {int(match[1]) - 1 for text in row["references"] if (match := re.match(r"\[(\d+)\]", text))}
-        cited = cited_chunks(row["claim"], answer_units(row["claim"]), context)
+        _, cited = units_with_citations(row["claim"], context)
         n_cited += bool(row["references"])
         equal += bool(row["references"]) and {citation.chunk for citation in cited} == named
     assert (n_cited, equal) == (1013, 1012)  # one claim has no mark, and a passage
@@ -102,6 +102,5 @@ def test_a_gold_answer_has_units_that_name_it() -> None:
 )  # fmt: skip
 def test_a_long_answer_of_one_piece_is_read(piece: str) -> None:
     answer = piece * (100_000 // len(piece))
-    units = answer_units(answer, IDS)
-    cited_chunks(answer, units, IDS)
+    units, _ = units_with_citations(answer, IDS)
     assert len(units) <= len(answer)

@@ -99,4 +99,4 @@ def whole_characters(text: str) -> str:
     >>> whole_characters("a\\ud83d b")
     'a� b'
     """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

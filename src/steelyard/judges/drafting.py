@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
@@ -10,8 +11,8 @@ from steelyard.judges.abstaining import is_abstention
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.cases import NOT_ASKED, Draft
 from steelyard.judges.contexts import ContextChunk, contexts
-from steelyard.judges.records import JudgedAnswer, Nugget, State
-from steelyard.judges.units import answer_units, cited_chunks, gold_units
+from steelyard.judges.records import JudgedAnswer, Nugget, State, Unit
+from steelyard.judges.units import gold_units, units_with_citations
 
 
 def drafts(questions: Iterable[Question], outputs: Outputs) -> Iterator[Draft]:
@@ -26,34 +27,37 @@ def drafts(questions: Iterable[Question], outputs: Outputs) -> Iterator[Draft]:
 
 def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk] | None) -> Draft:
     answer = whole_characters(outputs.answers.get(question.query_id, ""))
-    state = _state(question.query_id, answer, outputs)
     ids = [chunk.chunk_id for chunk in context or ()]
-    units = answer_units(answer, ids) if state == "answered" else []
+    units, citations = units_with_citations(answer, ids)
+    state = _state(question.query_id, answer, units, outputs)
+    if state != "answered":
+        units, citations = [], []
     golds = [whole_characters(gold) for gold in question.answers]
+    units_of_golds = [gold_units(gold, n) for n, gold in enumerate(golds)]
     record = JudgedAnswer(
         question.query_id,
         state,
         answer=answer,
         context=None if context is None else tuple(ids),
         units=tuple(units),
-        citations=tuple(cited_chunks(answer, units, ids)),
+        citations=tuple(citations),
         gold_answers=tuple(golds),
-        gold_units=tuple(unit for n, gold in enumerate(golds) for unit in gold_units(gold, n)),
+        gold_units=tuple(chain.from_iterable(units_of_golds)),
         nuggets=tuple(Nugget(whole_characters(g.text), g.vital, None, NOT_ASKED.reason) for g in question.nuggets),
-        answerable=_answerable(question),
+        answerable=_answerable(question, units_of_golds),
     )
     texts = [whole_characters(chunk.text) for chunk in context or ()]
     return Draft(record, whole_characters(question.query or ""), texts, "\n".join(unit.text for unit in units))
 
 
-def _answerable(question: Question) -> bool | None:
+def _answerable(question: Question, units_of_golds: Sequence[Sequence[Unit]]) -> bool | None:
     """As the question says; one whose gold answers all say that there is none has none, unless it has evidence."""
-    if question.answers and not question.evidence and all(map(is_abstention, question.answers)):
+    if units_of_golds and not question.evidence and all(map(is_abstention, units_of_golds)):
         return False
     return question.answerable
 
 
-def _state(query_id: str, answer: str, outputs: Outputs) -> State:
+def _state(query_id: str, answer: str, units: Sequence[Unit], outputs: Outputs) -> State:
     """What the system did with a question; where it failed by its own account, an answer does not count."""
     if query_id in outputs.failures or query_id in outputs.unanswered:
         return "failed"
@@ -61,4 +65,4 @@ def _state(query_id: str, answer: str, outputs: Outputs) -> State:
         return "missing"
     if not answer.strip():
         return "empty"
-    return "abstained" if is_abstention(answer) else "answered"
+    return "abstained" if is_abstention(units) else "answered"

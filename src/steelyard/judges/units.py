@@ -57,21 +57,28 @@ def gold_units(answer: str, alternative: int = 0) -> list[Unit]:
     return [replace(unit, alternative=alternative) for unit in answer_units(answer)]
 
 
-def cited_chunks(answer: str, units: Sequence[Unit], context_ids: Sequence[str]) -> list[CitedChunk]:
-    """The citations of an answer, one a chunk, each once within its unit, in the order of the answer.
+def units_with_citations(answer: str, context_ids: Sequence[str]) -> tuple[list[Unit], list[CitedChunk]]:
+    """The sentences of an answer, as `answer_units` gives them, and its citations, in the order of the answer.
 
-    units        of the answer, as `answer_units` gives them
     context_ids  of the chunks that the generator saw, in order
 
-    A range is a citation of each of its chunks, and what is beyond the context is one that is out of range.  A mark
-    outside of all units, such as one within a footnote, is no citation.
+    A citation is of one chunk, each once within its unit.  A range is a citation of each of its chunks, and what is
+    beyond the context is one that is out of range.  A mark outside of all units, such as one within a footnote, is no
+    citation.
 
-    >>> units = answer_units("It opens at 9 [2-4].")
-    >>> [(cited.chunk, cited.problem) for cited in cited_chunks("It opens at 9 [2-4].", units, ["a#1", "a#2", "a#3"])]
+    >>> units, citations = units_with_citations("It opens at 9 [2-4].", ["a#1", "a#2", "a#3"])
+    >>> [(cited.chunk, cited.problem) for cited in citations]
     [(1, None), (2, None), (None, 'out_of_range')]
     """
-    names, marks = Names(context_ids), citation_marks(answer, context_ids)
+    marks = citation_marks(answer, context_ids)
     notes = footnotes(answer, marks)
+    units = _units(answer, marks, notes)
+    return units, _cited_chunks(units, marks, notes, Names(context_ids)) if marks else []
+
+
+def _cited_chunks(
+    units: Sequence[Unit], marks: Sequence[Mark], notes: Sequence[Footnote], names: Names
+) -> list[CitedChunk]:  # fmt: skip
     place_of = _Places(names, marks, notes)
     cited: list[CitedChunk] = []
     unit, seen = 0, set[tuple[int, int | str]]()

@@ -48,6 +48,7 @@ _MATHEMATICS = re.compile(
     r"[:：]?\s*\Z",
     re.IGNORECASE,
 )
+_OPENING_CHARACTER = re.compile(rf"[{_OPENING}<⁻⁰¹²³⁴-⁹]")
 _POWER = re.compile(
     r"""(?: [\d)\]}°%] | (?<![A-Za-zα-ωΑ-Ω])(?:[A-Za-zα-ωΑ-Ωµ] | [kcdmnµ]m | ft | yd | mi | in | mc | kg | sec | ms)
     | 平方 | 立方 | [米尺] )\Z""",
@@ -95,6 +96,8 @@ def citation_marks(answer: str, context_ids: Sequence[str] = ()) -> list[Mark]:
     >>> [(mark.text, len(mark.targets)) for mark in marks]
     [('[1, 3-5]', 2), ('【2】', 1)]
     """
+    if not _OPENING_CHARACTER.search(answer):
+        return []
     labels = frozenset(match[1] for match in _DEFINED.finditer(answer))
     return list(_marks(answer, 0, len(answer), Names(context_ids, labels)))
 
