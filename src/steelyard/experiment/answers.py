@@ -45,8 +45,7 @@ class Answers:
         """System -> the verdicts on the answers of its first run, of systems that answer; judged now as `judged` is.
 
         A run that is rankings alone is not read once more for answers, unless verdicts on them are handed in.
-        Questions
-        that verdicts lack, as these are of a part of them, are not judged.
+        Questions that verdicts lack, as these are of a part of them, are not judged.
         """
         runs = {}
         for n, system in enumerate(self.weighed):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 
-from steelyard.judges.lexical.readings import Reading
+from steelyard.judges.lexical import best_sentence
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdict_frames import overall, unit_verdict
@@ -204,13 +204,8 @@ def _reason(verdict: Verdict | None) -> str:
 
 
 def _evidence(text: str | None, hypothesis: str) -> Span:
-    """The sentence of a chunk that has most content words in common with a unit; -1, -1 where none has any."""
-    unit, sentences = Reading(hypothesis), Reading(text or "").sentences
-    common = [len(unit.distinct & sentence.vocabulary) for sentence in sentences]
-    if not any(common):
-        return -1, -1
-    best = sentences[common.index(max(common))]
-    return best.start, best.end
+    """The sentence of a chunk that supports a unit best, by its words; -1, -1 where none has any of them."""
+    return best_sentence(hypothesis, text or "") or (-1, -1)
 
 
 def _citation(record: JudgedAnswer, cited: Sequence[CitedChunk], places: Mapping[str, int]) -> CitationDetails:

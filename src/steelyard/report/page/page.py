@@ -38,14 +38,13 @@ from steelyard.report.page.tables import (
     comparison_tables,
     funnel_table,
     gate_table,
+    judging_table,
     outcome_tables,
     ratings_table,
-    sheet_table,
     tags_table,
 )
 from steelyard.report.sheets.advice import AdviceCard, advice_cards
 from steelyard.report.sheets.diagnosis import stage_name
-from steelyard.report.sheets.judge_card import judge_card
 from steelyard.report.sheets.outcomes import answer_outcome, listed_outcomes
 from steelyard.report.sheets.rating import text_in
 from steelyard.report.sheets.signatures import signature_note
@@ -119,7 +118,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
         "facts": [*facts(contents, words), *_gate_fact(contents, words)],
         "leaderboard": leaderboard_table(contents, words), "charts": figures, "pair": data["pair"],
         "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),
-        "judging": sheet_table(judge_card(contents.judging, words), words("judge_card.title")),
+        "judging": judging_table(contents, words),
         "limits": list(_limits(data, words)), **_comparison(contents, words), **_ratings(contents, words),
         **_diagnosis(contents, words), "outcomes": list(_outcomes(contents, words)),
         "sections": [name for name in _SECTIONS if name in _sections(contents, charts)],

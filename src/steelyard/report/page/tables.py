@@ -24,6 +24,7 @@ from steelyard.report.formats.gating import (
 )
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stages_of
+from steelyard.report.sheets.judge_card import judge_card
 from steelyard.report.sheets.outcomes import outcome_sections
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
 from steelyard.report.sheets.sheet import Sheet, number, percent
@@ -68,13 +69,15 @@ class HtmlTable:
     shown_row: int | None = None
 
 
-def sheet_table(sheet: Sheet, caption: str) -> HtmlTable:
-    """A sheet as a table."""
-    rows = [[Cell(visible(text), style="best" if (r, c) in sheet.best else "") for c, text in enumerate(row)]
-            for r, row in enumerate(sheet.rows)]  # fmt: skip
-    return HtmlTable(
-        caption, [Cell(visible(text)) for text in sheet.header], rows, [visible(note) for note in sheet.notes]
-    )
+def sheet_table(sheet: Sheet, caption: str, *, texts: int = 0) -> HtmlTable:
+    """A sheet as a table, whose columns of words are the first `texts`."""
+
+    def style(r: int, c: int) -> str:
+        return "best" if (r, c) in sheet.best else "text" if c < texts else ""
+
+    rows = [[Cell(visible(text), style=style(r, c)) for c, text in enumerate(row)] for r, row in enumerate(sheet.rows)]
+    header = [Cell(visible(text), style="text" if c < texts else "") for c, text in enumerate(sheet.header)]
+    return HtmlTable(caption, header, rows, [visible(note) for note in sheet.notes])
 
 
 def baseline_row(contents: Contents) -> int:
@@ -178,7 +181,15 @@ def outcome_tables(contents: Contents, words: Words) -> Iterator[tuple[str, Html
     """What became of the questions; faithfulness by gold; abstention; outcomes by tag: each with its caption."""
     for section in outcome_sections(contents.diagnosis, words):
         for sheet in section.sheets:
-            yield section.title, sheet_table(sheet, section.title)
+            texts = 3 if section.name == "outcomes" and sheet is section.sheets[0] else 0
+            yield section.title, sheet_table(sheet, section.title, texts=texts)
+
+
+def judging_table(contents: Contents, words: Words) -> HtmlTable:
+    """Who judged the answers: a row a fact, a column a system."""
+    return sheet_table(
+        judge_card(contents.judging, words), words("judge_card.title"), texts=1 + len(contents.judging)
+    )  # fmt: skip
 
 
 def ceilings_table(contents: Contents, words: Words) -> HtmlTable:
