@@ -2,7 +2,7 @@
 
     python -m benchmarks.decisions [--table NAME ...] [--draws N] [--seed N] [--markdown FILE]
 
-Prints tables of error rates of tests, intervals and gates, as `docs/comparing.md` holds them.  Some draw from scores of
+Prints tables of error rates of tests, intervals and gates, as the docs hold them.  Some draw from scores of
 TREC's systems by question, which lie beside the repository, in ../shared/data/trec_topic_scores.  With 400 draws a
 share of 5% is known to about 1% either way (one standard error).
 """
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchmarks.simulated.answers import answer_table
 from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
@@ -32,6 +33,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "clusters": cluster_table,
     "means": mean_table,
     "repeats": repeat_table,
+    "answers": answer_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.decisions import TABLES
 from benchmarks.simulated import gates
+from benchmarks.simulated.answers import answer_rows
 from benchmarks.simulated.intervals import misses
 from benchmarks.simulated.power import normal
 from benchmarks.simulated.tables import Table, percent
@@ -35,3 +36,10 @@ def test_hits_are_lost_and_gained() -> None:
     assert np.bincount((gates.hits(10, 2, 1) + 1).astype(int)).tolist() == [2, 7, 1]
     assert gates.passes(10, 0, 0, 0.02, alone=True)
     assert not gates.passes(10, 0, 0, 0.02)
+
+
+@pytest.mark.slow
+def test_intervals_of_measures_of_answers_hold_their_level() -> None:
+    rows = answer_rows(1_000, 7)
+    # Three standard errors of a simulated .95 are .02.
+    assert {name: cells for name, cells in rows.items() if min(held for held, _ in cells) < 0.93} == {}

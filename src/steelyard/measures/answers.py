@@ -36,9 +36,12 @@ def faithfulness(a: JudgedAnswers) -> Floats:
     return a.share(is_supported(a), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("context", "units"), direction="lower", source="Honovich et al., TRUE, NAACL 2022")
+@measure(inputs=("answers",), needs=("context", "units"), direction="lower", source="Maynez et al., ACL 2020")
 def contradiction(a: JudgedAnswers) -> Floats:
-    """Share of the answer's units that the context contradicts, and that none of it supports."""
+    """Share of the answer's units that the context contradicts, and that none of it supports.
+
+    Maynez et al. call what contradicts its source an intrinsic hallucination.
+    """
     return a.share(both(is_supported(a, CONTRADICTED), negated(is_supported(a))), a.unit_query)
 
 
@@ -135,14 +138,20 @@ def context_utilization(a: JudgedAnswers) -> Floats:
     parameters={"nuggets": Word(words=("vital", "all"), about="vital leaves out what is merely okay to have")},
 )
 def nugget_recall(a: JudgedAnswers, *, nuggets: str = "vital") -> Floats:
-    """Share of the nuggets of the question that the answer holds; one that it holds partly counts a half."""
+    """Share of the nuggets of the question that the answer holds; one that it holds partly counts a half.
+
+    The scores V (vital) and A (all) of AutoNuggetizer, not the strict ones, by which a part counts 0.
+    """
     counted = a.vital | (nuggets == "all")
     return a.share(a.credit[counted], a.nugget_query[counted])
 
 
 @measure(inputs=("answers",), absent="zero", source="Es et al., RAGAS, EACL 2024")
 def answer_relevance(a: JudgedAnswers) -> Floats:
-    """The judge's grade, from 0 to 1, whether the answer addresses the query."""
+    """The judge's grade, from 0 to 1, whether the answer addresses the query.
+
+    In ragas it is another number: the cosine between the query and questions drawn from the answer.
+    """
     return a.settled(np.nan_to_num(a.grade, nan=0.0), np.nan_to_num(a.grade, nan=1.0))
 
 
