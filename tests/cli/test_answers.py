@@ -56,9 +56,9 @@ def test_evaluate_says_what_python_says(files: Path) -> None:
     )  # fmt: skip
     assert text == as_json(scores)
     one = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness", "--verdicts", "a.parquet")
-    assert "Answers are judged by the verdicts of people." in one
+    assert "Verdicts on the answers: by people." in one
     default = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness")
-    assert "Answers are judged by the judge lexical, as there are no verdicts" in default
+    assert "There were no verdicts on the answers, so the lexical judge gave some" in default
 
 
 def test_compare_and_report_refuse_two_judges_unless_told(files: Path) -> None:
@@ -88,10 +88,10 @@ def test_verdicts_of_a_run_folder_are_those_that_judge_keeps(files: Path) -> Non
     before = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1")
     said("judge", "four.jsonl", folder)
     after = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1")
-    assert "Answers are judged by the verdicts of lexical in lexical.parquet." in after
+    assert "Verdicts on the answers: by lexical, from lexical.parquet." in after
     assert before.splitlines()[:4] == after.splitlines()[:4]
     assert before.splitlines()[-1] == after.splitlines()[-1]  # The signature.
-    assert "in lexical.parquet" in said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "lexical")
+    assert "from lexical.parquet" in said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "lexical")
     refusal = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "llm", status=2)
     assert (
         refusal
