@@ -11,7 +11,7 @@ from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.sheets.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.sheets.outcomes import (
     abstention_sheet,
     faithfulness_sheet,
@@ -112,6 +112,16 @@ def test_terminal_and_markdown(lang: Words, width: int | None) -> None:
     if lang is ZH:
         parts = sections_markdown(outcome_sections(one_system(), lang))
         assert untranslated(parts, ["odd", "answer_recall", "faithfulness", "context_recall", "people"]) == []
+
+
+def test_questions_of_an_outcome_are_listed() -> None:
+    text = stage_lists(two_systems(), ["hallucination", "found"], EN)
+    assert text.splitlines()[0] == "a, hallucination: q007, q008"
+    assert text.splitlines()[1].startswith("a, found: q000, q001")
+    assert text.splitlines()[2] == "b, hallucination: none"
+    assert stage_lists(diagnose(weighed(questions(2), outputs("a", [1, 1]))), ["hallucination"], EN) == (
+        "a, hallucination: none\n"
+    )
 
 
 def test_without_verdicts_nothing_is_said() -> None:

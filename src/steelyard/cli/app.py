@@ -116,7 +116,8 @@ COMMANDS = {
             ),
             options.CUTOFF, options.BASELINE,
             repeated(
-                "--list", dest="stages", help="List the questions of a stage, e.g. not_retrieved; may be repeated."
+                "--list", dest="stages",
+                help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
             ),
             options.QUERIES, options.FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
             options.UNIT, options.CORPUS, options.VERDICTS, options.JUDGE, options.LANG,

@@ -13,6 +13,7 @@ from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
+from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
@@ -33,8 +34,8 @@ def run(
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
     words = read_words(lang)
     for stage in stages:
-        if stage not in STAGES:
-            raise InputError(f"no stage is called {stage!r}; {nearest(stage, STAGES)}")
+        if stage not in (*STAGES, *OUTCOMES):
+            raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
     refuse_overwriting(output or "-", [truth, *run_paths(runs)])
     format = format_of(output, format)
     if format not in ("table", "markdown", "json"):
@@ -44,9 +45,7 @@ def run(
             truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
             verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
         )  # fmt: skip
-    diagnosis = diagnose(
-        weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain,
-    )  # fmt: skip
+        diagnosis = diagnose(weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain)
     if stages and format != "json":
         text = stage_lists(diagnosis, stages, words)
     elif format == "json":

@@ -12,7 +12,7 @@ from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
 from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
 from steelyard.report.sheets.advice import advice_cards
-from steelyard.report.sheets.outcomes import outcome_sections
+from steelyard.report.sheets.outcomes import outcome_name, outcome_sections
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, number, percent, signed
 from steelyard.report.sheets.signatures import signature_note
@@ -136,14 +136,21 @@ def tag_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
 
 
 def stage_lists(diagnosis: Diagnosis, stages: Sequence[str], words: Words) -> str:
-    """Ids of the questions at some stages, a line for each system and stage."""
+    """Ids of the questions at some stages of the funnel, or of some outcomes, a line for each system and stage."""
     lines = []
     for funnel in diagnosis.funnels:
         for stage in stages:
-            ids = words("list.comma").join(funnel.at(stage)) or words("diagnose.none")
-            name = stage_name(stage, words)
+            of_funnel = stage in STAGES
+            listed = funnel.at(stage) if of_funnel else _of_outcome(diagnosis, funnel.system, stage)
+            ids = words("list.comma").join(listed) or words("diagnose.none")
+            name = stage_name(stage, words) if of_funnel else outcome_name(stage, words)
             lines.append(visible(words("diagnose.listed", system=funnel.system, stage=name, ids=ids)))
     return "\n".join(lines) + "\n"
+
+
+def _of_outcome(diagnosis: Diagnosis, system: str, outcome: str) -> list[str]:
+    """Ids of the questions of an outcome; none of a system whose answers are not read."""
+    return next((of_system.at(outcome) for of_system in diagnosis.outcomes if of_system.system == system), [])
 
 
 # What could be reached -----------------------------------------------------------------------------------------------
