@@ -166,6 +166,24 @@ def test_a_judge_that_exits_does_not_end_the_command_as_if_all_were_done(folder:
     assert not (folder / "v.parquet").exists()
 
 
+@pytest.mark.parametrize("format", ["table", "json", "markdown"])
+@pytest.mark.parametrize("name", ["Odd", "Lost"])
+def test_odd_counts_and_thresholds_can_be_shown(folder: Path, name: str, format: str) -> None:
+    status, _, errors = _judged("--judge", f"{OWN}{name}", "--verdicts", "v.parquet", "-f", format)
+    assert (status, errors) == (0, "")
+    options = ("-m", "faithfulness", "--verdicts", "v.parquet", "--lang", "zh")
+    assert steelyard("evaluate", "q.jsonl", "o.jsonl", *options).returncode == 0
+
+
+def test_a_long_sentence_without_support_is_cut_and_in_one_line(folder: Path) -> None:
+    line = {**LINES[0], "answer": "a café\nKept in b " * 20_000}
+    (folder / "o.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    status, text, _ = _judged("--verdicts", "v.parquet")
+    assert status == 0
+    assert len(text) < 4_000
+    assert "\nKept in b" not in text
+
+
 def test_an_odd_recipe_is_kept_without_its_key(folder: Path) -> None:
     status, text, _ = _judged("--judge", f"{OWN}Odd", "--verdicts", "v.parquet", "-f", "json")
     assert status == 0

@@ -57,13 +57,20 @@ def exits(pairs: Sequence[Pair]) -> list[bool]:
 
 
 class Odd(Whole):
-    """Cannot say what it took, and has a recipe and a name that no file could hold as they are."""
+    """Says what it took in words, and has a recipe and a name that no file could hold as they are."""
 
     name = "../my judge/v1.2"
     errors: ClassVar[dict[object, object]] = {1: "what it keeps for itself", "late": 2}
 
     def recipe(self) -> dict[str, object]:
-        return {"api_key": "sk-secret", "half": "\ud83d", "kind": object, "none": float("nan"), "most": float("inf")}
+        return {"api_key": "sk-secret", "half": "\ud83d", "kind": object, "none": float("nan"), "threshold": "high"}
+
+    def counts(self) -> object:
+        return {"calls": "many", "lock": object()}
+
+
+class Lost(Whole):
+    """Does not know what it took."""
 
     def counts(self) -> object:
         raise ValueError("no counts")

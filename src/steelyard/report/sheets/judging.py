@@ -11,9 +11,12 @@ from steelyard.judges.records import Problem, State
 from steelyard.judges.unsupported import unsupported_units
 from steelyard.judges.verdict import Label
 from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.report.details.limits import cut
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, number, percent
 from steelyard.report.words import Words
+
+_LONGEST = 400
 
 
 def judging_section(run: JudgedRun, words: Words, *, questions: str = "", outputs: str = "") -> Section:
@@ -79,7 +82,7 @@ def _parts(verdicts: Verdicts, names: tuple[str, ...], kind: str, n: int, words:
 def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
     verdicts = run.verdicts
     threshold = verdicts.recipe["judge"].get("threshold")
-    if verdicts.recipe.get("calibration") is None and threshold is not None:
+    if verdicts.recipe.get("calibration") is None and isinstance(threshold, int | float):
         yield words("judging.note.uncalibrated", threshold=f"{threshold:g}")
     if n := verdicts.counts["without_context"]:
         yield words("judging.note.without_context", n=n)
@@ -90,10 +93,12 @@ def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
         yield words("judging.note.errors", n=n)
     calls = verdicts.recipe.get("calls")
     if calls:
-        cost = calls.get("cost_usd")
+        # A judge of the user's own may count other things, or in words.
+        n = {key: value for key, value in calls.items() if isinstance(value, int | float)}
+        cost = n.get("cost_usd")
         yield words(
-            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{calls.get('calls', 0):,}",
-            cached=f"{calls.get('cached', 0):,}", tokens=f"{calls['tokens_in'] + calls['tokens_out']:,}",
+            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{n.get('calls', 0):,}",
+            cached=f"{n.get('cached', 0):,}", tokens=f"{n.get('tokens_in', 0) + n.get('tokens_out', 0):,}",
             cost=number(cost, 4),
         )  # fmt: skip
     if run.file is not None:
@@ -107,14 +112,20 @@ def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
         return
     first = units[0]
     queries = {question.query_id: question.query for question in run.questions}
-    reason = words("judging.unsupported.reason", reason=first.nearest.reason) if first.nearest.reason else ""
+    reason = words("judging.unsupported.reason", reason=_line(first.nearest.reason)) if first.nearest.reason else ""
     yield Paragraph(
         words(
-            "judging.unsupported.text", query=queries[first.query_id] or first.query_id, sentence=first.unit.text,
+            "judging.unsupported.text", query=_line(queries[first.query_id] or first.query_id),
+            sentence=_line(first.unit.text),
             label=words(f"judging.label.{first.label}"), reason=reason,
         ),
         words("judging.unsupported.title", n=len(units)),
     )  # fmt: skip
+
+
+def _line(text: str) -> str:
+    """A text in one line, cut where it is long: a sentence without a full stop may be all of an answer."""
+    return cut(" ".join(text.split()), _LONGEST)
 
 
 def _evaluate_command(run: JudgedRun, questions: str, outputs: str) -> list[str]:
