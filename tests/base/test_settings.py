@@ -42,6 +42,7 @@ REFUSED = [
     (float, False, "k must be a number, not False"),
     (str, 3, "k must be a text, not 3"),
     (bool, 1, "k must be true or false, not 1"),
+    (Annotated[float, at_least(0)], 10**400, f"k must be a number from 0, not 1{'0' * 79}…"),
     (Annotated[int, at_least(1)], 0, "k must be a whole number from 1, not 0"),
     (Annotated[int, at_least(1)] | None, "x", "k must be a whole number from 1, not 'x'"),
     (Annotated[float, at_least(0)], float("inf"), "k must be a number from 0, not inf"),

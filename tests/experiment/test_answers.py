@@ -167,6 +167,12 @@ def test_verdicts_that_are_none_of_the_run_are_refused(given: object, complaint:
         sy.evaluate(BOTH, outputs(), "faithfulness", verdicts=given)
 
 
+def test_verdicts_by_another_judge_than_the_one_asked_for_are_refused() -> None:
+    assert sy.evaluate(BOTH, outputs(), "faithfulness", verdicts=verdicts(*FOUR), judge="people").means.size == 1
+    with pytest.raises(sy.InputError, match="run: its verdicts are by 'people', not 'llm'; leave out --judge"):
+        sy.evaluate(BOTH, outputs(), "faithfulness", verdicts=verdicts(*FOUR), judge="llm")
+
+
 def test_of_several_systems_verdicts_bear_names() -> None:
     runs = {"a": outputs(), "b": outputs(answer="Ten.")}
     with pytest.raises(sy.InputError, match="there are 2 systems; name the one that they are of"):

@@ -24,7 +24,9 @@ ODD_VALUES: tuple[bytes, ...] = (
 )  # fmt: skip
 ODD_JSON: tuple[Any, ...] = (
     None, True, 0, -1, 1.5, 1e300, 10**24, 10**400, float("nan"), float("-inf"), 2**53 + 1, "", " ", "\ud800", "\x00",
-    "q1", "~nosuchuser", "1-3000000000", "x" * 20_000, [], {}, [[]], [None], {"": None}, {"id": []}, ["a", "a"],
+    "q1", "~nosuchuser", "1-3000000000", "x" * 20_000, "\x1b[31m<b>\u202e\u2028|", "[1][99][c1][c1",
+    "It is [1, 3-9] 九¹。" * 500,
+    "```\n[1]\n```", "I do not know.", "[^1]: c1\n" * 300, [], {}, [[]], [None], {"": None}, {"id": []}, ["a", "a"],
     [1, "a"], -0.0,
 )  # fmt: skip
 

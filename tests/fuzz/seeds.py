@@ -28,7 +28,8 @@ QUESTIONS = [
         "conversation": "c1", "evidence": [{"doc": "scales", "start": 46, "end": 79}],
     },
     {
-        "qid": "q2", "query": "Who fears the whale?", "gold_evidence": ["sea#1"],
+        "qid": "q2", "query": "Who fears the whale?", "answers": ["Sailors", "The sailors fear it."],
+        "gold_evidence": ["sea#1"],
         "evidence": [
             {"doc": "sea", "quote": "Sailors fear the whale", "gain": 2, "group": "g"},
             {"text": "deep and cold", "group": "g", "gain": 2},
@@ -47,7 +48,8 @@ OUTPUTS = [
             {"id": "c2", "score": 1, "text": "A whale swims.", "doc": "sea", "start": 11, "end": 25},
         ],
     },
-    {"qid": "q2", "retrieved": [{"chunk_id": "c4", "score": 0.5, "text": "Sailors fear it", "doc": "sea", "page": 1}]},
+    {"qid": "q2", "answer": "Sailors fear it [1]. 鲸鱼很大【1】[c9]。",
+     "retrieved": [{"chunk_id": "c4", "score": 0.5, "text": "Sailors fear it", "doc": "sea", "page": 1}]},
     {"qid": "q3", "error": "the server fell asleep"},
 ]  # fmt: skip
 CHUNKS = [
@@ -87,6 +89,17 @@ levels = { fair = 500, good = 100 }
 measure = "map"
 least = 0.1
 """
+
+
+ANSWERS = (
+    "faithfulness",
+    "answer_f1",
+    "citation_support",
+    "token_f1",
+    "citation_validity",
+    "contains",
+    "abstention_f1",
+)
 
 
 @dataclass(frozen=True)
@@ -157,24 +170,32 @@ def _evidence(folder: Path) -> list[Target]:
     pl.DataFrame([ragas]).write_csv(folder / "ragas.csv")
     names = [str(folder / name) for name in ("questions.jsonl", "outputs.jsonl", "verdicts.parquet")]
     app(["judge", *names[:2], "--verdicts", names[2], "--output", str(folder / "judged.txt")])
-    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts", "judged.parquet")
+    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts", "out/judged.parquet")
     weigh = ("evaluate", "questions.jsonl", "outputs.jsonl")
+    answers = (*weigh, *(word for measure in ANSWERS for word in ("-m", measure)))
+    diagnosis = ("diagnose", "questions.jsonl", "outputs.jsonl")
+    report = ("report", "questions.jsonl", "outputs.jsonl", "-o", "out/report.html")
     with_corpus = (*weigh, "--corpus")
     documents = [f"documents/{name}" for name in (*DOCUMENTS, "manual.pdf", "old.txt.gz")]
     return [
-        *[Target("verdicts.parquet", ((*weigh, "-m", "faithfulness", "--verdicts", "verdicts.parquet"),))] * 3,
+        *[Target("verdicts.parquet", (
+            (*answers, "--verdicts", "verdicts.parquet"),
+            (*report, "--verdicts", "verdicts.parquet"),
+        ))] * 3,
         *[Target("questions.jsonl", (
-            weigh, judge, (*with_corpus, "documents"),
+            weigh, judge, (*answers, "-q", "-f", "markdown"), (*with_corpus, "documents"),
             ("diagnose", "questions.jsonl", "outputs.jsonl", "--corpus", "chunks.jsonl"),
             ("evaluate", "questions.jsonl", "done"), ("run", "small.toml", "-o", "out/run", "--overwrite"),
             ("evaluate", "ok.qrels", "ok.trec", "--queries", "questions.jsonl", "--cluster", "conversation"),
         ))] * 3,
         *[Target("outputs.jsonl", (
-            weigh, judge, (*with_corpus, "chunks.jsonl"),
-            ("report", "questions.jsonl", "outputs.jsonl", "-o", "out/report.html"),
+            weigh, judge, (*judge, "-f", "json", "--dry-run"), (*judge, "-f", "markdown", "--lang", "zh"),
+            (*answers, "-q", "-f", "json"), diagnosis, report, (*with_corpus, "chunks.jsonl"),
         ))] * 3,
         Target("chunks.jsonl", ((*with_corpus, "chunks.jsonl"),)),
-        Target("ragas.jsonl", (("evaluate", "ragas.jsonl", "ragas.jsonl"),)),
+        Target("ragas.jsonl", (
+            ("evaluate", "ragas.jsonl", "ragas.jsonl"), ("evaluate", "ragas.jsonl", "ragas.jsonl", "-m", "answer_f1"),
+        )),
         Target("ragas.csv", (("evaluate", "ragas.csv", "ragas.csv"),)),
         *(Target(file, ((*with_corpus, "documents"), (*with_corpus, file))) for file in documents),
     ]  # fmt: skip

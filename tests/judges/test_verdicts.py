@@ -224,7 +224,9 @@ _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
         path.read_bytes()[:-900]
     ),
     "holds no verdicts; expected the Parquet": lambda path, target: pl.DataFrame({"a": [1]}).write_parquet(target),
-    "t.parquet: cannot be read": lambda path, target: target.write_text("no Parquet at all"),
+    "t.parquet: cannot be read .*; expected the file of verdicts that `steelyard judge` writes": lambda path, target: (
+        target.write_text("no Parquet at all")
+    ),
     "t.parquet: cannot be read .*No such file": lambda path, target: None,
 }
 

@@ -141,6 +141,12 @@ def test_a_timeout_is_reported(server: Server) -> None:
     assert [attempt.outcome for attempt in attempts] == ["timeout", "timeout"]
 
 
+def test_a_key_that_a_server_sends_back_is_in_no_reply(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-secret/+")
+    server.script(PATH, said(message={"content": "It is\n  sk-secret/+, or sk-secret%2F%2B."}))
+    assert model(server, api_key_env="MY_KEY").ask(MESSAGES).text == "It is\n  [key], or [key]."
+
+
 def test_a_key_is_in_no_message(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-secret")
     server.always(PATH, status(401, '{"error": "wrong key sk-secret"}'))

@@ -25,7 +25,7 @@ class Limits:
         """The same limits as pydantic reads them."""
         from annotated_types import Ge, Gt, Le, Lt, Predicate
 
-        yield Predicate(math.isfinite)
+        yield Predicate(_is_finite)
         bounds = ((Ge, self.least), (Le, self.most), (Gt, self.above), (Lt, self.below))
         yield from (kind(bound) for kind, bound in bounds if math.isfinite(bound))
 
@@ -37,6 +37,14 @@ class Limits:
                  upper * (math.isfinite(self.most) or math.isfinite(self.below))]  # fmt: skip
         words = [part for part in parts if part]
         return (" " if math.isfinite(self.least) and math.isfinite(self.most) else " and ").join(words)
+
+
+def _is_finite(number: float) -> bool:
+    """Whether a number is one that a float can be; a whole number may be too large."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

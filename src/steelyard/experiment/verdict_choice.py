@@ -145,6 +145,7 @@ def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, c
     """
     query_ids, judge = [question.query_id for question in questions], choice.judge
     if handed_in is not None:
+        _check_judge(handed_in, judge, run.name)
         return RunVerdicts(_checked(handed_in, run, questions), query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
     if path is not None:
@@ -161,6 +162,14 @@ def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, c
         questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name, progress=choice.progress
     )
     return RunVerdicts(verdicts, query_ids, "default")
+
+
+def _check_judge(verdicts: Verdicts, judge: str | None, name: str) -> None:
+    """Raise   InputError where verdicts that were handed in are by another judge than the one asked for."""
+    from steelyard.judges.own import last_name
+
+    if judge is not None and verdicts.judge not in (judge, last_name(judge)):
+        raise InputError(f"{name}: its verdicts are by {verdicts.judge!r}, not {judge!r}; leave out --judge")
 
 
 def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts:

@@ -66,8 +66,11 @@ def decode_verdicts(path: str | Path) -> tuple[list[JudgedAnswer], Mapping[str, 
 
     Raises   InputError naming the file.
     """
-    with native_reader(str(path)):
-        metadata = pl.read_parquet_metadata(str(path))
+    try:
+        with native_reader(str(path)):
+            metadata = pl.read_parquet_metadata(str(path))
+    except InputError as error:
+        raise InputError(f"{error}; expected the file of verdicts that `steelyard judge` writes") from None
     head = _head(metadata.get(_KEY), path)
     with native_reader(str(path)):
         frame = pl.read_parquet(str(path), glob=False)

@@ -127,7 +127,7 @@ class ChatModel(OpenAIEndpoint):
             fact = f"answered no text (content {outline(content)}, finish_reason {outline(reason)})"
             hint = "raise max_tokens: a model that reasons first may have used them up"
             self._silent(fact, hint, "no_text", usage)
-        return Reply(content, reason if isinstance(reason, str) else "", usage)
+        return Reply(self._service.without_keys(content), reason if isinstance(reason, str) else "", usage)
 
     def _silent(self, fact: str, hint: str, cause: Silence, usage: Usage | None) -> NoReturn:
         raise SilentError(str(self._service.error(fact, hint)), cause, usage)

@@ -30,7 +30,7 @@ from steelyard.base.settings import check_fields
 from steelyard.services.addresses import host_of, is_loopback, shown
 from steelyard.services.attempts import Attempt, Listener, ignore
 from steelyard.services.loops import BackgroundLoop, shared_loop
-from steelyard.services.secrecy import redacted
+from steelyard.services.secrecy import redacted, without_keys
 from steelyard.services.throttle import Throttle
 from steelyard.services.waits import WAITS, Reason, Wait
 
@@ -202,6 +202,10 @@ class Service:
     def error(self, fact: str, hint: str, reason: Reason | None = None, body: str = "") -> ServiceError:
         """The error to raise: who asked where, what came back, what to try."""
         return ServiceError(f"{self._what}: {shown(self._url)} {fact}; {hint}", reason, body)
+
+    def without_keys(self, text: str) -> str:
+        """A text without this service's keys: a server may send back what it was sent."""
+        return without_keys(text, self._secrets)
 
     def redacted(self, text: str) -> str:
         """A text without this service's keys, on one line."""

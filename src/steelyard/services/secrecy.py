@@ -34,10 +34,20 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
     >>> redacted("no\\nkey a%2Fb", ["a/b"])
     'no key [key]'
     """
+    text = without_keys(text, secrets)
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+
+
+def without_keys(text: str, secrets: Iterable[str]) -> str:
+    """The same, with its lines as they are: of a reply that is kept.
+
+    >>> without_keys("no\\nkey a%2Fb", ["a/b"])
+    'no\\nkey [key]'
+    """
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         for spelling in (secret, quote(secret), quote(secret, safe=""), secret.replace("/", "\\/")):
             text = text.replace(spelling, "[key]")
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return text
 
 
 def without_secrets(value: Any) -> Any:

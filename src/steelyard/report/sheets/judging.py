@@ -94,11 +94,11 @@ def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
     calls = verdicts.recipe.get("calls")
     if calls:
         # A judge of the user's own may count other things, or in words.
-        n = {key: value for key, value in calls.items() if isinstance(value, int | float)}
-        cost = n.get("cost_usd")
+        taken = {key: value for key, value in calls.items() if isinstance(value, int | float)}
+        cost = taken.get("cost_usd")
         yield words(
-            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{n.get('calls', 0):,}",
-            cached=f"{n.get('cached', 0):,}", tokens=f"{n.get('tokens_in', 0) + n.get('tokens_out', 0):,}",
+            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{taken.get('calls', 0):,}",
+            cached=f"{taken.get('cached', 0):,}", tokens=f"{taken.get('tokens_in', 0) + taken.get('tokens_out', 0):,}",
             cost=number(cost, 4),
         )  # fmt: skip
     if run.file is not None:
