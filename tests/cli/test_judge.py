@@ -1,6 +1,7 @@
 """`steelyard judge`: what it prints, keeps, refuses, and asks a model."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,10 @@ def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> 
     assert "\x1b" not in text
     assert "--verdicts v.parquet" in text
     assert "Kept in v.parquet." in text
+    assert text.index("answers") < text.index("A sentence without support") < text.index("What next")
+    command = shlex.split(text.splitlines()[-1])
+    assert command[:4] == ["steelyard", "evaluate", "q.jsonl", "o.jsonl"]
+    assert steelyard(*command[1:]).returncode == 0
     evaluated = steelyard("evaluate", "q.jsonl", "o.jsonl", "-m", "faithfulness", "--verdicts", "v.parquet")
     assert b"faithfulness" in evaluated.stdout
 
@@ -68,6 +73,8 @@ def test_json_has_all_of_it_and_chinese_speaks_chinese(folder: Path) -> None:
     assert content["file"] == "v.parquet"
     text = _judged("--verdicts", "v.parquet", "--lang", "zh", "-f", "markdown")[1]
     assert "没有依据" in text
+    assert "（无依据：缺少“mcafé”；数字不符“31”）" in text
+    assert "```\nsteelyard evaluate q.jsonl o.jsonl -m faithfulness -m answer_f1" in text
     assert "<b>" not in text
 
 

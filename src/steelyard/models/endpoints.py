@@ -39,7 +39,7 @@ class Endpoint(Patience, ABC):
     def _key(self) -> str:
         if self.api_key_env is not None:
             return secret_from(self.api_key_env, "api_key_env")
-        return secret_from("OPENAI_API_KEY", "api.openai.com") if self._is_openai() else ""
+        return secret_from("OPENAI_API_KEY", "the default for api.openai.com") if self._is_openai() else ""
 
     def _is_openai(self) -> bool:
         return host_of(self._address()[1]) == host_of(OPENAI)

@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.unsupported import unsupported_units
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.judging import judging_section, plan_section
+from steelyard.report.sheets.judging import judging_sections, plan_section
 from steelyard.report.words import Words
 
 FORMAT = 1
@@ -37,12 +37,12 @@ def judging_text(
         content = asdict(result) if isinstance(result, JudgingPlan) else _content(result)
         return json.dumps({"format": FORMAT, **content}, ensure_ascii=False, indent=2) + "\n"
     if isinstance(result, JudgingPlan):
-        section = plan_section(result, words)
+        sections = [plan_section(result, words)]
     else:
-        section = judging_section(result, words, questions=questions, outputs=outputs)
+        sections = judging_sections(result, words, questions=questions, outputs=outputs)
     if format == "markdown":
-        return sections_markdown([section])
-    return sections_terminal([section], width=width, colour=colour)
+        return sections_markdown(sections)
+    return sections_terminal(sections, width=width, colour=colour)
 
 
 def _content(run: JudgedRun) -> dict[str, Any]:

@@ -30,7 +30,10 @@ def sections_terminal(sections: Iterable[Section], *, width: int | None = None, 
             if paragraph.title:
                 out.write("\n" if place else "")
                 line(paragraph.title, "bold")
-            line(paragraph.text)
+            if paragraph.is_command:
+                console.print(Text(visible(paragraph.text)), soft_wrap=True)
+            else:
+                line(paragraph.text)
         tables = [sheet_terminal(sheet, width=width, colour=colour) for sheet in section.sheets]
         out.write("\n".join(tables) + "\n")
     return "\n".join(row.rstrip() for row in out.getvalue().rstrip("\n").split("\n")) + "\n"
@@ -43,7 +46,8 @@ def sections_markdown(sections: Iterable[Section]) -> str:
         parts.append(f"## {escaped(section.title)}\n")
         for paragraph in section.paragraphs:
             title = [f"### {escaped(paragraph.title)}\n"] if paragraph.title else []
-            parts += [*title, f"{escaped(paragraph.text)}\n"]
+            text = f"```\n{visible(paragraph.text)}\n```" if paragraph.is_command else escaped(paragraph.text)
+            parts += [*title, f"{text}\n"]
         parts += map(sheet_markdown, section.sheets)
     return "\n".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from typing import get_args
@@ -17,25 +18,27 @@ from steelyard.report.sheets.sheet import Sheet, number, percent
 from steelyard.report.words import Words
 
 _LONGEST = 400
+_LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?:: (.+))?", re.DOTALL)
 
 
-def judging_section(run: JudgedRun, words: Words, *, questions: str = "", outputs: str = "") -> Section:
+def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outputs: str = "") -> list[Section]:
     """Counts of answers, sentences and citations, one sentence without support, and what to do next.
 
     questions, outputs   as they were named, for the command that weighs them
     """
     verdicts = run.verdicts
-    title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
-    paragraphs = [*least_supported(run, words)]
-    if questions and outputs:
-        command = shlex.join(_evaluate_command(run, questions, outputs))
-        paragraphs.append(Paragraph(command, words("judging.next")))
     sheet = Sheet(
         [words("judging.head.counted"), words("judging.head.n"), words("judging.head.share")],
         [*_rows(verdicts, words)],
         notes=[*_notes(run, words)],
     )
-    return Section("judge", title, paragraphs, [sheet])
+    title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
+    sections = [Section("judge", title, [], [sheet])]
+    sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
+    if questions and outputs:
+        command = shlex.join(_evaluate_command(run, questions, outputs))
+        sections.append(Section("next", words("judging.next"), [Paragraph(command, is_command=True)]))
+    return sections
 
 
 def plan_section(plan: JudgingPlan, words: Words) -> Section:
@@ -112,7 +115,8 @@ def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
         return
     first = units[0]
     queries = {question.query_id: question.query for question in run.questions}
-    reason = words("judging.unsupported.reason", reason=_line(first.nearest.reason)) if first.nearest.reason else ""
+    reason = reason_text(_line(first.nearest.reason), run.verdicts.judge, words)
+    reason = words("judging.unsupported.reason", reason=reason) if reason else ""
     yield Paragraph(
         words(
             "judging.unsupported.text", query=_line(queries[first.query_id] or first.query_id),
@@ -126,6 +130,27 @@ def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
 def _line(text: str) -> str:
     """A text in one line, cut where it is long: a sentence without a full stop may be all of an answer."""
     return cut(" ".join(text.split()), _LONGEST)
+
+
+def reason_text(reason: str, judge: str, words: Words) -> str:
+    """A reason as people read it: that of the lexical judge in their language, of another judge as it is.
+
+    >>> from steelyard.report.words import read_words
+    >>> reason_text("missing: 九点, 四月; negation", "lexical", read_words("zh"))
+    '缺少“九点、四月”；否定不一致'
+    """
+    if judge != "lexical":
+        return reason
+    parts = [_LEXICAL_PART.fullmatch(part) for part in reason.split("; ")]
+    if not all(parts):
+        return reason
+    comma = words("list.comma")
+    texts = [
+        words(f"judging.lexical.{part[1].replace(' ', '_')}", words=(part[2] or "").replace(", ", comma))
+        for part in parts
+        if part is not None
+    ]
+    return words("judging.lexical.between").join(texts)
 
 
 def _evaluate_command(run: JudgedRun, questions: str, outputs: str) -> list[str]:

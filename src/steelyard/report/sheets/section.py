@@ -9,10 +9,14 @@ from steelyard.report.sheets.sheet import Sheet
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A text, and a title of its own where it has one."""
+    """A text, and a title of its own where it has one.
+
+    is_command   whether it is to be copied into a shell, and is one line, however long
+    """
 
     text: str
     title: str = ""
+    is_command: bool = False
 
 
 @dataclass(frozen=True)
