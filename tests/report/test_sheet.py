@@ -40,6 +40,22 @@ def test_leaderboards_leave_out_what_is_as_expected_of_all_runs() -> None:
         assert {len(row) for row in sheet.rows} == {2 + len(counts)}
 
 
+def test_a_wide_table_of_queries_names_them_in_each_part() -> None:
+    scores = sy.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"], "q2": ["a"]}}, NUMBERS[:2])
+    text = formats.table(scores, per_query=True, words=EN, width=45)
+    labels = [line.split()[:2] for line in text.split("\n\n")[0].splitlines() if not line.startswith("─")]
+    assert labels == [["system", "query"], ["x", "q1"], ["x", "q2"]] * 3
+
+
+def test_what_counts_0_of_answers_is_said_by_measure() -> None:
+    questions = [{"qid": "q1", "query": "?", "answer": "Nine."}, {"qid": "q2", "query": "?", "answer": "Ten."}]
+    run = [{"qid": "q1", "contexts": ["It is nine."], "answer": "It is nine."}]
+    notes = "\n".join(scores_sheet(sy.evaluate(questions, run, ["faithfulness", "answer_recall"]), EN).notes)
+    assert "faithfulness: 1 of 2 queries is left out: no answer 1." in notes
+    assert "answer_recall: 1 of 2 queries counts 0: no answer 1." in notes
+    assert "missing from the run" not in notes
+
+
 NUMBERS = ["ndcg@10", "recall(min_gain=2)@5", "span_recall@5"]
 KINDS = ("chunk", "span", "quote", "text", "pages", "document")
 

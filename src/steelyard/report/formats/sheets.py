@@ -31,7 +31,7 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
     bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
     sizes = [max(map(_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
     lines = []
-    for first, *others in _column_groups(sizes, width):
+    for first, *others in _column_groups(sizes, width, sheet.n_labels):
         room = sum(sizes[c] + _GAP for c in others)
         left = min(sizes[first], max(1, (width or sizes[first] + room) - room))
         for r, row in enumerate([sheet.header, *sheet.rows], -1):
@@ -65,13 +65,15 @@ _GAP = 3
 """Blanks between columns."""
 
 
-def _column_groups(sizes: list[int], width: int | None) -> Iterator[list[int]]:
-    """Columns in groups that fit the width, each beginning with the first column."""
-    group, used = [0], sizes[0]
-    for c in range(1, len(sizes)):
-        if width and used + _GAP + sizes[c] > width and len(group) > 1:
+def _column_groups(sizes: list[int], width: int | None, n_labels: int) -> Iterator[list[int]]:
+    """Columns in groups that fit the width, each beginning with the labels."""
+    labels = list(range(min(n_labels, len(sizes))))
+    size_of_labels = sum(sizes[c] + _GAP for c in labels) - _GAP
+    group, used = labels[:], size_of_labels
+    for c in range(len(labels), len(sizes)):
+        if width and used + _GAP + sizes[c] > width and len(group) > len(labels):
             yield group
-            group, used = [0], sizes[0]
+            group, used = labels[:], size_of_labels
         group.append(c)
         used += _GAP + sizes[c]
     yield group

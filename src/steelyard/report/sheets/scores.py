@@ -44,7 +44,8 @@ def per_query_sheet(scores: Scores, words: Words | None = None) -> Sheet:
         for q, query in enumerate(scores.query_ids):
             values = [number(scores.values[i, j, q]) for j in range(len(names))]
             rows.append([system, query, *values, _status(statuses[i, :, q].tolist(), words)])
-    return Sheet([words("scores.head.system"), words("scores.head.query"), *names, words("scores.head.status")], rows)
+    header = [words("scores.head.system"), words("scores.head.query"), *names, words("scores.head.status")]
+    return Sheet(header, rows, n_labels=2)
 
 
 def _status(statuses: list[int], words: Words) -> str:
@@ -126,7 +127,7 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     yield from component_notes(scores.components, words)
     policy = scores.recipe_parts["missing"]
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
-        if absent:
+        if absent and not scores.of_answers.all():  # Of answers, each measure has notes of its own.
             yield words(f"scores.missing.{policy}", system=system, n=absent, total=n)
     for system, failed in zip(scores.systems, scores.failed, strict=True):
         if failed.any():

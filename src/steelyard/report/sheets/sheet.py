@@ -14,12 +14,16 @@ _LARGE = 1e9
 
 @dataclass
 class Sheet:
-    """A header, rows of texts, the cells that deserve emphasis, and notes below."""
+    """A header, rows of texts, the cells that deserve emphasis, and notes below.
+
+    n_labels   how many of the first columns say what a row is of; where a wide sheet is cut, each part has them
+    """
 
     header: list[str]
     rows: list[list[str]]
     best: set[tuple[int, int]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    n_labels: int = 1
 
 
 def number(value: float | None, decimals: int = 4) -> str:
