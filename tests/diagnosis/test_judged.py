@@ -29,9 +29,9 @@ def rests(found: JudgedAnswer, outcome: str = "works") -> int:
         ((SUPPORTED, NOT_FOUND), YES),
         ((SUPPORTED, OPEN), YES),
         ((NOT_FOUND, SUPPORTED), NO),
-        ((NOT_FOUND, OPEN), NO),
+        ((NOT_FOUND, OPEN), UNDEFINED),
         ((OPEN, SUPPORTED), UNDEFINED),
-        ((NOT_FOUND, NOT_FOUND), NO),
+        ((NOT_FOUND, NOT_FOUND), UNDEFINED),
     ],
     ids=str,
 )

@@ -23,8 +23,9 @@ class JudgedSystem:
 
     judged      the verdicts as arrays;   records   the same, question by question
     outcomes    what became of each question
-    rests       (q,) whether the answer rests on chunks that hold gold, by verdicts on units and chunks: YES, NO, or
-                UNDEFINED where it was not judged so, or the context is unknown or holds none
+    rests       (q,) by verdicts on units and chunks, whether the answer rests on chunks that hold gold: YES, NO where
+                it rests on others alone or is an abstention, or UNDEFINED where no chunk supports it, it was not judged
+                so, or the context is unknown or holds no gold
     """
 
     judged: JudgedAnswers = field(repr=False)
@@ -74,17 +75,20 @@ def _gold_chunks(
 
 
 def _rests_on_gold(judged: JudgedAnswers, gold_chunks: Sequence[Bools | None]) -> Codes:
-    """See `JudgedSystem.rests`; an abstention rests on nothing."""
+    """See `JudgedSystem.rests`."""
     query = judged.unit_query[judged.support_unit]
     starts = np.cumsum([0, *(0 if is_gold is None else len(is_gold) for is_gold in gold_chunks)])
     is_gold = np.concatenate([np.zeros(0, bool), *(mask for mask in gold_chunks if mask is not None)])
     beside_gold = is_gold[starts[query] + judged.support_chunk]
-    n = judged.n_queries
-    n_supported, n_open = (
-        np.bincount(query[beside_gold & mask], minlength=n)
-        for mask in (judged.support == SUPPORTED, judged.support < 0)
+    by_gold, by_others, is_open = (
+        np.bincount(query[mask], minlength=judged.n_queries) > 0
+        for mask in (
+            beside_gold & (judged.support == SUPPORTED),
+            ~beside_gold & (judged.support == SUPPORTED),
+            beside_gold & (judged.support < 0),
+        )
     )
     has_gold = np.array([mask is not None and bool(mask.any()) for mask in gold_chunks], bool)
-    asserts = np.bincount(judged.unit_query, minlength=n) > 0
-    speaks = (((judged.state == ANSWERED) & asserts) | (judged.state == ABSTAINED)) & has_gold
-    return np.select([speaks & (n_supported > 0), speaks & (n_open == 0)], [YES, NO], UNDEFINED).astype(np.int8)
+    elsewhere = (judged.state == ANSWERED) & by_others & ~is_open
+    rules = [has_gold & by_gold, has_gold & (elsewhere | (judged.state == ABSTAINED))]
+    return np.select(rules, [YES, NO], UNDEFINED).astype(np.int8)
