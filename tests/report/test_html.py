@@ -365,7 +365,7 @@ def test_a_report_has_a_title_and_a_date(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Pilot <3> · 2023-11-14\n" in report.text("table", lang="en")
     stored = json.loads(report.text("json"))
     assert (stored["title"], stored["date"]) == ("Pilot <3>", "2023-11-14")
-    assert ids_report(1).text("markdown", lang="zh").startswith("# 检索评估报告\n")
+    assert ids_report(1).text("markdown", lang="zh").startswith("# 评估报告\n")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     with pytest.raises(InputError, match=r"SOURCE_DATE_EPOCH is 'yesterday', expected seconds since 1970"):
         ids_report(1)
