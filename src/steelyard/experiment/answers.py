@@ -171,6 +171,8 @@ def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -
 
     runs     of one system;   values   (q,) of the measure, which means over the runs are
     """
+    if not any((np.isnan(values) & (spec.undefined_reasons(run) == 0)).any() for run in runs):
+        return
     low, high = (np.mean(ends, axis=0) for ends in zip(*(spec.bounds(run) for run in runs), strict=True))
     unknown = np.isnan(values) & ~np.isnan(low)
     if unknown.any():

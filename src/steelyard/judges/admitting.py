@@ -28,6 +28,7 @@ def only_admits(sentence: str) -> bool:
     >>> only_admits("It opens at nine, but the documents do not say when it closes.")
     False
     """
+    sentence = sentence.lower()
     admission_pattern, question = clause_pattern("admission"), clause_pattern("indirect_question")
     hint = clause_pattern("admission_hint")
     if not (hint.search(sentence) and admission_pattern.search(sentence)) or _SAID_OTHERWISE.match(sentence):

@@ -49,12 +49,9 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
     """
     listed = [records[query_id] for query_id in query_ids]
     units, golds = _Places.of([r.units for r in listed]), _Places.of([r.gold_units for r in listed])
-    support = [(unit, chunk, verdict) for unit, row in units.rows([r.support for r in listed])
-               for chunk, verdict in enumerate(row)]  # fmt: skip
-    correct = [(unit, gold, verdict) for unit, row in units.rows([r.correctness for r in listed])
-               for gold, verdict in enumerate(row)]  # fmt: skip
-    reach = [(gold, chunk, verdict) for gold, row in golds.rows([r.reach for r in listed])
-             for chunk, verdict in enumerate(row)]  # fmt: skip
+    support = _Table.of(units.rows([r.support for r in listed]))
+    correct = _Table.of(units.rows([r.correctness for r in listed]))
+    reach = _Table.of(golds.rows([r.reach for r in listed]))
     citations = [(query, citation) for query, r in enumerate(listed) for citation in r.citations]
     nuggets = [(query, nugget) for query, r in enumerate(listed) for nugget in r.nuggets]
     grades = [None if r.grade is None or r.grade.label == "not_judged" else r.grade.score for r in listed]
@@ -70,18 +67,18 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
         unit_query=_ints(units.query),
         grounded=_codes(v for _, v in units.rows([r.grounded or (None,) * len(r.units) for r in listed])),
         joint=_codes(v for _, v in units.rows([r.joint for r in listed])),
-        support_unit=_ints(unit for unit, _, _ in support),
-        support_chunk=_ints(chunk for _, chunk, _ in support),
-        support=_codes(verdict for _, _, verdict in support),
-        correct_unit=_ints(unit for unit, _, _ in correct),
-        correct_gold=_ints(gold for _, gold, _ in correct),
-        correct=_codes(verdict for _, _, verdict in correct),
+        support_unit=support.row,
+        support_chunk=support.column,
+        support=support.codes,
+        correct_unit=correct.row,
+        correct_gold=correct.column,
+        correct=correct.codes,
         gold_query=_ints(golds.query),
         gold_answer=_ints(gold.alternative for r in listed for gold in r.gold_units if gold.checkable),
         said=_codes(v for _, v in golds.rows([r.said for r in listed])),
-        reach_gold=_ints(gold for gold, _, _ in reach),
-        reach_chunk=_ints(chunk for _, chunk, _ in reach),
-        reach=_codes(verdict for _, _, verdict in reach),
+        reach_gold=reach.row,
+        reach_chunk=reach.column,
+        reach=reach.codes,
         citation_query=_ints(query for query, _ in citations),
         citation_unit=_ints(units.place.get((query, citation.unit), -1) for query, citation in citations),
         citation_chunk=_ints(-1 if citation.chunk is None else citation.chunk for _, citation in citations),
@@ -113,6 +110,26 @@ class _Places:
         """What a table of each question holds for these units; each has a row for every unit of its question."""
         for (query, n), place in self.place.items():
             yield place, tables[query][n]
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Verdicts row by row, and the row and the column of each."""
+
+    row: Ints
+    column: Ints
+    codes: Codes
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, Sequence[Verdict]]]) -> _Table:
+        listed = list(rows)
+        n = _ints(len(row) for _, row in listed)
+        ends = np.repeat(np.cumsum(n), n)
+        return cls(
+            np.repeat(_ints(place for place, _ in listed), n),
+            np.arange(len(ends)) - ends + np.repeat(n, n),
+            _codes(verdict for _, row in listed for verdict in row),
+        )
 
 
 def _uncited(text: str, context: Sequence[str] = ()) -> str:

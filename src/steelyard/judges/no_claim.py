@@ -31,7 +31,7 @@ def no_claim(text: str, *, stands_above: bool = True) -> str:
     >>> [no_claim(text) for text in ("## Hours", "Hello!", "希望对你有帮助。", "It opens at nine.", "No.")]
     ['heading', 'greeting', 'hedge', '', '']
     """
-    plain = text.strip()
+    plain = text.strip().lower()
     if not _WORD.search(plain):
         return "no_words"
     if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (stands_above and _BOLD.fullmatch(plain)):

@@ -40,13 +40,15 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def clause_pattern(name: str) -> re.Pattern[str]:
-    """What is somewhere in a clause: admission, introduction, indirect_question, and others of the files."""
-    return re.compile("|".join(_phrases()["clauses"][name]), re.IGNORECASE)
+    """What is somewhere in a clause in small letters: admission, introduction, indirect_question, and others of the
+    files.
+    """
+    return re.compile("|".join(_phrases()["clauses"][name]))
 
 
 @cache
 def _sentence_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(f"{_AROUND}(?:{'|'.join(_phrases()['sentences'][name])}){_AROUND}", re.IGNORECASE | re.DOTALL)
+    return re.compile(f"{_AROUND}(?:{'|'.join(_phrases()['sentences'][name])}){_AROUND}", re.DOTALL)
 
 
 def phrase_reason(sentence: str) -> str:
@@ -57,9 +59,10 @@ def phrase_reason(sentence: str) -> str:
     """
     if len(sentence) > _LONGEST:
         return ""
+    sentence = sentence.lower()
     return next((reason for reason in _REASONS if _sentence_pattern(reason).fullmatch(sentence)), "")
 
 
 def is_referral(sentence: str) -> bool:
     """Whether a sentence sends the asker elsewhere."""
-    return _sentence_pattern("referral").fullmatch(sentence) is not None
+    return _sentence_pattern("referral").fullmatch(sentence.lower()) is not None

@@ -52,12 +52,11 @@ def encode_verdicts(
     records: Iterable[JudgedAnswer], recipe: Mapping[str, Any], errors: Mapping[str, int]
 ) -> bytes:  # fmt: skip
     """The bytes of the file."""
-    rows = [_row(record) for record in records]
-    columns = [pl.Series(name, [row[name] for row in rows], dtype) for name, dtype in _SCHEMA.items()]
-    head = {"version": _VERSION, "recipe": dict(recipe), "errors": dict(errors), "questions": len(rows)}
-    head["digest"] = _digest({column.name: column.to_list() for column in columns}, head)
+    frame = _frame(records)
+    head = {"version": _VERSION, "recipe": dict(recipe), "errors": dict(errors), "questions": len(frame)}
+    head["digest"] = _digest(((column.name, column.to_list()) for column in frame), head)
     buffer = io.BytesIO()
-    pl.DataFrame(columns).write_parquet(buffer, metadata={_KEY: json.dumps(head, ensure_ascii=False)})
+    frame.write_parquet(buffer, metadata={_KEY: json.dumps(head, ensure_ascii=False)})
     return buffer.getvalue()
 
 
@@ -79,7 +78,7 @@ def decode_verdicts(path: str | Path) -> tuple[list[JudgedAnswer], Mapping[str, 
     if len(frame) != head["questions"]:
         raise InputError(f"{path}: has verdicts on {len(frame)} questions, of {head['questions']}; {_AGAIN}")
     lists = {name: frame[name].to_list() for name in frame.columns}
-    verdict = cache(Verdict)  # Many are alike.
+    verdict = cache(_verdict)  # Many are alike.
     records = []
     for place, query_id in enumerate(lists["query_id"]):
         row = {name: values[place] for name, values in lists.items()}
@@ -87,16 +86,16 @@ def decode_verdicts(path: str | Path) -> tuple[list[JudgedAnswer], Mapping[str, 
             records.append(_record(row, verdict))
         except ValueError as error:
             raise InputError(f"{path}: question {query_id!r}: {error}; {_AGAIN}") from None
-    if _digest(lists, head) != head["digest"]:
+    if _digest(lists.items(), head) != head["digest"]:
         raise InputError(f"{path}: is damaged, or was edited; {_AGAIN}")
     return records, head["recipe"], head["errors"]
 
 
-def _digest(lists: Mapping[str, list[Any]], head: Mapping[str, Any]) -> str:
+def _digest(columns: Iterable[tuple[str, list[Any]]], head: Mapping[str, Any]) -> str:
     """A fingerprint of all that a file holds: Parquet has none, and a flipped bit may be another verdict."""
     facts = json.dumps([head["recipe"], head["errors"]], sort_keys=True)
     sha = hashlib.sha256(facts.encode())
-    for name, values in lists.items():
+    for name, values in columns:
         sha.update(f"{name} {values!r}".encode("utf-8", "surrogatepass"))
     return f"sha256:{sha.hexdigest()}"
 
@@ -115,6 +114,11 @@ def _head(text: str | None, path: str | Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise InputError(f"{path}: {error}; {_AGAIN}") from None
     return cast("Mapping[str, Any]", head)
+
+
+def _frame(records: Iterable[JudgedAnswer]) -> pl.DataFrame:
+    rows = [_row(record) for record in records]
+    return pl.DataFrame([pl.Series(name, [row[name] for row in rows], dtype) for name, dtype in _SCHEMA.items()])
 
 
 def _row(record: JudgedAnswer) -> dict[str, Any]:
@@ -193,9 +197,13 @@ def _verdicts(
     row: Mapping[str, Any], prefix: str, verdict: Callable[..., Verdict]
 ) -> tuple[Verdict | None, ...]:  # fmt: skip
     return tuple(
-        None if label is None else verdict(_word(label, Label), _share(score), reason or "")
+        None if label is None else verdict(label, score, reason or "")
         for label, score, reason in _items(row, prefix, _VERDICT)
     )
+
+
+def _verdict(label: str, score: float | None, reason: str) -> Verdict:
+    return Verdict(_word(label, Label), _share(score), reason)
 
 
 def _rows(

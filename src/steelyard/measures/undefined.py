@@ -24,7 +24,7 @@ def _no_context(a: JudgedAnswers, _: Options) -> Bools:
 
 
 def _no_gold_answer(a: JudgedAnswers, _: Options) -> Bools:
-    return np.array([not any(gold.strip() for gold in golds) for golds in a.gold_answers], bool)
+    return np.array([not "".join(golds).strip() for golds in a.gold_answers], bool)
 
 
 def _without(a: JudgedAnswers, query: Ints) -> Bools:
