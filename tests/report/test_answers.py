@@ -18,6 +18,7 @@ from steelyard.report.details.answers import AnswerDetails, CitationDetails, Uni
 from steelyard.report.details.details import Details
 from steelyard.report.details.judging import Judging
 from steelyard.report.details.limits import Limits
+from steelyard.report.page.payload import payload
 from steelyard.report.report import Report
 from steelyard.report.sheets.judge_card import judge_card
 from steelyard.report.sheets.sections import report_sections
@@ -207,6 +208,15 @@ def test_only_as_many_judged_answers_as_there_is_room_for() -> None:
     narrow = Details.of(weighing, replace(Limits(), judged_bytes=3 * size)).systems[0]
     assert (list(narrow.judged), narrow.judged_left_out) == ([0], 2)
     assert narrow.answers.keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("lang", "reason"), [(EN, "missing: Sunday, noon"), (ZH, "缺少“Sunday、noon”")], ids=["en", "zh"]
+)
+def test_reasons_of_the_lexical_judge_are_in_the_reader_s_language(lang: Words, reason: str) -> None:
+    judged = payload(judged_report(), lang)["of"][0]["judged"][0]
+    assert judged["sentences"][2][0][1] == reason
+    assert judged["gold"][1][3] == reason
 
 
 # The judge card ----------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ from steelyard.report.page.page import render
 
 CASES = [json.loads(line) for line in
          (Path(__file__).parent.parent / "cases" / "highlighting.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+EN = read_words("en")
 VOID = {"meta", "link", "img", "input", "br", "hr"}
 DTYPES = {8: "u1", 16: "<u2", 32: "<u4"}
 
@@ -395,9 +396,9 @@ def test_what_does_not_fit_is_left_out_and_counted() -> None:
     report, weighing = texts_report(), texts_weighing()
 
     def limited(**limits: int) -> dict[str, Any]:
-        return payload(replace(report, details=Details.of(weighing, Limits(**limits))))
+        return payload(replace(report, details=Details.of(weighing, Limits(**limits))), EN)
 
-    assert payload(report)["chunk_texts_left_out"] == 0
+    assert payload(report, EN)["chunk_texts_left_out"] == 0
     small = limited(chunk_bytes=60, gold_bytes=40, answer_bytes=3, judged_bytes=200)
     assert small["chunk_texts"][small["chunk_ids"].index("c1")] == visible(TEXTS["c1"])
     assert small["chunk_texts_left_out"] == small["chunk_texts"].count(None) > 0
@@ -431,14 +432,14 @@ def test_documents_are_shown_for_runs_by_ids() -> None:
     texts = {"d1": evil("first"), "d2": "long " * 1000, "d3": "", "d9": " gold\n\n that none has "}
     weighing = weigh(truth, runs, corpus=[Document(doc_id, text) for doc_id, text in texts.items()])
     report = Report.of(weighing, "recall@1")
-    data = payload(report)
+    data = payload(report, EN)
     assert data["chunk_ids"] == ["d1", "d3", "d2", "d4"]
     assert data["chunk_texts"] == [visible(evil("first")), "", f"{'long ' * 800}"[:3999] + "…", ""]
     assert data["chunk_texts_left_out"] == 0
     assert [piece[5] for piece in data["gold"][0]] == ["gold that none has", visible(" ".join(evil("first").split()))]
     small = replace(report, details=Details.of(weighing, Limits(chunk_bytes=4_001)))
-    assert payload(small)["chunk_texts_left_out"] == 1
-    assert payload(Report.of(weigh(truth, runs), "recall@1"))["chunk_texts"] is None
+    assert payload(small, EN)["chunk_texts_left_out"] == 1
+    assert payload(Report.of(weigh(truth, runs), "recall@1"), EN)["chunk_texts"] is None
 
 
 def test_two_texts_of_one_id_stay_apart() -> None:
@@ -446,7 +447,7 @@ def test_two_texts_of_one_id_stay_apart() -> None:
         name: [{"qid": "q", "retrieved": [{"id": "c", "text": text}]}] for name, text in (("a", "gold"), ("b", "tin"))
     }
     report = Report.of(weigh([{"qid": "q", "query": "?", "evidence": [{"text": "gold"}]}], runs), "recall@1")
-    data = payload(report)
+    data = payload(report, EN)
     assert (data["chunk_ids"], data["chunk_texts"]) == (["c", "c"], ["gold", "tin"])
     assert data["marks"] == {0: {0: [0, 4]}}
 
@@ -458,13 +459,13 @@ def test_gold_documents_and_spans_are_shown_by_whichever_name(tmp_path: Path) ->
     item = {"id": "c", "doc": "documents/travel.md", "start": 0, "end": 6, "text": "Hotels"}
     corpus = [Document("travel", text, source="documents/travel.md")]
     lists = {"a": [{"qid": "q", "retrieved": [item]}]}
-    data = payload(Report.of(weigh(asked, lists, corpus=corpus), "mrr"))
+    data = payload(Report.of(weigh(asked, lists, corpus=corpus), "mrr"), EN)
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
     passage = Passage("c", "documents/travel.md", 0, 6, "Hotels")
     folder = write_run_folder(
         tmp_path / "run", config={}, manifest={"name": "a", "finished": "now"}, documents=corpus,
         responses=[("q", Response("?", (passage,)))],
     )  # fmt: skip
-    data = payload(Report.of(weigh(asked, str(folder.path)), "mrr"))
+    data = payload(Report.of(weigh(asked, str(folder.path)), "mrr"), EN)
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
-    assert [piece[5] for piece in payload(Report.of(weigh(asked, lists), "mrr"))["gold"][0]] == [None, None]
+    assert [piece[5] for piece in payload(Report.of(weigh(asked, lists), "mrr"), EN)["gold"][0]] == [None, None]

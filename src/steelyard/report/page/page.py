@@ -100,7 +100,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
     if "differences" in figures and contents.comparison is not None and contents.comparison.margin is not None:
         caption = f"{figures['differences'].caption} {words('page.differences.margin')}"
         figures["differences"] = replace(figures["differences"], caption=caption)
-    data = payload(contents) | {
+    data = payload(contents, words) | {
         "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
         "answer_names": [answer_outcome(code, words) for code in OUTCOMES],
         "baseline": None if contents.comparison is None else single_line(contents.comparison.baseline),

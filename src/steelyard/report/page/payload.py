@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import math
-from dataclasses import astuple
+from collections.abc import Callable
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Floats
 from steelyard.report.contents import Contents
-from steelyard.report.details.answers import AnswerDetails
+from steelyard.report.details.answers import AnswerDetails, GoldUnitDetails, UnitDetails
 from steelyard.report.details.details import Details, SystemDetails
 from steelyard.report.details.gold import GoldPiece
 from steelyard.report.details.lists import ListDetails
+from steelyard.report.sheets.judging import reason_text
 from steelyard.report.visible import single_line
+from steelyard.report.words import Words
 
 NOTHING = 65_535
 """Marks a value that is not there, among packed ones."""
@@ -25,8 +28,11 @@ NOTHING = 65_535
 _MOST_DECIMALS = 4
 
 
-def payload(contents: Contents) -> dict[str, Any]:
-    """Everything that the page's script shows of single questions; nothing is escaped here, see `embedded`."""
+def payload(contents: Contents, words: Words) -> dict[str, Any]:
+    """Everything that the page's script shows of single questions; nothing is escaped here, see `embedded`.
+
+    words   in whose language the lexical judge gives its reasons
+    """
     scores, diagnosis, details = contents.scores, contents.diagnosis, contents.details
     return {
         "systems": [single_line(name) for name in scores.systems],
@@ -39,7 +45,10 @@ def payload(contents: Contents) -> dict[str, Any]:
         "answer": {scores.systems.index(of.system): packed(of.outcome) for of in diagnosis.outcomes},
         **_questions(details),
         **_lists(details.lists),
-        "of": [_system(system) for system in details.systems],
+        "of": [
+            _system(system, _reasons(contents, name, words))
+            for name, system in zip(scores.systems, details.systems, strict=True)
+        ],
     }
 
 
@@ -77,29 +86,40 @@ def _lists(lists: ListDetails) -> dict[str, Any]:
     }
 
 
-def _system(system: SystemDetails) -> dict[str, Any]:
+def _reasons(contents: Contents, system: str, words: Words) -> Callable[[str], str]:
+    """What writes the reasons of the judge of a system's answers."""
+    judging = contents.judging.get(system)
+    judge = "" if judging is None else str(judging.recipe["judge"]["name"])
+    return lambda reason: reason_text(reason, judge, words)
+
+
+def _system(system: SystemDetails, reasons: Callable[[str], str]) -> dict[str, Any]:
     return {
         "evidence": system.has_evidence,
         "answers": system.answers,
         "answers_left_out": system.left_out,
         "failures": system.failures,
         "lost": system.lost,
-        "judged": {question: _judged(answer) for question, answer in system.judged.items()},
+        "judged": {question: _judged(answer, reasons) for question, answer in system.judged.items()},
         "judged_left_out": system.judged_left_out,
     }
 
 
-def _judged(answer: AnswerDetails) -> dict[str, Any]:
+def _judged(answer: AnswerDetails, reasons: Callable[[str], str]) -> dict[str, Any]:
     """A judged answer; what is not there is left out."""
     fields = {
         "parts": answer.parts,
-        "sentences": [[list(astuple(unit)) for unit in units] for units in answer.sentences],
+        "sentences": [[_unit(unit, reasons) for unit in units] for units in answer.sentences],
         "labels": answer.labels,
         "cites": [list(astuple(citation)) for citation in answer.citations],
-        "gold": [list(astuple(unit)) for unit in answer.gold],
+        "gold": [_unit(unit, reasons) for unit in answer.gold],
         "explanation": answer.explanation,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def _unit(unit: UnitDetails | GoldUnitDetails, reasons: Callable[[str], str]) -> list[Any]:
+    return list(astuple(replace(unit, reason=reasons(unit.reason))))
 
 
 def embedded(data: object) -> str:
