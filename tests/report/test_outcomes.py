@@ -7,8 +7,10 @@ from functools import cache
 import pytest
 from rich.cells import cell_len
 
+import steelyard as sy
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES
+from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.sheets.diagnosis import diagnosis_sections, stage_lists
@@ -128,6 +130,16 @@ def test_without_verdicts_nothing_is_said() -> None:
     diagnosis = diagnose(weighed(questions(2), outputs("a", [1, None])))
     assert list(outcome_sections(diagnosis, EN)) == []
     assert "outcomes" not in json.loads(diagnosis_json(diagnosis, EN))
+
+
+@pytest.mark.parametrize("evidence", [[], ["c"]])
+def test_without_gold_nothing_is_said_of_retrieval(evidence: list[str]) -> None:
+    gold = [{"qid": "q1", "query": "When?", "answer": "At nine."} | ({"gold_evidence": evidence} if evidence else {})]
+    lines = [{"qid": "q1", "retrieved": [{"id": "c", "text": "It opens at nine."}], "answer": "It opens at nine."}]
+    report = sy.Report.of(sy.weigh(gold, lines), "faithfulness")
+    names = [section.name for section in diagnosis_sections(report.diagnosis, EN)]
+    assert names == (["funnel", "outcomes", "ceilings", "advice"] if evidence else ["outcomes", "advice"])
+    assert bool({"funnel", "ceilings", "curves"} & draw_charts(report, words=EN).keys()) == bool(evidence)
 
 
 def test_json_has_counts_shares_lists_and_differences() -> None:

@@ -73,6 +73,11 @@ class Diagnosis:
         return signature_of(recipe, self.funnels[0].n_queries)
 
     @property
+    def is_of_answers_alone(self) -> bool:
+        """Whether answers were read, and no question has gold that could be retrieved or lost."""
+        return bool(self.outcomes) and not any(funnel.n_winnable for funnel in self.funnels)
+
+    @property
     def frame(self) -> pl.DataFrame:
         """The funnels of all systems, one row a question; columns as of `Funnel.frame`."""
         return pl.concat([funnel.frame for funnel in self.funnels])

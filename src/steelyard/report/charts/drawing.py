@@ -29,6 +29,8 @@ CHARTS: dict[str, Callable[[Contents, Words], TopLevelMixin | None]] = {
 }  # fmt: skip
 """What draws each chart; None where there is nothing to draw."""
 
+_OF_GOLD = frozenset({"funnel", "ceilings", "curves"})
+
 
 def draw_charts(contents: Contents, *, words: Words) -> dict[str, TopLevelMixin]:
     """Every chart that a report has something to draw for, by name.
@@ -38,7 +40,9 @@ def draw_charts(contents: Contents, *, words: Words) -> dict[str, TopLevelMixin]
     funnel        where the gold was lost;   ceilings   what could be reached
     heatmap       the questions on which systems differ most;   outcomes   what became of the questions
 
+    Those of gold are left out where answers alone are weighed.
     Raises   MissingExtraError without altair.
     """
-    charts = ((name, draw(contents, words)) for name, draw in CHARTS.items())
+    left_out = _OF_GOLD if contents.diagnosis.is_of_answers_alone else frozenset[str]()
+    charts = ((name, draw(contents, words)) for name, draw in CHARTS.items() if name not in left_out)
     return {name: chart for name, chart in charts if chart is not None}

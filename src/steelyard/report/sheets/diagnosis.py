@@ -24,17 +24,26 @@ _RARE = {"failed", "missing", "no_gold"}
 
 
 def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
-    """Where the gold was lost, what became of the questions, by tag too; what could be reached; what to try."""
-    yield Section("funnel", words("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, words)])
-    if by_tag := tag_sheet(diagnosis, words):
-        yield Section("by_tag", words("diagnose.by_tag"), sheets=[by_tag])
+    """Where the gold was lost, what became of the questions, by tag too; what could be reached; what to try.
+
+    Where there are answers and no question has gold, nothing is said of retrieval.
+    """
+    if not diagnosis.is_of_answers_alone:
+        yield Section("funnel", words("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, words)])
+        if by_tag := tag_sheet(diagnosis, words):
+            yield Section("by_tag", words("diagnose.by_tag"), sheets=[by_tag])
     yield from outcome_sections(diagnosis, words)
+    if not diagnosis.is_of_answers_alone:
+        yield from _reachable_sections(diagnosis, words)
+    yield Section("advice", words("diagnose.advice"), list(advice_paragraphs(diagnosis, words)))
+
+
+def _reachable_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
     deeper, pairs = deeper_sheet(diagnosis, words), pairs_sheet(diagnosis, words)
     ceilings = [ceilings_sheet(diagnosis, words), *([deeper] if deeper else [])]
     yield Section("ceilings", words("diagnose.ceilings"), sheets=ceilings)
     if pairs is not None:
         yield Section("pairs", words("diagnose.pairs"), sheets=[pairs])
-    yield Section("advice", words("diagnose.advice"), list(advice_paragraphs(diagnosis, words)))
 
 
 def stage_name(code: str, words: Words) -> str:
