@@ -74,7 +74,7 @@ def contradiction(record: JudgedAnswer) -> Value:
 
 
 def answer_precision(record: JudgedAnswer) -> Value:
-    return mean(correct(record, i) for i in checked(record)) if record.gold_answers else None
+    return mean(correct(record, i) for i in checked(record)) if gold_units(record) else None
 
 
 def answer_recall(record: JudgedAnswer) -> Value:
@@ -110,13 +110,13 @@ def noise_sensitivity(record: JudgedAnswer, chunks: str = "relevant") -> Value:
 
 
 def hallucination(record: JudgedAnswer) -> Value:
-    if not record.gold_answers:
+    if not gold_units(record):
         return None
     return of_context(record, lambda i: not correct(record, i) and not supported(record, i))
 
 
 def self_knowledge(record: JudgedAnswer) -> Value:
-    if not record.gold_answers:
+    if not gold_units(record):
         return None
     return of_context(record, lambda i: correct(record, i) and not supported(record, i))
 

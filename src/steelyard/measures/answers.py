@@ -45,7 +45,7 @@ def contradiction(a: JudgedAnswers) -> Floats:
     return a.share(both(is_supported(a, CONTRADICTED), negated(is_supported(a))), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("gold_answer", "units"), source=_RAGCHECKER)
+@measure(inputs=("answers",), needs=("gold_units", "units"), source=_RAGCHECKER)
 def answer_precision(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that a gold answer supports; of several gold answers, any."""
     return a.share(is_correct(a), a.unit_query)
@@ -104,13 +104,13 @@ def noise_sensitivity(a: JudgedAnswers, *, chunks: str = "relevant") -> Floats:
     return a.share(both(negated(is_correct(a)), followed), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("context", "gold_answer", "units"), direction="lower", source=_RAGCHECKER)
+@measure(inputs=("answers",), needs=("context", "gold_units", "units"), direction="lower", source=_RAGCHECKER)
 def hallucination(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that are neither correct nor supported by the context."""
     return a.share(both(negated(is_correct(a)), negated(is_supported(a))), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("context", "gold_answer", "units"), direction="lower", source=_RAGCHECKER)
+@measure(inputs=("answers",), needs=("context", "gold_units", "units"), direction="lower", source=_RAGCHECKER)
 def self_knowledge(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that are correct, but not supported by the context.
 
