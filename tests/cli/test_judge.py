@@ -1,6 +1,7 @@
 """`steelyard judge`: what it prints, keeps, refuses, and asks a model."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -198,3 +199,24 @@ def test_an_odd_recipe_is_kept_without_its_key(folder: Path) -> None:
     assert (kept["name"], kept["api_key"], kept["half"]) == ("../my judge/v1.2", "***", "\ufffd")
     assert "sk-secret" not in text
     assert b"sk-secret" not in (folder / "v.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["judge", "evaluate", "diagnose", "report"])
+def test_texts_that_no_terminal_should_be_sent_are_shown_as_they_are(folder: Path, command: str) -> None:
+    odd = "\x1b[31mnine\x00\u202e<script>alert(1)</script>\u2028|\ud800 =1+1"
+    questions = [{"qid": f"q{n}", "query": odd, "answer": odd, "gold_evidence": ["h#1"]} for n in range(3)]
+    lines = [
+        {"qid": f"q{n}", "retrieved": [{"id": f"h#{n}", "text": odd}], "answer": f"It opens at {odd} [h#{n}]. {odd}"}
+        for n in range(3)
+    ]
+    for name, rows in (("q.jsonl", questions), ("o.jsonl", lines)):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    options = {
+        "judge": ["--verdicts", "v.parquet", "--format", "markdown"], "evaluate": ["-m", "faithfulness", "-q"],
+        "diagnose": ["--lang", "zh"], "report": ["--output", "report.html", "-m", "faithfulness"],
+    }[command]  # fmt: skip
+    done = steelyard(command, "q.jsonl", "o.jsonl", *options, environment={"LC_ALL": "C.UTF-8"})
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    text += (folder / "report.html").read_text(encoding="utf-8") if command == "report" else ""
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\u2028]|<script>alert", text)

@@ -11,6 +11,7 @@ from steelyard.base.arrays import Ints
 from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Alignment
 from steelyard.measures.alignment import offsets, rank_order
+from steelyard.text.matching import encodable
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,8 @@ def duplicate_texts(weighed: Weighed, k: int) -> DuplicateTexts | None:
         return None
     a = weighed.alignment
     rows = pl.DataFrame({"query_id": pl.Series(a.query_id, dtype=pl.String), "query": np.arange(a.n_queries)})
-    texts = pl.DataFrame({"doc_id": pl.Series(table.ids), "text": pl.Series(table.texts, dtype=pl.String)})
+    whole = [None if text is None else encodable(text) for text in table.texts]
+    texts = pl.DataFrame({"doc_id": pl.Series(table.ids), "text": pl.Series(whole, dtype=pl.String)})
     results = weighed.run.top(2 * k).join(rows, on="query_id").join(texts, on="doc_id", maintain_order="left")
     results = results.with_columns(text=pl.coalesce("text", "doc_id")).sort("query", "rank")
     first = results.select("query", "doc_id", "text").unique(["query", "text"], keep="first", maintain_order=True)

@@ -125,13 +125,13 @@ def _portions(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
     for i, text in enumerate(texts):
         size += len(text)
         if size >= _PORTION:
-            yield start, [_encodable(text) for text in texts[start : i + 1]]
+            yield start, [encodable(text) for text in texts[start : i + 1]]
             start, size = i + 1, 0
     if start < len(texts):
-        yield start, [_encodable(text) for text in texts[start:]]
+        yield start, [encodable(text) for text in texts[start:]]
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with half characters (lone surrogates), which no frame takes, as characters for private use."""
     try:
         text.encode()
