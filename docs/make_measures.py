@@ -31,8 +31,9 @@ FAMILIES = {
     "citations": (
         "Citations",
         "Measures of what the answer cites: numbers such as `[1]`, or ids such as `[doc#chunk]`, behind a statement. "
-        " In ALCE a citation that is out of range costs nothing but its place; here it is in the denominator "
-        "of `citation_precision`, and `citation_validity` counts it.",
+        "In ALCE's program a citation that is out of range leaves its whole sentence unsupported, and its citations "
+        "out of precision. Here a sentence is judged by what it cites of the context; what names no chunk of it is in "
+        "the denominator of `citation_precision`, and `citation_validity` counts it.",
     ),
     "text_overlap": (
         "Words of the gold answer",

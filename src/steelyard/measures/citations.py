@@ -1,7 +1,8 @@
 """Measures of the citations in answers.
 
-In ALCE a citation that is out of range costs nothing but its place.  Here one that names no chunk of the context stands
-in the denominator of `citation_precision`, and `citation_validity` counts it.
+In ALCE's program a citation that is out of range leaves its whole sentence unsupported, and its citations out of
+precision; of more than three citations the first three count.  Here a sentence is judged by all that it cites of the
+context; what names no chunk of it stands in the denominator of `citation_precision`, and `citation_validity` counts it.
 """
 
 from __future__ import annotations
