@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -214,7 +215,7 @@ def _rows(
     if len(verdicts) != n_checkable * n or None in verdicts:
         raise ValueError(f"`{name}` has {len(verdicts)} verdicts for {n_checkable} × {n}")
     listed = cast("Iterator[Verdict]", iter(verdicts))
-    return tuple(tuple(next(listed) for _ in range(n)) if unit.checkable else () for unit in units)
+    return tuple(tuple(islice(listed, n)) if unit.checkable else () for unit in units)
 
 
 def _word(word: str, literal: Any) -> Any:
