@@ -12,7 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
-from steelyard.services.budget import SPENDING, Spending, Usage
+from steelyard.services.spending import SPENDING, Spending, Usage
 from steelyard.services.waits import WAITS, Wait
 
 

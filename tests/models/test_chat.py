@@ -14,8 +14,8 @@ pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
 from steelyard.models.chat import ChatModel, Reply, SilentError, refused_parameters
 from steelyard.services.attempts import Attempt
-from steelyard.services.budget import Usage
 from steelyard.services.client import ServiceError
+from steelyard.services.spending import Usage
 
 PATH = "/v1/chat/completions"
 QUICK = {"timeout_s": 5.0, "attempts": 3, "wait_initial_s": 0.001, "wait_max_s": 0.02}

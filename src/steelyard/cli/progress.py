@@ -12,7 +12,7 @@ from typing import Any
 from steelyard.base.progress import Progress, no_progress
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
-from steelyard.services.budget import SPENDING, Spending
+from steelyard.services.spending import SPENDING, Spending
 from steelyard.services.waits import WAITS, Wait
 
 SOON = 0.5

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from steelyard.base.errors import OutputError
 from steelyard.services.attempts import Attempt
-from steelyard.services.budget import Usage
+from steelyard.services.spending import Usage
 
 _OK = 200
 

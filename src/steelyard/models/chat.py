@@ -11,9 +11,9 @@ from steelyard.base.errors import StageError
 from steelyard.base.limits import at_least
 from steelyard.models.endpoints import OpenAIEndpoint, list_at, mapping_at, outline
 from steelyard.services.attempts import Listener, ignore
-from steelyard.services.budget import Usage
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
+from steelyard.services.spending import Usage
 
 Messages = Sequence[Mapping[str, str]]
 Silence = Literal["refusal", "content_filter", "no_text"]

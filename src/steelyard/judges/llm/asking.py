@@ -17,10 +17,11 @@ from steelyard.judges.llm.replies import Reading, last_object
 from steelyard.judges.llm.tasks import ONLY, Task
 from steelyard.models.calls import Call, CallLog
 from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
-from steelyard.services.budget import SPENDING, Account, Spending, Usage, estimate_tokens
+from steelyard.services.budget import Account, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
+from steelyard.services.spending import SPENDING, Spending, Usage
 
 T = TypeVar("T")
 KIND = "judge.llm"
