@@ -22,7 +22,7 @@ _CHINESE_UNITS = "|".join(sorted((unit for unit in UNITS if unit >= "\u4e00"), k
 _DATE = r"(?<![0-9])[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}(?![0-9])"
 _NUMBER = (
     r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
-    r"(?:\s(?:hundred|thousand|million|billion|trillion)(?![^\W_])|(?:st|nd|rd|th|s|bn)(?![^\W_]))?"
+    r"(?::00(?![0-9:])|\s(?:hundred|thousand|million|billion|trillion)(?![^\W_])|(?:st|nd|rd|th|s|bn)(?![^\W_]))?"
 )
 _OF_MAY = r"(?:\s(?:of\s)?may(?![^\W_]))?"
 _MAY = r"may\s(?=[0-9])"
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
 _NUMERAL = re.compile(
     rf"百分之(?P<percent>[{_NUMERALS}十百点]+)|(?P<month>十[一二]?|(?<![{_NUMERALS}十])[一二三四五六七八九])月(?!亮|球|饼)份?"
     rf"|(?P<number>(?:[{_NUMERALS}]+[十百千万亿点]|十)[{_NUMERALS}十百千万亿点]*[{_NUMERALS}十百千万亿]|[{_NUMERALS}]{{2,}}"
-    rf"|[{_NUMERALS}]+[十百千万亿]|(?:[{_NUMERALS}]|十)(?=[日号名位件种项届辆座所]|{_CHINESE_UNITS}))(?P<unit>[年日号]|{_CHINESE_UNITS})?"
+    rf"|[{_NUMERALS}]+[十百千万亿]|(?:[{_NUMERALS}]|十)(?=[日号名位件种项届辆座所]|{_CHINESE_UNITS})|[二两三四五六七八九十](?=点))(?P<unit>[年日号]|{_CHINESE_UNITS})?"
 )
 _FIRST_CJK = "\u1100"
 _IS_CHINESE = re.compile(f"[{IDEOGRAPHS}{KANA}]")
@@ -63,7 +63,8 @@ def forms(text: str) -> list[str]:
 
     - Texts are folded: case, width, accents, traditional characters.
     - Stop words are left out; an English word loses the ending of its inflection (`stem`).
-    - Numbers have one form, in digits or words: 2,000 and 两千 are 2000; so have months (month5) and units (km).
+    - Numbers have one form, in digits or words: 2,000 and 两千 are 2000, 9:00 and 九点 are 9; so have months (month5)
+      and units (km).
     - Each single character of Chinese that is parted from all others is a word.
 
     >>> forms("It opened on 21 May: 2,000 tickets, five km."), forms("五月二十一日开幕")
@@ -147,6 +148,8 @@ def stem(word: str) -> str:
 
 
 def _number_parts(token: str) -> list[Part]:
+    if token.endswith(":00"):
+        return [(number_form(token[:-3]), 0, len(token))]
     if date := re.fullmatch(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})", token):
         year, month, day = date[1], date[3], date[4]
         if 1 <= int(month) <= 12:
