@@ -101,7 +101,7 @@ def odd_json(content: bytes, rng: random.Random) -> bytes:
     at = rng.randrange(len(lines))
     try:
         value = json.loads(lines[at])
-    except ValueError:
+    except (ValueError, RecursionError):
         return odd_word(content, rng)
     places = list(_places(value))
     if not places:
