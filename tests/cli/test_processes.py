@@ -133,3 +133,16 @@ def test_what_nobody_foresaw_is_one_line_too(error: BaseException, says: str, mo
     assert re.match(f"steelyard: {says}", done.stderr.decode())
     with pytest.raises(type(error)):
         steelyard("measures")
+
+
+def test_weighing_rankings_imports_nothing_that_judges(tmp_path: Path) -> None:
+    copy_data(tmp_path)
+    code = "import sys; from steelyard.cli import main\ntry: main()\nexcept SystemExit: print(*sys.modules, sep='\\n')"
+    words = ["evaluate", "pilot.jsonl", "hybrid.jsonl", "-m", "mrr"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, check=True, text=True
+    )
+    modules = done.stdout.split("\n")
+    assert "steelyard.experiment.weighing" in modules
+    heavy = ("steelyard.judges", "steelyard.models", "steelyard.rag", "steelyard.services.budget", "pydantic", "httpx2")
+    assert [name for name in modules if name.startswith(heavy)] == []
