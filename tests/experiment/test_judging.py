@@ -153,6 +153,9 @@ _REFUSED: list[tuple[Any, Any, Any, dict[str, Any], str]] = [
     (ASKED, LINES, "lexicle", {}, "no judge is called 'lexicle'"),
     (ASKED, LINES, within, {"threshold": 7}, "judge within: threshold must be a number from 0 to 1, not 7"),
     (ASKED, LINES, within, {"save": "/dev/null/v.parquet"}, "/dev/null: is no folder; keep"),
+    (ASKED, LINES, within, {"tables": "support"}, r"tables are 'support'; give a list of names, such as \['support'\]"),
+    (ASKED, LINES, within, {"tables": None}, "tables are None; give a list of names"),
+    (ASKED, LINES, within, {"save": None}, "save is None; give True, False, or the path of a file"),
     (ASKED, LINES, within, {"tables": ["suport"]}, "no table is called 'suport'; did you mean support"),
     (ASKED, LINES, within, {"tables": []}, "no table is to be judged"),
 ]

@@ -1,6 +1,7 @@
 """Verdicts as frames, as a file, merged, and refused."""
 
 import json
+import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -240,6 +241,15 @@ def test_files_that_cannot_be_used_say_why(verdicts: Verdicts, tmp_path: Path, m
         Verdicts.read(target)
     assert str(target) in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_file_may_have_a_name_that_is_no_utf8_and_none_is_asked_for_over_a_network(
+    verdicts: Verdicts, tmp_path: Path
+) -> None:
+    verdicts.write(path := tmp_path / os.fsdecode(b"v\xff.parquet"))
+    assert Verdicts.read(path).records == verdicts.records
+    with pytest.raises(InputError, match=r"http:/.*v.parquet: cannot be read .*No such file"):
+        Verdicts.read("http://127.0.0.1:9/v.parquet")
 
 
 def test_no_flipped_bit_becomes_another_verdict(verdicts: Verdicts, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from steelyard.base.choices import AnswerUnits
-from steelyard.base.errors import InputError, OutputError
+from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.own_code import own_code
 from steelyard.base.progress import Progress, no_progress
@@ -101,7 +101,7 @@ def judge_run(
 
     must_keep   refuse outputs that are no run folder, where `save` names no file
     """
-    _check(tables, units)
+    _check(tables, units, save)
     asked, system = open_answers(questions, outputs)
     _answers(system)
     if must_keep and save is True and system.folder is None:
@@ -155,7 +155,7 @@ def plan_judging(
     Claims and new nuggets nobody knows before they are asked for: the cases are those without them.
     Raises   as `judge` does
     """
-    _check(tables, units)
+    _check(tables, units, save)
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
     with _lent(judge, settings, _model_files(system, save), no_progress) as own_judge:
@@ -263,8 +263,12 @@ def _writing(file: Path, *, alone: bool) -> Iterator[None]:
         yield
 
 
-def _check(tables: Collection[Table], units: AnswerUnits) -> None:
-    """Raise   InputError for a table or units that there are not, or where there is no table."""
+def _check(tables: Collection[Table], units: AnswerUnits, save: object) -> None:
+    """Raise   InputError for a table or units that there are not, where there is no table, and for no place to save."""
+    if not isinstance(save, bool | str | os.PathLike):
+        raise InputError(f"save is {quoted(save)}; give True, False, or the path of a file")
+    if isinstance(tables, str) or not isinstance(tables, Collection):
+        raise InputError(f"tables are {quoted(tables)}; give a list of names, such as [{get_args(Table)[0]!r}]")
     if units not in get_args(AnswerUnits):
         raise InputError(f"units {units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
     names = get_args(Table)

@@ -68,12 +68,13 @@ def decode_verdicts(path: str | Path) -> tuple[list[JudgedAnswer], Mapping[str, 
     """
     try:
         with native_reader(str(path)):
-            metadata = pl.read_parquet_metadata(str(path))
+            data = Path(path).read_bytes()
+            metadata = pl.read_parquet_metadata(io.BytesIO(data))
     except InputError as error:
         raise InputError(f"{error}; expected the file of verdicts that `steelyard judge` writes") from None
     head = _head(metadata.get(_KEY), path)
     with native_reader(str(path)):
-        frame = pl.read_parquet(str(path), glob=False)
+        frame = pl.read_parquet(io.BytesIO(data))
     if frame.schema != _SCHEMA or any(frame[name].null_count() for name in _SCHEMA if name not in _MAY_BE_NULL):
         raise InputError(f"{path}: holds other columns than verdicts have; {_AGAIN}")
     if len(frame) != head["questions"]:
