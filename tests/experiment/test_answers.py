@@ -379,6 +379,18 @@ def test_one_answer_without_what_was_retrieved_has_an_unknown_context(of_rows: b
         assert scores.select("value", "status").rows() == [(1, "ok"), (0, "ok"), (None, "no_context")]
 
 
+@pytest.mark.parametrize("list_first", [True, False])
+def test_what_a_system_gave_may_stand_under_the_questions(list_first: bool) -> None:
+    gold = [{"qid": "q1", "query": "How many?", "answer": "Nine cats."}]
+    given = {"contexts": ["There are nine cats."], "answer": "There are nine cats [1]."}
+    responses = {"q1": given if list_first else dict(reversed(given.items()))}
+    for runs in (responses, {"a": sy.Outputs(responses)}):
+        assert sy.evaluate(gold, runs, ["faithfulness", "citation_support"]).means.tolist() == [[1, 1]]
+    assert sy.judge(gold, responses).counts["supported"] == 1
+    assert sy.evaluate(gold, {"q1": {"answer": "Nine cats."}}, "exact_match").means.tolist() == [[1]]
+    assert sy.evaluate({"q1": {"answer": 1}}, {"q1": {"answer": 0.5, "context": 0.4}}, "mrr").means.tolist() == [[1]]
+
+
 def test_gold_answers_are_those_of_the_queries_or_of_the_gold() -> None:
     tags = [{"qid": q["qid"], "query": q["query"], "tags": ["x"]} for q in questions()]
     other = [{**q, "answer": "Ten."} for q in questions()]

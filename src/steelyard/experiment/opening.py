@@ -276,7 +276,7 @@ def _repeats(run: object) -> Sequence[object]:
 def _locate_run(data: object) -> object:
     """A path as a RunFolder or a Source, rows and documents of other tools as a list or Outputs; else as it is."""
     if not is_path(data):
-        return Outputs(data) if _are_lists_of_documents(data) else rows_of(data) or data
+        return Outputs(data) if _are_responses(data) else rows_of(data) or data
     if (folder := find_run_folder(data)) is not None:
         return folder
     if str(data) != "-" and os.path.isdir(data):
@@ -347,10 +347,16 @@ def _are_results(data: object) -> bool:
     )
 
 
-def _are_lists_of_documents(data: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether this maps questions to lists of what is more than an id, such as LangChain's documents."""
+def _are_responses(data: object) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether this maps questions to what a system gave.
+
+    That is lists of what is more than an id, such as LangChain's documents, or dicts with such a list or an answer.
+    """
     values = data.values() if isinstance(data, Mapping) else ()
     first = next((value for value in values if not isinstance(value, Mapping) or value), None)
+    if isinstance(first, Mapping):
+        key = result_key(first)
+        return isinstance(answer_of(first), str) or (key is not None and isinstance(first[key], list | tuple))
     return (
         isinstance(first, list | tuple)
         and bool(first)
@@ -374,7 +380,7 @@ def _is_run_dict(data: Mapping[Any, Any]) -> bool:
     ):
         return False
     if isinstance(first, Mapping):
-        return not isinstance(next(iter(first.values()), None), Mapping | list)
+        return _are_responses(data) or not isinstance(next(iter(first.values()), None), Mapping | list)
     return True
 
 
