@@ -157,7 +157,7 @@ def test_runs_of_one_system_are_judged_each() -> None:
         ({"b": verdicts(*FOUR)}, "verdicts: no system is called 'b'"),
         ([verdicts(*FOUR)] * 2, "verdicts: run has 1 runs, and there are verdicts of 2"),
         (3, "verdicts: those of run cannot be read from int"),
-        (verdicts(*FOUR[:2]), "verdicts: have no question '3' .2 of 4 are not there"),
+        (verdicts(*FOUR[:2]), "verdicts by .*: have no question '3' .2 of 4 are not there"),
         (verdicts(*FOUR, outputs="sha256:other"), "verdicts by people are of another run than run"),
         ("no/such.parquet", "no/such.parquet"),
     ],

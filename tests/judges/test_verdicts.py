@@ -92,7 +92,7 @@ def test_frames_of_no_rows_have_their_columns() -> None:
 def test_arrays_follow_the_questions_and_refuse_one_without_verdicts(verdicts: Verdicts) -> None:
     assert verdicts.arrays(["q2", "q1"]).state.tolist() == [4, 0]
     assert list(verdicts.arrays().query_id) == ["q1", "q2"]
-    with pytest.raises(InputError, match=r"have no question 'q3' \(1 of 2 are not there\); judge the outputs"):
+    with pytest.raises(InputError, match=r"have no question 'q3' \(1 of 2 are not there\); judge the outputs again"):
         verdicts.arrays(["q1", "q3"])
 
 

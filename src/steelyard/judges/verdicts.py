@@ -133,9 +133,11 @@ class Verdicts:
         ids = list(self.records) if query_ids is None else list(query_ids)
         absent = [id for id in ids if id not in self.records]
         if absent:
+            system = self.recipe.get("system")
+            of_system = f" on {system}" if system else ""
             raise InputError(
-                f"verdicts: have no question {absent[0]!r} ({len(absent)} of {len(ids)} are not there); judge the "
-                "outputs with these questions (`steelyard judge`)"
+                f"verdicts by {self.judge}{of_system}: have no question {absent[0]!r} ({len(absent)} of {len(ids)} are "
+                "not there); judge the outputs again with all of these questions (`steelyard judge QUESTIONS RUN`)"
             )
         return judged_arrays(self.records, ids)
 
