@@ -1,6 +1,7 @@
 """`steelyard judge`: what it prints, keeps, refuses, and asks a model."""
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -220,3 +221,15 @@ def test_texts_that_no_terminal_should_be_sent_are_shown_as_they_are(folder: Pat
     text = done.stdout.decode()
     text += (folder / "report.html").read_text(encoding="utf-8") if command == "report" else ""
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\u2028]|<script>alert", text)
+
+
+@pytest.mark.parametrize("format", ["table", "json", "markdown"])
+def test_files_whose_names_are_no_utf8_are_judged_weighed_and_named(folder: Path, format: str) -> None:
+    outputs, verdicts = (os.fsdecode(name) for name in (b"o\xff.jsonl", b"v\xff.parquet"))
+    (folder / "o.jsonl").rename(folder / outputs)
+    for command, options in (("judge", []), ("evaluate", ["-m", "faithfulness"])):
+        words = ["q.jsonl", outputs, "--verdicts", verdicts, *options, "-f", format]
+        assert steelyard(command, *words).returncode == 0
+        done = steelyard(command, *words, "-o", f"{command}.txt")
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert "o?" in (folder / f"{command}.txt").read_text(encoding="utf-8")

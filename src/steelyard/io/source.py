@@ -60,7 +60,8 @@ class Source:
         if self.is_stdin:
             return "stdin"
         name = strip_compression(self.path.name)[0]
-        return Path(name).stem or name
+        # Bytes of a file name that are no UTF-8 can be in no table and no result.
+        return (Path(name).stem or name).encode("utf-8", "replace").decode()
 
     @property
     def suffix(self) -> str:

@@ -29,12 +29,15 @@ _PLAIN = str.maketrans({"─": "-", "–": "-", "…": "...", "−": "-", "∞":
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file whole, or not at all, compressed as its suffix says; "-" is standard output."""
+    """Write a text file whole, or not at all, compressed as its suffix says; "-" is standard output.
+
+    What is no UTF-8 in it, such as a byte of a file's name, is written as JSON and Python escape it.
+    """
     if str(path) == "-":
         sys.stdout.write(_printable(text, sys.stdout.encoding))
         sys.stdout.flush()
         return
-    write_bytes(path, _compressed(text.encode(), strip_compression(Path(path).name)[1]))
+    write_bytes(path, _compressed(text.encode(errors="backslashreplace"), strip_compression(Path(path).name)[1]))
 
 
 def _printable(text: str, encoding: str) -> str:
