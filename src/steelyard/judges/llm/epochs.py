@@ -24,8 +24,8 @@ def merge_samples(samples: Sequence[Verdict]) -> Verdict:
     it is not judged.  The score is the mean of all samples that have one, and the reason that of the first sample with
     the label.  Of nothing but failures, the first one's cause stays.
 
-    >>> merge_samples([Verdict("supported", 1.0, "named"), Verdict("not_found", 0.4), Verdict("supported", 0.7)])
-    Verdict(label='supported', score=0.7, reason='named')
+    >>> merge_samples([Verdict("supported", 1.0, "named"), Verdict("not_found", 0.5), Verdict("supported", 0.75)])
+    Verdict(label='supported', score=0.75, reason='named')
     >>> merge_samples([Verdict("supported"), Verdict("not_found")]).reason
     'the samples tie'
     """
