@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,24 @@ def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> 
     assert steelyard(*command[1:]).returncode == 0
     evaluated = steelyard("evaluate", "q.jsonl", "o.jsonl", "-m", "faithfulness", "--verdicts", "v.parquet")
     assert b"faithfulness" in evaluated.stdout
+
+
+@pytest.mark.parametrize(
+    ("tables", "measures"),
+    [
+        ("grounded", ["faithfulness"]), ("joint", ["citation_support"]), ("correctness,said", ["answer_f1"]),
+        ("said", []),
+        ("support,joint,correctness,said", ["faithfulness", "answer_f1", "citation_support"]),
+    ],
+)  # fmt: skip
+def test_what_it_says_to_weigh_was_judged(folder: Path, tables: str, measures: list[str]) -> None:
+    text = _judged("--verdicts", "v.parquet", "--tables", tables)[1]
+    assert ("What next" in text) == bool(measures)
+    if measures:
+        command = shlex.split(text.splitlines()[-1])
+        assert [word for flag, word in pairwise(command) if flag == "-m"] == measures
+        assert "not judged" not in steelyard(*command[1:]).stdout.decode()
+    assert "not asked" not in text
 
 
 def test_json_has_all_of_it_and_chinese_speaks_chinese(folder: Path) -> None:

@@ -35,7 +35,7 @@ class PairJudge:
     name         of the judge
     threshold    the score from which on a hypothesis is supported
     facts        what its verdicts depend on besides
-    Raises       InputError for a threshold out of range.
+    Raises       InputError for a threshold out of range, and for a function that cannot be called with one list.
 
     >>> judge = PairJudge(lambda pairs: [hypothesis in premise for premise, hypothesis in pairs], "within")
     >>> [[verdict.label for verdict in verdicts] for verdicts in judge.judge([Case("It is red.", ("red", "blue"))])]
@@ -51,6 +51,7 @@ class PairJudge:
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         check_arguments(PairJudge, threshold=threshold)
+        _check_takes_pairs(judge_pairs, name)
         self.name, self.threshold = name, threshold
         self._judge_pairs, self._facts = judge_pairs, dict(facts or {})
 
@@ -87,6 +88,20 @@ class PairJudge:
                 score = float(result)
                 return Verdict("supported" if score >= self.threshold else "not_found", score)
         return cast("Verdict", result)
+
+
+def _check_takes_pairs(judge_pairs: Callable[..., Any], name: str) -> None:
+    """Raise   InputError for what takes another number of arguments than one."""
+    try:
+        signature = inspect.signature(judge_pairs)
+    except ValueError:  # Some functions of C have none.
+        return
+    try:
+        signature.bind([])
+    except TypeError:
+        raise InputError(
+            f"judge {name}: takes {signature}; expected one argument, a list of pairs (premise, hypothesis)"
+        ) from None
 
 
 def own_judge(thing: Any, settings: Mapping[str, Any], name: str = "") -> Judge:

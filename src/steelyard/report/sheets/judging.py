@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
+from steelyard.judges.cases import NOT_ASKED
 from steelyard.judges.records import Problem, State
 from steelyard.judges.unsupported import unsupported_units
 from steelyard.judges.verdict import Label
@@ -35,8 +36,8 @@ def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outpu
     title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
     sections = [Section("judge", title, [], [sheet])]
     sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
-    if questions and outputs:
-        command = shlex.join(_evaluate_command(run, questions, outputs))
+    if questions and outputs and (measures := _measures(run.verdicts)):
+        command = shlex.join(_evaluate_command(run, questions, outputs, measures))
         sections.append(Section("next", words("judging.next"), [Paragraph(command, is_command=True)]))
     return sections
 
@@ -89,7 +90,8 @@ def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
         yield words("judging.note.uncalibrated", threshold=f"{threshold:g}")
     if n := verdicts.counts["without_context"]:
         yield words("judging.note.without_context", n=n)
-    if causes := verdicts.not_judged:
+    # What was not wanted (`tables`) is not missing.
+    if causes := {cause: n for cause, n in verdicts.not_judged.items() if cause != NOT_ASKED.reason}:
         listed = [words("judging.cause", cause=cause, number=f"{n:,}") for cause, n in causes.items()]
         yield words("judging.note.not_judged", causes=words.listed(listed))
     if n := sum(verdicts.errors.values()):
@@ -153,12 +155,17 @@ def reason_text(reason: str, judge: str, words: Words) -> str:
     return words("judging.lexical.between").join(texts)
 
 
-def _evaluate_command(run: JudgedRun, questions: str, outputs: str) -> list[str]:
-    """The command that weighs what was judged, by measures that have something to be computed from."""
-    verdicts = run.verdicts
-    measures = ["faithfulness"]
-    measures += ["answer_f1"] if any(record.gold_units for record in verdicts.records.values()) else []
-    measures += ["citation_support"] if verdicts.counts["citations"] else []
+def _measures(verdicts: Verdicts) -> list[str]:
+    """Measures that what was judged has something for."""
+    tables = {*verdicts.recipe.get("tables", ())}
+    has_gold = any(record.gold_units for record in verdicts.records.values())
+    measures = ["faithfulness"] if tables & {"support", "grounded"} else []
+    measures += ["answer_f1"] if has_gold and tables >= {"correctness", "said"} else []
+    return measures + (["citation_support"] if verdicts.counts["citations"] and "joint" in tables else [])
+
+
+def _evaluate_command(run: JudgedRun, questions: str, outputs: str, measures: Sequence[str]) -> list[str]:
+    """The command that weighs what was judged."""
     kept_apart = run.file is not None and run.file.parent.name != FOLDER
     apart = ["--verdicts", str(run.file)] if kept_apart else []
     return ["steelyard", "evaluate", questions, outputs, *(word for m in measures for word in ("-m", m)), *apart]
