@@ -142,7 +142,7 @@ def print_answers(asked: argparse.Namespace, questions: sy.Questions) -> None:
         runs.append(pipeline(asked, f"{n}-sentence", settings).run(questions, asked.output / f"{n}-sentence").path)
     verdicts = {folder.name: sy.judge(questions, folder) for folder in runs}
     scores = sy.evaluate(questions, runs, ANSWER_MEASURES, verdicts=verdicts, cluster="doc")
-    print("\nAnswers of the sentences that fit the question best, judged by words (uncalibrated):")
+    print("\nAnswers of the sentences that fit best, judged by words (uncalibrated):")
     print(f"{'':<12}" + "".join(f"{measure:>18}" for measure in ANSWER_MEASURES[:3]).rstrip())
     print_answer_rows(scores, 0, 3)
     print(f"{'':<12}" + "".join(f"{measure:>18}" for measure in ANSWER_MEASURES[3:]).rstrip())
