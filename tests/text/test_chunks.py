@@ -93,9 +93,9 @@ def words(text: str) -> list[Span]:
 @quick
 @given(texts, sizes)
 def test_exact_chunks_cut_no_word_that_fits(text: str, size: tuple[int, int]) -> None:
-    assume(
-        not re.search(rf"(?:\W|_)(?<![{recursive.MARKS}\u200d])[{recursive.MARKS}\u200d]", text)
-    )  # marks have a letter
+    # Marks have a letter, and not a character that is a word by itself.
+    no_letter = rf"[{recursive.IDEOGRAPHS}{recursive.KANA}]|\W|_"
+    assume(not re.search(rf"(?:{no_letter})(?<![{recursive.MARKS}\u200d])[{recursive.MARKS}\u200d]", text))
     borders = {border for span in Recursive(*size).spans(text) for border in span}
     for start, end in words(text):
         first, last = start, end  # with what is joined to its first and last letter
