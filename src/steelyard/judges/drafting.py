@@ -11,6 +11,7 @@ from steelyard.judges.abstaining import is_abstention
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.cases import NOT_ASKED, Draft
 from steelyard.judges.contexts import ContextChunk, contexts
+from steelyard.judges.items import text_digest
 from steelyard.judges.records import JudgedAnswer, Nugget, State, Unit
 from steelyard.judges.units import gold_units, units_with_citations
 
@@ -32,6 +33,7 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
     state = _state(question.query_id, answer, units, outputs)
     if state != "answered":
         units, citations = [], []
+    texts = [whole_characters(chunk.text) for chunk in context or ()]
     golds = [whole_characters(gold) for gold in question.answers]
     units_of_golds = [gold_units(gold, n) for n, gold in enumerate(golds)]
     record = JudgedAnswer(
@@ -45,9 +47,10 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
         gold_units=tuple(chain.from_iterable(units_of_golds)),
         nuggets=tuple(Nugget(whole_characters(g.text), g.vital, None, NOT_ASKED.reason) for g in question.nuggets),
         answerable=_answerable(question, units_of_golds),
+        query=whole_characters(question.query or ""),
+        context_digests=tuple(map(text_digest, texts)),
     )
-    texts = [whole_characters(chunk.text) for chunk in context or ()]
-    return Draft(record, whole_characters(question.query or ""), texts, "\n".join(unit.text for unit in units))
+    return Draft(record, record.query, texts, "\n".join(unit.text for unit in units))
 
 
 def _answerable(question: Question, units_of_golds: Sequence[Sequence[Unit]]) -> bool | None:

@@ -90,6 +90,8 @@ class JudgedAnswer:
     nuggets     empty where none were asked for
     grade       from 0 to 1, whether the answer addresses the query; None where that was not judged
     answerable  whether the question has an answer in the corpus, as the gold says; None where it does not say
+    query       what was asked
+    context_digests   of the texts of the chunks of the context; empty where they are unknown
     """
 
     query_id: str
@@ -110,6 +112,8 @@ class JudgedAnswer:
     nuggets: tuple[Nugget, ...] = ()
     grade: Verdict | None = None
     answerable: bool | None = None
+    query: str = ""
+    context_digests: tuple[str, ...] = ()
 
 
 def check_record(record: JudgedAnswer) -> None:
@@ -130,6 +134,8 @@ def check_record(record: JudgedAnswer) -> None:
         _check_length("grounded", record.grounded, "verdict", len(units), "unit")
     _check_length("said", record.said, "verdict", len(golds), "gold unit")
     _check_length("reach", record.reach, "row", len(golds), "gold unit")
+    if record.context_digests:
+        _check_length("context_digests", record.context_digests, "digest", n_chunks, "chunk")
     _check_length("without", record.without, "verdict", len(record.citations), "citation")
     for name, rows, owners, n, counted in (
         ("support", record.support, units, n_chunks, "chunk"),

@@ -20,7 +20,7 @@ from steelyard.io.panics import native_reader
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, Problem, State, Unit
 from steelyard.judges.verdict import Label, Verdict
 
-_KEY, _VERSION = "steelyard_verdicts", 1
+_KEY, _VERSION = "steelyard_verdicts", 2
 _SHAPE = Table(
     {"recipe": Table({"judge": Table({"name": str})}), "errors": Each(dict, int), "questions": int, "digest": str}
 )
@@ -37,7 +37,7 @@ _COLUMNS = ("grounded", "joint", "without", "said")
 _SCHEMA = pl.Schema(
     {
         "query_id": pl.String, "state": pl.String, "answer": pl.String, "answerable": pl.Boolean,
-        "context": _TEXTS, "gold_answers": _TEXTS,
+        "query": pl.String, "context": _TEXTS, "context_digests": _TEXTS, "gold_answers": _TEXTS,
         **{f"unit_{name}": dtype for name, dtype in _UNIT.items()},
         **{f"gold_unit_{name}": dtype for name, dtype in {**_UNIT, "alternative": _PLACES}.items()},
         **{f"citation_{name}": dtype for name, dtype in _CITATION.items()},
@@ -130,7 +130,8 @@ def _row(record: JudgedAnswer) -> dict[str, Any]:
     grade = [] if record.grade is None else [record.grade]
     return {
         "query_id": record.query_id, "state": record.state, "answer": record.answer,
-        "answerable": record.answerable, "context": record.context, "gold_answers": record.gold_answers,
+        "answerable": record.answerable, "query": record.query, "context": record.context,
+        "context_digests": record.context_digests, "gold_answers": record.gold_answers,
         **_fields("unit", record.units, _UNIT),
         **_fields("gold_unit", record.gold_units, (*_UNIT, "alternative")),
         **_fields("citation", record.citations, _CITATION),
@@ -185,6 +186,8 @@ def _record(row: Mapping[str, Any], verdict: Callable[..., Verdict]) -> JudgedAn
         nuggets=tuple(Nugget(*fields) for fields in _items(row, "nugget", _NUGGET)),
         grade=grade[0] if grade else None,
         answerable=row["answerable"],
+        query=row["query"],
+        context_digests=tuple(row["context_digests"]),
     )
 
 

@@ -67,7 +67,7 @@ class Verdicts:
         for record in records:
             if record.query_id in by_id:
                 raise DuplicateError(f"verdicts: question {record.query_id!r} comes twice; remove one")
-            texts = [record.query_id, record.answer, *record.gold_answers, *(record.context or ())]
+            texts = [record.query_id, record.query, record.answer, *record.gold_answers, *(record.context or ())]
             if not is_whole_text("".join([*texts, *(unit.text for unit in (*record.units, *record.gold_units))])):
                 raise InputError(
                     f"verdicts: question {record.query_id!r} holds half a character, which no file can hold"

@@ -1,0 +1,113 @@
+"""What people are asked about an answer: a unit and the texts that it is to be judged by, under an id made of these."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import Label, Verdict
+from steelyard.judges.verdict_frames import overall, unit_verdict
+
+ItemTable = Literal["grounded", "joint", "correctness", "said"]
+"""What an item asks: unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
+enough, and gold unit × answer."""
+_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A unit, or with "said" a gold unit, of an answer, that a person can decide on.
+
+    item_id   the same wherever query, unit and the texts that it is judged by are the same, in any run
+    unit      its place in the record
+    """
+
+    item_id: str
+    table: ItemTable
+    query_id: str
+    unit: int
+
+
+def text_digest(text: str) -> str:
+    """A fingerprint of a text, of 16 hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def items(record: JudgedAnswer, table: ItemTable) -> tuple[Item, ...]:
+    """The items of an answer: units that assert something and have texts to be judged by.
+
+    Without digests of its context (of people's own records), an answer has no items by "grounded" and "joint"; one that
+    was not answered has none by "said", as nobody has to look at it.
+    """
+    return tuple(
+        Item(text_digest(json.dumps([table, record.query, unit.text, premise])), table, record.query_id, place)
+        for place, unit in enumerate(record.gold_units if table == "said" else record.units)
+        if unit.checkable and (premise := _premise(record, table, place))
+    )
+
+
+def judged(record: JudgedAnswer, table: ItemTable, unit: int) -> Verdict | None:
+    """What the judge says of an item, over all premises: its label, and the greatest score of them; None for nothing.
+
+    >>> from steelyard.judges.records import Unit
+    >>> row = (Verdict("not_found", 0.2), Verdict("supported", 0.9))
+    >>> record = JudgedAnswer("q", "answered", units=(Unit(0, 4, "Nine"),), support=(row,), context=("a", "b"))
+    >>> judged(record, "grounded", 0)
+    Verdict(label='supported', score=0.9, reason='')
+    """
+    label, verdicts = _of_table(record, table, unit)
+    if label is None:
+        return None
+    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
+    reason = next((verdict.reason for verdict in verdicts if verdict.label == label), "")
+    return Verdict(label, max(scores, default=None), reason)
+
+
+def decided(record: JudgedAnswer, table: ItemTable, verdicts: Mapping[int, Verdict]) -> JudgedAnswer:
+    """The record with these verdicts in the place of the judge's in one table; units without one are not judged.
+
+    verdicts   by the place of the unit
+    """
+    unknown = Verdict("not_judged", None, "no label")
+    units = record.gold_units if table == "said" else record.units
+    column = tuple(verdicts.get(n, unknown) if unit.checkable else None for n, unit in enumerate(units))
+    if table == "grounded":
+        support = tuple(tuple(unknown for _ in row) for row in record.support)
+        return replace(record, support=support, grounded=column)
+    if table == "joint":
+        joint = tuple(None if verdict is None else own for verdict, own in zip(record.joint, column, strict=True))
+        return replace(record, joint=joint)
+    if table == "said":
+        said = tuple(
+            column[n] if record.state == "answered" else verdict for n, verdict in enumerate(record.said)
+        )  # fmt: skip
+        return replace(record, said=said)
+    rows = zip(record.correctness, column, strict=True)
+    return replace(record, correctness=tuple(() if own is None else (own,) * len(row) for row, own in rows))
+
+
+def _premise(record: JudgedAnswer, table: ItemTable, unit: int) -> Sequence[str]:
+    """What makes the texts that a unit is judged by; empty where there are none, or they are unknown."""
+    if table == "correctness":
+        return record.gold_answers
+    if table == "said":
+        return [record.answer] if record.state == "answered" else []
+    if table == "grounded":
+        return record.context_digests
+    cited = {c.chunk for c in record.citations if c.unit == unit and c.chunk is not None}
+    return [digest for n, digest in enumerate(record.context_digests) if n in cited]
+
+
+def _of_table(record: JudgedAnswer, table: ItemTable, unit: int) -> tuple[Label | None, Sequence[Verdict]]:
+    """The judge's label of an item, and all that it said about it."""
+    if table == "correctness":
+        return overall(record.correctness[unit]), record.correctness[unit]
+    if table == "grounded":
+        whole = [verdict for verdict in record.grounded[unit : unit + 1] if verdict is not None]
+        return unit_verdict(record, unit), [*whole, *record.support[unit]]
+    verdict = record.joint[unit] if table == "joint" else record.said[unit]
+    return (None, []) if verdict is None else (verdict.label, [verdict])

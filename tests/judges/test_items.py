@@ -1,0 +1,67 @@
+"""Items: what people are asked about answers, and what they say in the place of a judge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import steelyard as sy
+from steelyard.judges.items import decided, items, judged
+from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import Verdict
+from steelyard.measures import parse
+
+QUESTIONS = [{"qid": "q1", "query": "When is it open?", "answer": "It opens at nine. It closes at 17."}]
+CHUNKS = [{"id": "a", "text": "Opening hours: 9 to 17."}, {"id": "b", "text": "Tickets cost 5 euros."}]
+ANSWER = "Good question! It is open from 9 to 17 [1]. A ticket is 7 euros [2]."
+
+
+def record(chunks: list[dict[str, str]] = CHUNKS, answer: str = ANSWER) -> JudgedAnswer:
+    return sy.judge(QUESTIONS, [{"qid": "q1", "retrieved": chunks, "answer": answer}]).records["q1"]
+
+
+def test_items_are_units_that_assert_something() -> None:
+    assert [item.unit for item in items(record(), "grounded")] == [1, 2]
+    assert [item.unit for item in items(record(), "joint")] == [1, 2]
+    assert [item.unit for item in items(record(), "correctness")] == [1, 2]
+    assert [item.unit for item in items(record(), "said")] == [0, 1]
+
+
+def test_ids_are_of_texts_alone() -> None:
+    before = {item.item_id for item in items(record(), "grounded")}
+    shorter = record(answer="It is open from 9 to 17 [1].")
+    assert {item.item_id for item in items(shorter, "grounded")} < before
+    renamed = record([{**chunk, "id": chunk["id"] * 2} for chunk in CHUNKS])
+    assert {item.item_id for item in items(renamed, "grounded")} == before
+    changed = record([CHUNKS[0], {"id": "b", "text": "Tickets cost 7 euros."}])
+    assert not {item.item_id for item in items(changed, "grounded")} & before
+    # Of what a unit cites, another chunk is no part.
+    assert items(changed, "joint")[0] == items(record(), "joint")[0]
+    assert items(changed, "joint")[1].item_id != items(record(), "joint")[1].item_id
+
+
+def test_what_is_not_known_has_no_items() -> None:
+    assert items(replace(record(), context_digests=()), "grounded") == ()
+    assert items(JudgedAnswer("q", "abstained"), "said") == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "measure"),
+    [("grounded", "faithfulness"), ("joint", "citation_support"), ("correctness", "answer_precision"),
+     ("said", "answer_recall")],
+)  # fmt: skip
+def test_decisions_stand_in_the_place_of_verdicts(table: str, measure: str) -> None:
+    units = [item.unit for item in items(record(), table)]  # type: ignore[arg-type]
+    for label, value in (("supported", 1.0), ("not_found", 0.0)):
+        by_people = decided(record(), table, {unit: Verdict(label) for unit in units})  # type: ignore[arg-type]
+        assert parse(measure)(sy.Verdicts([by_people]).arrays()).tolist() == [value]
+    half = decided(record(), table, {units[0]: Verdict("supported"), units[1]: Verdict("contradicted")})  # type: ignore[arg-type]
+    assert parse(measure)(sy.Verdicts([half]).arrays()).tolist() == [0.5]
+
+
+def test_the_judge_speaks_of_all_premises() -> None:
+    verdict = judged(record(), "grounded", 1)
+    assert verdict is not None
+    assert verdict.label == "supported"
+    assert verdict.score == max(v.score for v in record().support[1] if v.score is not None)
