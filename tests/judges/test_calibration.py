@@ -1,0 +1,84 @@
+"""Files of calibrations: read as they were written, and refused where they are damaged."""
+
+import json
+import math
+
+import pytest
+
+from steelyard.base.errors import InputError
+from steelyard.judges.calibration import (
+    UNDEFINED,
+    Calibration,
+    Confusion,
+    Estimate,
+    HumanAgreement,
+    labels_digest,
+)
+from steelyard.judges.self_tests import SelfTest
+
+
+def calibration(**changes):
+    facts = {
+        "judge": {"name": "lexical", "version": 1}, "table": "grounded", "n": 20, "n_questions": 12,
+        "date": "2026-11-22T10:00:00Z", "digest": labels_digest({"a": "supported"}),
+        "confusion": Confusion(9, 1, 2, 8), "kappa": Estimate(0.7, 0.4, 0.9), "sensitivity": Estimate(0.9, 0.6, 0.98),
+        "specificity": Estimate(0.8, 0.49, 0.94), "balanced_accuracy": Estimate(0.85, 0.7, 0.95),
+        "threshold": Estimate(0.62, 0.55, 0.7), "rule": "youden",
+        "human": HumanAgreement(10, Estimate(0.8, 0.5, 1.0), Estimate(0.6, 0.2, 0.9), Estimate(-0.2, -0.5, 0.1)),
+        "left_out": {"no_verdict": 2},
+        "self_tests": (SelfTest("gold", 10, 0.9, 0.6, 0.98, 0.8, passed=True),
+                       SelfTest("injection", 10, 0.5, 0.2, 0.8, 0.05, passed=False, detail="“ignore”")),
+    }  # fmt: skip
+    return Calibration(**facts | changes)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"threshold": None, "rule": None, "human": None, "kappa": UNDEFINED, "notes": ("equal_labels",)}]
+)
+def test_what_is_written_is_read(tmp_path, changes):
+    path = tmp_path / "calibration.json"
+    calibration(**changes).write(path)
+    assert Calibration.read(path) == calibration(**changes)
+
+
+def test_undefined_numbers_are_null_in_the_file_and_nan_in_python(tmp_path):
+    path = tmp_path / "calibration.json"
+    calibration(kappa=UNDEFINED).write(path)
+    assert json.loads(path.read_text())["kappa"] == {"value": None, "low": None, "high": None}
+    assert math.isnan(Calibration.read(path).kappa.value)
+
+
+def test_the_summary_names_failed_self_tests():
+    assert calibration().summary["failed_self_tests"] == ["injection"]
+    assert calibration().summary["threshold"] == {"value": 0.62, "low": 0.55, "high": 0.7}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 1}, "is no calibration"),
+        ({"version": 2}, "newer than this Steelyard"),
+        ({"version": "one"}, "version 'one', not 1"),
+        ({"n": "20"}, "`n` is '20', expected int"),
+        ({"n": 21}, "`confusion` holds 20 items, and `n` is 21"),
+        ({"table": "support"}, "`table` is 'support', expected grounded or"),
+        ({"rule": "best"}, "`rule` is 'best'"),
+        ({"threshold": {"value": 7, "low": 0, "high": 1}}, "`threshold.value` is 7"),
+        ({"threshold": {"value": 0.5}}, "is missing"),
+        ({"human": {"n": 3}}, "is missing"),
+        ({"judge": {}}, "`judge.name` is missing"),
+        ({"self_tests": [{"name": "gold"}]}, "is missing"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_its_place(tmp_path, changes, message):
+    path = tmp_path / "calibration.json"
+    calibration().write(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(InputError, match=message) as refusal:
+        Calibration.read(path)
+    assert str(path) in str(refusal.value)
+
+
+def test_no_file_can_be_written_into_a_missing_folder(tmp_path):
+    with pytest.raises(OSError, match="missing"):
+        calibration().write(tmp_path / "missing" / "calibration.json")
