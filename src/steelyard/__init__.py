@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
+    from steelyard.judges.review import Review
     from steelyard.judges.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.rag.own_runs import run
@@ -109,6 +110,7 @@ _HOMES = {
     "data.run": "Run",
     "experiment.scores": "Scores",
     "data.truth": "Truth",
+    "judges.review": "Review",
     "judges.verdicts": "Verdicts",
     "experiment.weighing": "Weighing",
 }
@@ -138,6 +140,7 @@ __all__ = [
     "Rating",
     "Repeats",
     "Report",
+    "Review",
     "Run",
     "Scores",
     "StageError",
