@@ -26,8 +26,8 @@ def calibration(**changes):
         "threshold": Estimate(0.62, 0.55, 0.7), "rule": "youden",
         "human": HumanAgreement(10, Estimate(0.8, 0.5, 1.0), Estimate(0.6, 0.2, 0.9), Estimate(-0.2, -0.5, 0.1)),
         "left_out": {"no_verdict": 2},
-        "self_tests": (SelfTest("gold", 10, 0.9, 0.6, 0.98, 0.8, passed=True),
-                       SelfTest("injection", 10, 0.5, 0.2, 0.8, 0.05, passed=False, detail="“ignore”")),
+        "self_tests": (SelfTest("gold", 100, 1, 0.002, 0.054, 0.1),
+                       SelfTest("order", 10, 1, 0.018, 0.404, 0.1), SelfTest("injection", 10, 5, 0.2, 0.8, 0.05, 1)),
     }  # fmt: skip
     return Calibration(**facts | changes)
 

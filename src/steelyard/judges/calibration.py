@@ -120,8 +120,8 @@ class Calibration:
 
     @property
     def failed_self_tests(self) -> tuple[str, ...]:
-        """The names of those that the judge did not pass."""
-        return tuple(test.name for test in self.self_tests if not test.passed)
+        """The names of those that the judge failed."""
+        return tuple(test.name for test in self.self_tests if test.result == "failed")
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -204,7 +204,11 @@ def _finite(value: float) -> float | None:
 _NUMBER: Shape = (int, float, type(None))
 _ESTIMATE = Table(dict.fromkeys(("value", "low", "high"), _NUMBER))
 _SELF_TEST = Table(
-    {"name": str, "n": int, **dict.fromkeys(("rate", "low", "high", "limit"), _NUMBER), "passed": bool, "detail": str}
+    {
+        "name": str,
+        **dict.fromkeys(("n", "n_failed", "n_not_judged"), int),
+        **dict.fromkeys(("low", "high", "limit"), (int, float)),
+    }
 )
 _HUMAN = Table({"n": int, **dict.fromkeys(("kappa", "judge_kappa", "difference"), _ESTIMATE)})
 _SHAPE = Table(
@@ -251,16 +255,12 @@ def _calibration(data: Mapping[str, Any]) -> Calibration:
             human["n"], *(_estimate(human[name]) for name in ("kappa", "judge_kappa", "difference"))
         ),
         left_out=data["left_out"], notes=tuple(data["notes"]),
-        self_tests=tuple(SelfTest(**_self_test(test)) for test in data["self_tests"]),
+        self_tests=tuple(SelfTest(**_named(SelfTest, test)) for test in data["self_tests"]),
     )  # fmt: skip
 
 
 def _estimate(data: Mapping[str, float | None]) -> Estimate:
     return Estimate(*(_number(data[name]) for name in ("value", "low", "high")))
-
-
-def _self_test(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _number(value) if value is None else value for name, value in _named(SelfTest, data).items()}
 
 
 def _named(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
