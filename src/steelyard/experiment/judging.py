@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -14,17 +13,16 @@ from typing import Any, get_args
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
-from steelyard.base.own_code import own_code
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
 from steelyard.experiment import defaults
+from steelyard.experiment.lending import lent, model_files
 from steelyard.experiment.opening import System, open_answers
 from steelyard.judges.cases import TABLES
 from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, sentences_to_split
 from steelyard.judges.own import file_name
-from steelyard.judges.registry import judge_class, make_judge
 from steelyard.judges.verdict import Judge, Table
 from steelyard.judges.verdicts import FOLDER, Verdicts
 from steelyard.services.cache import CACHE_NAME
@@ -108,7 +106,7 @@ def judge_run(
         raise InputError(
             f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
         )
-    with _lent(judge, settings, _model_files(system, save), progress) as own_judge:
+    with lent(judge, settings, _model_files(system, save), progress) as own_judge:
         file = _file(system, save, own_judge.name)
         with nullcontext() if file is None else _writing(file, alone=save is True):
             verdicts = _judged(
@@ -158,7 +156,7 @@ def plan_judging(
     _check(tables, units, save)
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
-    with _lent(judge, settings, _model_files(system, save), no_progress) as own_judge:
+    with lent(judge, settings, _model_files(system, save), no_progress) as own_judge:
         cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)
         split = sentences_to_split(asked, outputs, own_judge) if units == "claims" else []
@@ -211,39 +209,11 @@ def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
     """Where a model's answers are kept, and its calls logged: in the folders of the runs and of the verdicts, or beside
     the file; nowhere without one."""
     if not isinstance(save, bool):
-        file = Path(save)
-        return {"cache": file.parent / CACHE_NAME, "log": file.parent / f"{file.stem}.calls.jsonl"}
+        return model_files(Path(save))
     if not save or system.folder is None:
         return {}
     path = system.folder.path
     return {"cache": path.parent / CACHE_NAME, "log": path / FOLDER / "calls.jsonl"}
-
-
-@contextmanager
-def _lent(
-    judge: object, settings: Mapping[str, Any], files: Mapping[str, Path], progress: Progress
-) -> Iterator[Judge]:  # fmt: skip
-    """The judge, closed afterwards where it was made here.
-
-    files   of a judge that asks a model, by setting, unless the settings name others
-    """
-    given = dict(settings)
-    if isinstance(judge, str) and ":" not in judge:
-        maker = judge_class(judge)
-        parameters = inspect.signature(maker).parameters
-        if "progress" in parameters:
-            given.setdefault("progress", progress)
-        for name, file in files.items():
-            if name in parameters:
-                given.setdefault(name, str(file))
-    own_judge = make_judge(judge, given)
-    try:
-        yield own_judge
-    finally:
-        close = getattr(own_judge, "close", None)
-        if own_judge is not judge and callable(close):
-            with own_code(f"judge {own_judge.name}, closed"):
-                close()
 
 
 @contextmanager

@@ -6,77 +6,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
-from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
-from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.claims import Sentences
-from steelyard.judges.llm.asking import Asker, Request, Result, numbered_items, parts
+from steelyard.judges.llm.asking import Request, Result, numbered_items, parts
 from steelyard.judges.llm.epochs import merge_samples, not_judged, spread_of
-from steelyard.judges.llm.prompts import LANGUAGES, digest
+from steelyard.judges.llm.model import JudgingModel, Plan
+from steelyard.judges.llm.prompts import digest
 from steelyard.judges.llm.tasks import CLAIMS, NEW_NUGGETS, NUGGETS, ONLY, RELEVANCE, TASKS, VERDICTS, WHOLE
 from steelyard.judges.nuggets import GoldAnswer
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
-from steelyard.models.calls import CallLog
-from steelyard.models.chat import ChatModel
-from steelyard.services.budget import Account, Budget, Price
-from steelyard.services.cache import Cache, NoCache
-from steelyard.services.prices import price_of
-from steelyard.text.languages import language_of
 
 VERSION = 1
-_NO_RESULT = {"fingerprint": False}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What judging would take.
-
-    n_calls      that would be sent;   n_cached   that are answered already
-    tokens_in, tokens_out   estimated: see `steelyard.services.budget.estimate_tokens`
-    cost_usd     None where the price is not known
-    """
-
-    n_calls: int
-    n_cached: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
 
 
 @judge_named("llm")
 @dataclass(frozen=True, kw_only=True)
-class LLMJudge(ChatModel):
+class LLMJudge(JudgingModel):
     """Asks a chat model behind an OpenAI-compatible address.
 
-    language   of the prompt: "en", "zh", or "auto" by the texts
     epochs     how often the same is asked; above 1 it wants a temperature above 0
-    budget     what may be spent at most, such as "2.00usd" or "500000tokens"; what is left is not judged
-    price      US dollars for a million tokens in and out, such as "0.15,0.60", for models that are not in our table
-    cache      an SQLite file that keeps what was answered; None keeps nothing
-    log        a JSONL file that each attempt is added to; None for none
-    progress   is told how far judging is
+    The other settings are those of `JudgingModel`.
     Raises     InputError for settings out of range, a key that is not set, or a budget in money without a price.
     """
 
     wants_all_at_once: ClassVar[bool] = True
     grades: ClassVar[bool] = True
 
-    concurrency: Annotated[int, at_least(1)] = 16
-    language: Literal["auto", "en", "zh"] = "auto"
     epochs: Annotated[int, at_least(1)] = 1
-    budget: str | None = field(default=None, metadata=_NO_RESULT)
-    price: str | None = field(default=None, metadata=_NO_RESULT)
-    cache: str | None = field(default=None, metadata=_NO_RESULT)
-    log: str | None = field(default=None, metadata=_NO_RESULT)
-    progress: Progress = field(default=no_progress, repr=False, compare=False, metadata=_NO_RESULT)
     name: str = field(default="llm", init=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._account  # noqa: B018  A budget that cannot hold is reported before anything is computed.
 
     def judge(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
         """For each case, in their order, one verdict a hypothesis, in theirs.
@@ -120,15 +80,11 @@ class LLMJudge(ChatModel):
         """
         splitting: list[Request[Any]] = [request for answer in answers for request in self._splitting(answer)]
         splitting += map(self._drawing_up, golds)
-        n_calls, n_cached, usage = self._asker.estimate([*splitting, *self._requests(cases)[1]])
-        price = self._account.price
-        cost_usd = None if price is None else price.cost_usd(usage)
-        return Plan(n_calls, n_cached, usage.tokens_in, usage.tokens_out, cost_usd)
+        return self._plan(self._asker.estimate([*splitting, *self._requests(cases)[1]]))
 
     def recipe(self) -> Mapping[str, Any]:
         """What the verdicts depend on."""
-        languages = LANGUAGES if self.language == "auto" else (self.language,)
-        prompts = {f"{task.name}.{code}": digest(task.name, code) for task in TASKS for code in languages}
+        prompts = {f"{task.name}.{code}": digest(task.name, code) for task in TASKS for code in self._languages}
         return {
             "judge": self.name, "version": VERSION, "model": self.model, "base_url": self.base_url,
             "temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
@@ -137,54 +93,10 @@ class LLMJudge(ChatModel):
 
     def counts(self) -> dict[str, Any]:
         """What judging has taken by now, and what went wrong; for the recipe of the verdicts."""
-        account, asker = self._account, self._asker
-        counts = {
-            **self._calls.counts(), "cached": asker.n_cached, "repeated": asker.n_repeated,
-            "tokens_in": account.spent.tokens_in, "tokens_out": account.spent.tokens_out,
-            "unmetered": asker.n_unmetered, "cost_usd": account.cost_usd, "unknown_ids": asker.n_unknown,
-            "not_answered": dict(sorted(asker.causes.items())), "not_taken": sorted(self.untaken),
-        }  # fmt: skip
-        if price := account.price:
-            counts["price"] = {
-                "usd_in": price.usd_in,
-                "usd_out": price.usd_out,
-                "source": price.source,
-                "date": price.date,
-            }
+        counts = super().counts()
         if self.epochs > 1:
             counts["epochs"] = asdict(spread_of(self._samples))
         return counts
-
-    @property
-    def errors(self) -> Mapping[str, int]:
-        """What the model did wrong by now, by kind."""
-        n_unknown = self._asker.n_unknown
-        return {"unknown_id": n_unknown} if n_unknown else {}
-
-    def close(self) -> None:
-        """Close connections and files; a later question opens others."""
-        super().close()
-        self._calls.close()
-        asker = self.__dict__.pop("_asker", None)
-        if asker is not None:
-            asker.close()
-
-    def _address(self) -> tuple[str, str]:
-        return "judge", super()._address()[1]
-
-    @cached_property
-    def _account(self) -> Account:
-        budget = None if self.budget is None else Budget.parse(self.budget)
-        price = price_of(self.model, self.base_url) if self.price is None else Price.parse(self.price)
-        return Account(budget, price, model=self.model)
-
-    @cached_property
-    def _calls(self) -> CallLog:
-        return CallLog(self.log)
-
-    @cached_property
-    def _asker(self) -> Asker:
-        return Asker(self, self._account, NoCache() if self.cache is None else Cache(self.cache), self._calls)
 
     @cached_property
     def _samples(self) -> list[Sequence[Verdict]]:
@@ -224,9 +136,6 @@ class LLMJudge(ChatModel):
     def _drawing_up(self, answer: GoldAnswer) -> Request[tuple[tuple[str, bool], ...]]:
         question = {"question": answer.query} if answer.query else {}
         return Request(NEW_NUGGETS, self._language(answer.text), {"answer": answer.text, **question})
-
-    def _language(self, *texts: str) -> Language:
-        return language_of(" ".join(texts)) if self.language == "auto" else self.language
 
 
 def _verdicts(ids: Sequence[str], result: Result[Verdict]) -> list[Verdict]:
