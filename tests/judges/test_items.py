@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import steelyard as sy
-from steelyard.judges.items import decided, items, judged
+from steelyard.judges.items import decided, items, judged, restricted
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Verdict
 from steelyard.measures import parse
@@ -65,3 +65,27 @@ def test_the_judge_speaks_of_all_premises() -> None:
     assert verdict is not None
     assert verdict.label == "supported"
     assert verdict.score == max(v.score for v in record().support[1] if v.score is not None)
+
+
+MEANS_OVER_UNITS = [
+    ("grounded", "faithfulness"), ("grounded", "contradiction"), ("joint", "citation_support"),
+    ("correctness", "answer_precision"), ("said", "answer_recall"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "measure"), MEANS_OVER_UNITS)
+def test_measures_are_means_of_those_of_single_units(table: str, measure: str) -> None:
+    units = [item.unit for item in items(record(), table)]  # type: ignore[arg-type]
+    alone = [restricted(record(), table, [unit]) for unit in units]  # type: ignore[arg-type]
+    values = [parse(measure)(sy.Verdicts([one]).arrays())[0] for one in alone]
+    assert parse(measure)(sy.Verdicts([record()]).arrays())[0] == pytest.approx(sum(values) / len(values))
+    assert parse(measure)(sy.Verdicts([restricted(record(), table, units)]).arrays())[0] == pytest.approx(  # type: ignore[arg-type]
+        sum(values) / len(values)
+    )
+
+
+def test_citations_stay_with_their_units() -> None:
+    second = restricted(record(), "joint", [2])
+    assert [(citation.unit, citation.mark) for citation in second.citations] == [(0, "[2]")]
+    assert restricted(record(), "joint", [0]).citations == ()
+    assert restricted(record(), "grounded", [2, 1]).units == (record().units[2], record().units[1])

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Label, Verdict
@@ -16,6 +16,7 @@ ItemTable = Literal["grounded", "joint", "correctness", "said"]
 """What an item asks: unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
 enough, and gold unit × answer."""
 _DIGITS = 16
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,38 @@ def decided(record: JudgedAnswer, table: ItemTable, verdicts: Mapping[int, Verdi
         return replace(record, said=said)
     rows = zip(record.correctness, column, strict=True)
     return replace(record, correctness=tuple(() if own is None else (own,) * len(row) for row, own in rows))
+
+
+def restricted(record: JudgedAnswer, table: ItemTable, units: Sequence[int]) -> JudgedAnswer:
+    """The record with some of its units alone, and with their citations; with "said", some of its gold units.
+
+    units   their places, each once; they come in this order
+
+    >>> from steelyard.judges.records import Unit
+    >>> rows = (Verdict("supported"),), (Verdict("not_found"),)
+    >>> answer = JudgedAnswer("q", "answered", context=("c",), units=(Unit(0, 4, "Nine"), Unit(6, 9, "Ten")),
+    ...                       support=rows, joint=(None, None), correctness=((), ()))
+    >>> restricted(answer, "grounded", [1]).units
+    (Unit(start=6, end=9, text='Ten', no_claim='', alternative=0),)
+    """
+
+    def of_units(row: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple(row[unit] for unit in units)
+
+    if table == "said":
+        return replace(
+            record, gold_units=of_units(record.gold_units), said=of_units(record.said), reach=of_units(record.reach)
+        )  # fmt: skip
+    places = {unit: place for place, unit in enumerate(units)}
+    citations = [
+        (replace(citation, unit=places[citation.unit]), without)
+        for citation, without in zip(record.citations, record.without, strict=True) if citation.unit in places
+    ]  # fmt: skip
+    return replace(
+        record, units=of_units(record.units), support=of_units(record.support), joint=of_units(record.joint),
+        grounded=of_units(record.grounded) if record.grounded else (), correctness=of_units(record.correctness),
+        citations=tuple(citation for citation, _ in citations), without=tuple(verdict for _, verdict in citations),
+    )  # fmt: skip
 
 
 def _premise(record: JudgedAnswer, table: ItemTable, unit: int) -> Sequence[str]:
