@@ -1,4 +1,4 @@
-// The linter of the HTML report's script, and of its tests: what it computes needs no page.
+// The linter of the scripts of our pages, and of their tests: what they compute needs no page.
 import js from "@eslint/js";
 import globals from "globals";
 
@@ -27,7 +27,7 @@ export default [
   },
   { files: ["src/**"], languageOptions: { globals: globals.browser } },
   {
-    files: ["src/**/computing.js"],
+    files: ["src/**/computing.js", "src/**/texts.js"],
     languageOptions: { globals: { ...off(globals.browser), atob: "readonly", URLSearchParams: "readonly" } },
   },
   { files: ["tests/**"], languageOptions: { globals: globals.nodeBuiltin } },

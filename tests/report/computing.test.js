@@ -16,36 +16,10 @@ const PAGE = {
 };
 const base64 = (numbers) => Buffer.from(numbers.buffer).toString("base64");
 
-test("fields are filled in, and n chooses between singular and plural", () => {
-  const words = { plain: "{a} of {b}, {a}", "gold.one": "{n} piece", "gold.other": "{n} pieces" };
-  assert.equal(page.phrase(words, "plain", { a: 0, b: "<b>$&" }), "0 of <b>$&, 0");
-  assert.equal(page.phrase(words, "gold", { n: 1 }), "1 piece");
-  assert.equal(page.phrase(words, "gold", { n: 0 }), "0 pieces");
-  assert.equal(page.phrase(words, "gold", { n: 2 }), "2 pieces");
-});
-
 test("long texts are cut to one line of the size", () => {
   assert.equal(page.shortened("a\n\n b\tc", 5), "a b c");
   assert.equal(page.shortened("abcdef", 5), "abcd…");
   assert.equal(page.shortened("abcde", 5), "abcde");
-});
-
-test("marks count code points", () => {
-  assert.deepEqual(page.stretches("no mark", []), [["no mark", false]]);
-  assert.deepEqual(page.stretches("a😀仓库b", [1, 2, 3, 4]), [
-    ["a", false],
-    ["😀", true],
-    ["仓", false],
-    ["库", true],
-    ["b", false],
-  ]);
-  assert.deepEqual(page.stretches("仓😀", [0, 2], true), [["仓😀", false]]);
-  assert.deepEqual(page.stretches("abc", [0, 2], true)[1], ["ab", true]);
-  assert.deepEqual(page.stretches("ab", [0, 2]), [
-    ["", false],
-    ["ab", true],
-    ["", false],
-  ]);
 });
 
 test("an address and the view that it names are one", () => {
@@ -284,12 +258,6 @@ test("rows become CSV that holds any text", () => {
   ];
   assert.equal(page.csvOf(rows), 'a,1.5,\r\n"say ""x""","1,5","two\nlines"\r\n');
   assert.equal(page.csvOf([]), "");
-});
-
-test("names of files have no signs that a file system minds", () => {
-  assert.equal(page.fileName("leaderboard", undefined), "leaderboard");
-  assert.equal(page.fileName("curves", "map(min_gain=2)"), "curves-map(min_gain=2)");
-  assert.equal(page.fileName("仓库", "../a b:c"), "仓库-.._a_b_c");
 });
 
 test("attributes hold numbers or nothing", () => {

@@ -31,8 +31,9 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.report.details.details import Details
 from steelyard.report.details.highlighting import Highlights, merged
 from steelyard.report.details.limits import Limits
+from steelyard.report.html.document import embedded
 from steelyard.report.page.leaderboard import leaderboard_table
-from steelyard.report.page.payload import NOTHING, embedded, packed, packed_values, payload
+from steelyard.report.page.payload import NOTHING, packed, packed_values, payload
 from steelyard.report.page.tables import ceilings_table, funnel_table, ratings_table, tags_table
 from steelyard.report.report import Report
 from steelyard.report.visible import visible

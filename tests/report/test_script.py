@@ -1,4 +1,4 @@
-"""The script of the page: its unit tests in node, its linter, and how its modules become one script."""
+"""The scripts of the pages: their unit tests in node, their linter, and how modules become one script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ESLINT = ROOT / "node_modules" / ".bin" / "eslint"
-MODULES = ROOT / "src" / "steelyard" / "report" / "page"
+REPORT = ROOT / "src" / "steelyard" / "report"
 
 
 def _node() -> str | None:
@@ -32,9 +32,9 @@ def _check(*command: str | Path) -> None:
 
 
 @pytest.mark.skipif(NODE is None, reason="there is no node 18.18 or newer on the PATH")
-def test_what_the_page_computes() -> None:
+def test_what_the_pages_compute() -> None:
     assert NODE is not None
-    _check(NODE, "--test", "tests/report/computing.test.js")
+    _check(NODE, "--test", *sorted((ROOT / "tests" / "report").glob("*.test.js")))
 
 
 @pytest.mark.skipif(NODE is None or not ESLINT.exists(), reason="eslint is not installed; `npm ci` installs it")
@@ -44,9 +44,10 @@ def test_the_linter_is_content() -> None:
 
 def test_modules_become_one_script() -> None:
     pytest.importorskip("jinja2", reason="pages need the extra report")
-    from steelyard.report.page.page import _script
+    from steelyard.report.html.document import joined_script
+    from steelyard.report.page.page import _MODULES
 
-    script = _script()
+    script = joined_script(_MODULES)
     assert script.startswith('(() => {\n"use strict";\n')
     assert script.endswith("})();\n")
     assert not re.search(r"^\s*(import|export)\b", script, re.M)
@@ -54,4 +55,12 @@ def test_modules_become_one_script() -> None:
     exported = re.findall(r"^const \{ (.*) \} = \(\(\) => \{$", script, re.M)
     names = [name for listed in exported for name in listed.split(", ") if name.strip()]
     assert len(names) == len(set(names)) > 40
-    assert len(exported) == len(list(MODULES.glob("*.js")))
+    assert len(exported) == len(_MODULES)
+
+
+def test_every_module_is_in_a_page() -> None:
+    pytest.importorskip("jinja2", reason="pages need the extra report")
+    from steelyard.report.page.page import _MODULES
+
+    modules = {path.relative_to(REPORT).with_suffix("").as_posix() for path in REPORT.glob("*/*.js")}
+    assert modules == set(_MODULES)

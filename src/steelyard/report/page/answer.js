@@ -1,6 +1,8 @@
 // A judged answer: its sentences with signs and colours, what speaks for each, its citations, and the gold beside it.
-import { pieces, stretches } from "./computing.js";
-import { data, element, say } from "./base.js";
+import { stretches } from "../html/texts.js";
+import { element } from "../html/elements.js";
+import { pieces } from "./computing.js";
+import { data, say } from "./base.js";
 
 const SIGNS = { supported: "✓", not_found: "✗", contradicted: "≠", not_judged: "?", no_context: "?" };
 

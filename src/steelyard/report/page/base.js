@@ -1,30 +1,18 @@
-// What the parts of the page share: the data of the report, its words, and how elements come to be.
-import { lazily, measureColumn, offsets, phrase, unpack } from "./computing.js";
+// What the parts of the page share: the data of the report, and its words.
+import { phrase } from "../html/texts.js";
+import { read } from "../html/elements.js";
+import { lazily, measureColumn, offsets, unpack } from "./computing.js";
 
-export const read = (id) => JSON.parse(document.getElementById(id).textContent);
-export const byId = (id) => document.getElementById(id);
 export const data = read("data");
 export const nSystems = data.systems.length;
 export const nQuestions = data.ids.length;
 export const order = data.order;
 
-// Words and elements -------------------------------------------------------------------------------------------
+// Words --------------------------------------------------------------------------------------------------------
 
 const words = read("words");
 export const say = (key, values) => phrase(words, key, values);
 export const whole = new Intl.NumberFormat("en-US");
-
-export function element(tag, options = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(options)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name === "onclick") node.addEventListener("click", value);
-    else if (name === "class") node.className = value;
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  for (const child of children) if (child !== null && child !== undefined) node.append(child);
-  return node;
-}
 
 // Columns ------------------------------------------------------------------------------------------------------
 

@@ -1,30 +1,13 @@
-// What the page computes, without the page: words, packed columns, filters, order.  `report.js` shows it.
+// What the page computes, without the page: packed columns, filters, order.  `report.js` shows it.
 
 export const NOTHING = 65535;
 export const ROWS_PER_PAGE = 100;
 
-// Words ------------------------------------------------------------------------------------------------------------
-
-// The text of a key with its fields filled in; a key without a text has one for n = 1 and one for other n.
-export function phrase(words, key, values = {}) {
-  const text = words[key] ?? words[`${key}.${values.n === 1 ? "one" : "other"}`];
-  return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
-}
+// Texts ------------------------------------------------------------------------------------------------------------
 
 export function shortened(text, size) {
   const line = text.replace(/\s+/g, " ");
   return line.length <= size ? line : `${line.slice(0, size - 1)}…`;
-}
-
-// A text cut at its marks [start, end, start, end, ...] into [part, whether it is marked]; marks are sorted and apart.
-// Offsets count code points, as Python does; strings of this language count halves of some of them.
-// Of a text that is gold as a whole its margin says so: then it is cut nowhere.
-export function stretches(text, marks, isGold = false) {
-  if (!marks.length) return [[text, false]];
-  const points = Array.from(text);
-  if (isGold && marks[0] === 0 && marks[1] === points.length) return [[text, false]];
-  const bounds = [0, ...marks, points.length];
-  return bounds.slice(1).map((end, i) => [points.slice(bounds[i], end).join(""), i % 2 === 1]);
 }
 
 // The parts of an answer, [text, sentence, mark], as sentences [sentence, [[text, mark], ...]], in order.
@@ -323,11 +306,6 @@ export function csvOf(rows) {
     return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   };
   return rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
-}
-
-// The name of a file without what a name must not have.
-export function fileName(...parts) {
-  return parts.filter(Boolean).join("-").replace(/[^\p{L}\p{N}@._()=-]+/gu, "_");
 }
 
 // Charts -----------------------------------------------------------------------------------------------------------

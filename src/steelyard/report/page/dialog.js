@@ -1,7 +1,9 @@
 // One question in full: its gold, what every system made of it, and the lists of two systems side by side.
-import { moves, neighbours, stretches } from "./computing.js";
+import { stretches } from "../html/texts.js";
+import { byId, element } from "../html/elements.js";
+import { moves, neighbours } from "./computing.js";
 import { judgedAnswer } from "./answer.js";
-import { answerOf, byId, columns, data, element, lists, nSystems, order, outcomeOf, say } from "./base.js";
+import { answerOf, columns, data, lists, nSystems, order, outcomeOf, say } from "./base.js";
 import { rowsOfTable } from "./table.js";
 import { follow, change, view } from "./view.js";
 

@@ -1,6 +1,7 @@
 // Files of what the page shows: tables as CSV, charts as SVG and PNG.  They are put together here; nothing is asked for.
+import { element } from "../html/elements.js";
 import { csvOf } from "./computing.js";
-import { element, say } from "./base.js";
+import { say } from "./base.js";
 
 // The row of buttons below a table or a chart; it comes with the first of them.
 export function toolsBelow(node) {

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +24,9 @@ from steelyard.report.charts.scatter import scatter_pair
 from steelyard.report.charts.theme import theme
 from steelyard.report.contents import Contents
 from steelyard.report.formats.gating import heading, out_of_reach, outcome_line
+from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
 from steelyard.report.page.leaderboard import leaderboard_table
-from steelyard.report.page.payload import embedded, payload
+from steelyard.report.page.payload import payload
 from steelyard.report.page.tables import (
     Cell,
     HtmlTable,
@@ -56,9 +53,11 @@ from steelyard.report.words import Words
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-_HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 _WHAT = "the HTML report"
-_MODULES = ("computing", "base", "view", "downloads", "table", "answer", "dialog", "systems", "report")
+_MODULES = (
+    "html/texts", "html/elements", "page/computing", "page/base", "page/view", "page/downloads", "page/table",
+    "page/answer", "page/dialog", "page/systems", "page/report",
+)  # fmt: skip
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
 _LINKED = 30
@@ -87,7 +86,7 @@ def render(contents: Contents, *, words: Words) -> str:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=False, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    template = environment.from_string(_file("report.html.j2"))
+    template = environment.from_string(read_part("page/report.html.j2"))
     return str(template.render(_context(contents, words, jinja2)))
 
 
@@ -106,11 +105,12 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
         "baseline": None if contents.comparison is None else single_line(contents.comparison.baseline),
     }  # fmt: skip
     safe = jinja2.utils.markupsafe.Markup
-    script, bundle, style = _script(), _bundle(), _file("report.css")
+    script, bundle = _script(), _bundle()
+    style = read_part("html/base.css") + read_part("page/report.css")
     return {
-        "say": words, "html_lang": _HTML_LANG[words.code], "version": __version__,
+        "say": words, "html_lang": HTML_LANG[words.code], "version": __version__,
         "signature": visible(" ".join(signature_note(contents.scores.signature, words))),
-        "policy": _policy(script, bundle), "style": safe(style), "script": safe(script), "bundle": safe(bundle),
+        "policy": policy(script, bundle), "style": safe(style), "script": safe(script), "bundle": safe(bundle),
         "title": visible(title_text(contents, words)), "subtitle": visible(subtitle_text(contents, words)),
         "date": visible(contents.date), "gate": _gate(contents, words),
         "systems": data["systems"], "measures": data["measures"], "order": order,
@@ -140,23 +140,8 @@ def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
 
 
 @cache
-def _file(name: str) -> str:
-    """A file of the page, as it ships."""
-    return (files("steelyard.report.page") / name).read_text(encoding="utf-8")
-
-
-@cache
 def _script() -> str:
-    """The modules of the page as one classic script: each is a function, and what it exports is there for the next."""
-    return f'(() => {{\n"use strict";\n{"".join(map(_module, _MODULES))}}})();\n'
-
-
-def _module(name: str) -> str:
-    """A module as one statement, which names what it exports and nothing else."""
-    text = re.sub(r"^import .*?;\n", "", _file(f"{name}.js"), flags=re.M | re.S)
-    exported = ", ".join(re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.M))
-    body = re.sub(r"^export ", "", text, flags=re.M)
-    return f"const {{ {exported} }} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
+    return joined_script(_MODULES)
 
 
 @cache
@@ -166,19 +151,11 @@ def _bundle() -> str:
     return "{" + bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "}"
 
 
-def _policy(*scripts: str) -> str:
-    """No request at all, and no script but these, which are named by their digests."""
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
-
 def _script_words(words: Words) -> dict[str, str]:
     """What the page's script says, by the rest of the key."""
-    texts = {
-        key.removeprefix(_SCRIPT_WORDS): text for key, text in words.texts.items() if key.startswith(_SCRIPT_WORDS)
+    return words_below(words, _SCRIPT_WORDS) | {
+        f"status.{i}": _status(name, words) for i, name in enumerate(STATUSES) if i
     }
-    return texts | {f"status.{i}": _status(name, words) for i, name in enumerate(STATUSES) if i}
 
 
 def _status(name: str, words: Words) -> str:

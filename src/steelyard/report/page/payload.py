@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from collections.abc import Callable
 from dataclasses import astuple, replace
@@ -29,7 +28,7 @@ _MOST_DECIMALS = 4
 
 
 def payload(contents: Contents, words: Words) -> dict[str, Any]:
-    """Everything that the page's script shows of single questions; nothing is escaped here, see `embedded`.
+    """Everything that the page's script shows of single questions; nothing is escaped here.
 
     words   in whose language the lexical judge gives its reasons
     """
@@ -120,18 +119,6 @@ def _judged(answer: AnswerDetails, reasons: Callable[[str], str]) -> dict[str, A
 
 def _unit(unit: UnitDetails | GoldUnitDetails, reasons: Callable[[str], str]) -> list[Any]:
     return list(astuple(replace(unit, reason=reasons(unit.reason))))
-
-
-def embedded(data: object) -> str:
-    """Data as JSON that a script element can hold: no character of it can end the element.
-
-    >>> embedded({"a": "</script>"})
-    '{"a":"\\\\u003c/script\\\\u003e"}'
-    """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def packed(numbers: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 // What the page does at the start, and its charts.  Data from outside is only ever put into the page as text.  The page
 // holds this and its other modules as one classic script.
-import { fewer, fileName, fitted, lazily, pairs, systemsOf } from "./computing.js";
-import { byId, columns, data, element, nQuestions, read, say } from "./base.js";
+import { fileName } from "../html/texts.js";
+import { byId, element, read } from "../html/elements.js";
+import { fewer, fitted, lazily, pairs, systemsOf } from "./computing.js";
+import { columns, data, nQuestions, say } from "./base.js";
 import { startDialog } from "./dialog.js";
 import { offer, startDownloads } from "./downloads.js";
 import { foldBelow, startSystems } from "./systems.js";

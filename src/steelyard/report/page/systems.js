@@ -1,6 +1,7 @@
 // Where systems are many, the first ones and the baseline are shown, and the others behind a button; their tables sort.
+import { element } from "../html/elements.js";
 import { FIRST_SYSTEMS, numberOf, ordered } from "./computing.js";
-import { element, say } from "./base.js";
+import { say } from "./base.js";
 import { toolsBelow } from "./downloads.js";
 
 // A button below what shows n systems, all of them or the first ones; nothing where they are few.

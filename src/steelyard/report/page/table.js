@@ -1,4 +1,5 @@
 // The table of questions: filters, columns, order, pages.
+import { byId, element } from "../html/elements.js";
 import {
   columnsOf,
   difference,
@@ -12,7 +13,7 @@ import {
   shortened,
   signed,
 } from "./computing.js";
-import { byId, columns, data, element, nQuestions, nSystems, order, outcomeOf, say, answerOf, stageOf, statusOf, whole } from "./base.js";
+import { columns, data, nQuestions, nSystems, order, outcomeOf, say, answerOf, stageOf, statusOf, whole } from "./base.js";
 import { csvFile, offer } from "./downloads.js";
 import { facts, follow, change, view } from "./view.js";
 

@@ -1,6 +1,7 @@
 // What the page shows of the questions, in one place: the table, the dialog and the address follow it.
+import { byId } from "../html/elements.js";
 import { addressOf, firstView, viewAt } from "./computing.js";
-import { byId, data } from "./base.js";
+import { data } from "./base.js";
 
 const outcomes = [...(byId("filter-outcome")?.options ?? [])].map((option) => option.value);
 // Where all questions have one outcome, it is no column.
