@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -55,9 +56,10 @@ def required(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield ast.literal_eval(node.args[0]), extra
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted((ROOT / "src" / "steelyard").rglob("*.py")):
-        yield path.name, ast.parse(path.read_text("utf-8"))
+@cache
+def trees() -> list[tuple[str, ast.Module]]:
+    paths = sorted((ROOT / "src" / "steelyard").rglob("*.py"))
+    return [(path.name, ast.parse(path.read_text("utf-8"))) for path in paths]
 
 
 def test_every_import_is_declared() -> None:

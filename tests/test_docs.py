@@ -34,6 +34,8 @@ from tests.measures.registered import as_of, forget_afterwards, snapshot
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The commands of both READMEs are the same, by a test below.
+RUN = [pytest.param(page, marks=[pytest.mark.slow] * (page.name == "README.zh-CN.md")) for page in PAGES]
 
 _FENCE = re.compile(r"(?:<!-- (?P<note>[^>]*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 _MEASURES = snapshot()
@@ -103,7 +105,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_examples(page: Path, folder: Path) -> None:
     names: dict[str, object] = {}
     complaints = []

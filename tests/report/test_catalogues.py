@@ -127,7 +127,9 @@ def named() -> tuple[dict[str, str], dict[str, str]]:
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         inner = {id(value) for node in nodes if isinstance(node, ast.JoinedStr) for value in node.values}
         for node in nodes:
-            where = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
+            if not isinstance(node, ast.Constant | ast.JoinedStr):
+                continue
+            where = f"{path.relative_to(SOURCE)}:{node.lineno}"
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
                 if key.fullmatch(node.value) and not _FILE.search(node.value) and not is_module(node.value):
                     keys[node.value] = where
