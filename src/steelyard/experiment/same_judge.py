@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from steelyard.base.errors import InputError, quoted
+from steelyard.base.differences import differences
+from steelyard.base.errors import InputError
 from steelyard.experiment.score_arrays import ScoreArrays
 
 
@@ -24,7 +25,7 @@ def judges_differ(parts: Iterable[ScoreArrays]) -> str:
     for system, method in listed[1:]:
         first, other = listed[0]
         if method != other:
-            key, a, b = next(_differences(other, method))
+            key, a, b = next(differences(other, method))
             return f"{first} and {system} were judged differently: {key} is {a} and {b}"
     return ""
 
@@ -41,19 +42,3 @@ def _methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for system in scores.systems:
             for recipe in recipes.get(system, ()):
                 yield system, method_of(recipe)
-
-
-def _differences(
-    one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = ""
-) -> Iterator[tuple[str, str, str]]:  # fmt: skip
-    """Each key that differs, with both values; those of tables within by their path, such as judge.model."""
-    for key in dict.fromkeys([*one, *other]):
-        a, b = one.get(key), other.get(key)
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            yield from _differences(a, b, f"{prefix}{key}.")
-        elif a != b:
-            yield f"{prefix}{key}", _shown(a), _shown(b)
-
-
-def _shown(value: object) -> str:
-    return "not there" if value is None else quoted(value)

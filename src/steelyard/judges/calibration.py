@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from steelyard.base.differences import differences
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Shape, Table, check_shape
 from steelyard.io.json_files import parse_json
@@ -133,6 +134,21 @@ class Calibration:
             **{name: _finite(estimate.value) for name, estimate in numbers.items()},
             "failed_self_tests": list(self.failed_self_tests),
         }  # fmt: skip
+
+    def check_judge(self, judge: Mapping[str, Any], where: str = "") -> None:
+        """Hold the judge of some verdicts against the one that was calibrated; its threshold may be another.
+
+        judge    `recipe["judge"]` of the verdicts;   where   for the message
+        Raises   InputError naming the first difference.
+        """
+        own = {key: value for key, value in judge.items() if key != "threshold"}
+        difference = next(differences(self.judge, own), None)
+        if difference is not None:
+            key, a, b = difference
+            raise InputError(
+                f"{where or 'the calibration'}: is of another judge: {key} is {a} there, and {b} here; calibrate this "
+                "judge, or take the one that was calibrated"
+            )
 
     def with_self_tests(self, self_tests: tuple[SelfTest, ...]) -> Calibration:
         """The same, with these self-tests in place of its own."""
