@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.comparison.changes import Changes, ListChange, Listed, Moved, changes, list_change
 from steelyard.experiment.evaluation import weigh
-from steelyard.stats.agreement import rank_biased_overlap
+from steelyard.stats.rankings import rank_biased_overlap
 from tests.hypothesis_profiles import examples
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)

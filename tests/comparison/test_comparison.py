@@ -13,7 +13,6 @@ from steelyard.comparison.plan import TESTS
 from steelyard.comparison.result import COLUMNS, ComparisonRow
 from steelyard.data.segments import segments
 from steelyard.experiment.scores import Scores
-from steelyard.stats.agreement import rank_biased_overlap, tau_ap
 from steelyard.stats.corrections import CORRECTIONS, correct
 from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change, standardised
@@ -22,6 +21,7 @@ from steelyard.stats.grouping import indistinguishable
 from steelyard.stats.paired import sign_flip, sign_flip_interval, sign_test, wilcoxon
 from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.power import questions_needed
+from steelyard.stats.rankings import rank_biased_overlap, tau_ap
 from steelyard.stats.tukey import tukey
 from tests.hypothesis_profiles import examples
 from tests.measures.registered import forget_afterwards

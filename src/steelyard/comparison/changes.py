@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
-from steelyard.stats.agreement import rank_biased_overlap
+from steelyard.stats.rankings import rank_biased_overlap
 from steelyard.stats.samples import differences
 
 DEPTH = 10

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.comparison.samples import Sample
-from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
+from steelyard.stats.rankings import kendall_tau, rank_biased_overlap, tau_ap
 
 _DEEP = 0.9
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
-from steelyard.stats.agreement import kendall_tau, rank_biased_overlap, tau_ap
+from steelyard.stats.rankings import kendall_tau, rank_biased_overlap, tau_ap
 from tests.hypothesis_profiles import examples
 
 quick = examples(80)
