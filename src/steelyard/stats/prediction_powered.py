@@ -1,0 +1,254 @@
+"""Means of what a judge says of everything, corrected by what people say of some: prediction-powered inference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Floats, Ints
+from steelyard.stats.labelled_samples import FEWEST_LABELS, KNOWN, LabelledSample
+from steelyard.stats.samples import ROUNDING, Clusters, equal_pairs, mean_error, share
+from steelyard.stats.student import t_quantile
+
+FEWEST_FOR_TUNING = 10
+"""With fewer labels than this the judge is left out of the corrected mean: they cannot tell what it is worth."""
+
+
+@dataclass(frozen=True)
+class LabelledMean:
+    """A mean over questions by the labels of some units, as the mean of one pseudo-value a question.
+
+    values    (q,) pseudo-values; NaN of questions without units
+    mean, low, high, error, df   of their mean; NaN for fewer than two labels
+    """
+
+    values: Floats
+    mean: float
+    low: float
+    high: float
+    error: float
+    df: float
+
+
+@dataclass(frozen=True)
+class CorrectedMean:
+    """What a judge, people, and both together say of one mean; see `corrected_mean`.
+
+    judge       the judge's mean; NaN where it judged nothing
+    people      the mean by the labels alone
+    corrected   the mean by the judge, corrected by the labels
+    weight      how much of the judge enters, from 0, labels alone, to 1 (PPI++ calls it lambda)
+    n_labels    units with a label;   n_units   those that could have had one
+    worth       how many labels, drawn at random and without a judge, would have the same error; NaN where that is not
+                known: for fewer than ten labels, and where all labels are equal
+    """
+
+    judge: float
+    people: LabelledMean
+    corrected: LabelledMean
+    weight: float
+    n_labels: int
+    n_units: int
+    worth: float
+
+
+def corrected_mean(
+    owner: Ints,
+    judged: Floats,
+    people: Floats,
+    stratum: Ints,
+    n_questions: int,
+    *,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    clusters: Clusters | None = None,
+) -> CorrectedMean:
+    """The mean over questions of the mean over their units, from a judge of all units and labels of some.
+
+    A unit's model value is m = weight x judge + offset of its stratum, a question's pseudo-value the mean over its
+    units of m + I / pi (label - m): I is 1 for units with a label, pi the share of them in the stratum.  The offsets
+    make the weighted residuals of each stratum 0, so that the mean of the pseudo-values estimates what people would say
+    of all units, whatever the judge is like.  The weight is the slope of labels on judgements within strata, between 0
+    and 1, which makes the error smallest; residuals are stretched for the offsets and the weight that are fitted to
+    them.  Ends of intervals reckon with one more label that is at odds with the judge as far as can be, as those of
+    `mean_intervals` do with one more query, and by as much as labels agree with each other.
+
+    PPI++ has its labels beside the N' units of the judge, here they are n of all N = n + N'.  That is the same
+    estimator: for one unit a question and one stratum, its lambda is (1 - n/N) of the weight, and mean and variance
+    are equal, apart from the stretch.
+
+    owner     (u,) the question of each unit
+    judged    (u,) by the judge; NaN where it did not judge, which stands for the stratum's mean
+    people    (u,) by people; NaN without a label
+    stratum   (u,) within which labels were drawn at random; neighbours have adjacent numbers.  -1: what the judge says
+              holds without people, as of a unit that the definition decides
+    bounds    lowest and highest value of a unit
+    clusters  (q,) questions that count as one
+    A stratum without a label is taken for its lower neighbour, or the next one above.
+    Source    Angelopoulos, Duchi & Zrnic, PPI++: Efficient Prediction-Powered Inference, 2023; Robins, Rotnitzky &
+              Zhao, JASA 1994; Cassel, Särndal & Wretman, Biometrika 1976, on samples drawn within strata.
+
+    >>> owner, judged = np.arange(40), np.tile([1.0, 1.0, 1.0, 0.0], 10)
+    >>> people = np.where(owner < 20, np.where(owner % 10 == 0, 0.0, judged), np.nan)
+    >>> mean = corrected_mean(owner, judged, people, np.zeros(40, int), 40)
+    >>> round(mean.judge, 3), round(mean.corrected.mean, 3), round(mean.corrected.low, 3), round(mean.worth)
+    (0.75, 0.65, 0.439, 26)
+    """
+    share(level, "level")
+    sample = LabelledSample.of(owner, judged, people, stratum, n_questions)
+    weight = min(max(sample.slope, 0.0), 1.0) if sample.n_labels >= FEWEST_FOR_TUNING else 0.0
+    alone, both = _Fit.of(sample, 0.0, bounds), _Fit.of(sample, weight, bounds)
+    by_judge = sample.question_means(np.where(np.isnan(judged), np.nan, sample.judged))
+    by_judge = by_judge[~np.isnan(by_judge)]
+    return CorrectedMean(
+        judge=float(by_judge.mean()) if len(by_judge) else math.nan,
+        people=alone.mean(level, clusters),
+        corrected=both.mean(level, clusters),
+        weight=weight,
+        n_labels=sample.n_labels,
+        n_units=sample.n_units,
+        worth=_worth(sample, alone, both),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Labels fitted by the judge, at some weight.
+
+    model      (u,) what is expected of each unit
+    residual   (u,) of labels, times what they stand for, stretched for what is fitted to them; 0 without a label
+    n_fitted   how many numbers are fitted
+    agreement  the chance that two labels of a group have the same residual
+    away       how far below and above its model the label of a unit can be at most, as a share of the mean
+    """
+
+    sample: LabelledSample
+    bounds: tuple[float, float]
+    model: Floats
+    residual: Floats
+    n_fitted: int
+    agreement: float
+    away: tuple[float, float]
+
+    @classmethod
+    def of(cls, sample: LabelledSample, weight: float, bounds: tuple[float, float]) -> _Fit:
+        scored = np.where(sample.group == KNOWN, 1.0, weight) * sample.judged
+        gap = np.where(sample.labelled, np.nan_to_num(sample.people) - scored, 0.0)
+        offsets = sample.offsets(gap)
+        residual = np.where(sample.labelled, gap - offsets, 0.0)
+        n_tuned = int(0 < weight < 1)
+        stretch = _stretch(sample, n_tuned)
+        return cls(
+            sample,
+            bounds,
+            model=scored + offsets,
+            residual=residual * sample.expanded * stretch,
+            n_fitted=sample.n_groups + n_tuned,
+            agreement=_agreement(sample, gap),
+            away=_away(sample, scored + offsets, bounds),
+        )
+
+    def mean(self, level: float, clusters: Clusters | None) -> LabelledMean:
+        """The mean of the pseudo-values, with its interval."""
+        sample, n = self.sample, self.sample.n_questions
+        if sample.n_labels < FEWEST_LABELS:
+            return LabelledMean(np.full(n, np.nan), *[math.nan] * 5)
+        values = sample.question_means(self.model) + np.bincount(sample.owner, self.residual, n)
+        defined = ~np.isnan(values)
+        own = None if clusters is None else np.asarray(clusters)[defined]
+        average = mean_error(values[defined], clusters=own)
+        df = self._df(average.error**2, average.df, int(defined.sum()))
+        low, high = self._ends(average.mean, average.error, t_quantile((1 + level) / 2, df))
+        return LabelledMean(values, average.mean, low, high, average.error, df)
+
+    def _df(self, variance: float, of_questions: float, n: int) -> float:
+        """Degrees of freedom of a variance of which a part is by residuals (Welch, Satterthwaite)."""
+        parts = self.sample.of_groups(self.residual**2) / n**2
+        counts = np.maximum(_effective(self.sample) - 1, 1.0)
+        n_labels = self.sample.n_labels
+        if not (by_labels := parts.sum()) or not variance:
+            return float(max(min(n_labels - self.n_fitted, of_questions), 1.0))
+        tuned = max(n_labels - self.n_fitted, 1) / max(n_labels - self.sample.n_groups, 1)
+        of_labels = by_labels**2 / (parts**2 / counts).sum() * tuned
+        by_labels = min(by_labels, variance)
+        squares = by_labels**2 / of_labels + (variance - by_labels) ** 2 / of_questions
+        return float(max(min(variance**2 / squares, of_questions), 1.0))
+
+    @property
+    def one_more(self) -> float:
+        """The squared error that one more label, which is at odds with its model, adds."""
+        total = len(np.unique(self.sample.owner[self.sample.labelled])) + self.agreement
+        return self.agreement / total / (total - 1) * sum(away**2 for away in self.away) / 2
+
+    def _ends(self, mean: float, error: float, quantile: float) -> tuple[float, float]:
+        """Of the interval, by one more label that is at odds with its model; see `mean_intervals`."""
+        n, more = len(np.unique(self.sample.owner[self.sample.labelled])), self.agreement
+        total = n + more
+
+        def end(away: float, side: int) -> float:
+            squares = n * (n - 1) * error**2 + n * more / total * away**2
+            return mean + more / total * away + side * quantile * math.sqrt(squares / total / (total - 1))
+
+        if n < FEWEST_LABELS:
+            return math.nan, math.nan
+        return max(end(self.away[0], -1), min(self.bounds[0], mean)), min(
+            end(self.away[1], 1), max(self.bounds[1], mean)
+        )
+
+
+def _effective(sample: LabelledSample) -> Floats:
+    """(g,) how many labels of one share in the mean those of each group are worth (Kish)."""
+    return sample.of_groups(sample.expanded) ** 2 / sample.of_groups(sample.expanded**2)
+
+
+def _stretch(sample: LabelledSample, n_tuned: int) -> Floats:
+    """(u,) by which residuals are larger before an offset a group, and a weight, are fitted to them.
+
+    Of labels of everything they are what they are: 1 + 1 / (n - 1) of their square is for n of very many.
+    """
+    n_effective = _effective(sample)
+    freedom = sample.n_labels - sample.n_groups
+    tuned = freedom / max(freedom - n_tuned, 1) if freedom > 0 else 1.0
+    squares = tuned * n_effective / np.maximum(n_effective - 1, 0.5)
+    absent = 1 - sample.of_groups(np.ones(len(sample.owner))) / sample.of_groups(sample.share**0, sample.group != KNOWN)
+    return np.append(np.sqrt(1 + (squares - 1) * absent), 1.0)[sample.group]
+
+
+def _agreement(sample: LabelledSample, gap: Floats) -> float:
+    """The chance that two labels of a group, drawn with replacement, are equally far from the judge."""
+    weights = sample.of_groups(sample.share, sample.group != KNOWN)
+    equal = [
+        int(equal_pairs(gap[sample.labelled & (sample.group == group)][None])[0]) for group in range(sample.n_groups)
+    ]
+    return float((weights * np.array(equal) / sample.of_groups(np.ones(len(gap))) ** 2).sum() / weights.sum())
+
+
+def _away(sample: LabelledSample, model: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
+    """How far below and above its model a label can be at most: the average of groups, by their share in the mean."""
+    drawn = sample.group != KNOWN
+    weights = sample.of_groups(sample.share, drawn) / len(np.unique(sample.owner))
+    highest, lowest = np.full(sample.n_groups, -np.inf), np.full(sample.n_groups, np.inf)
+    np.maximum.at(highest, sample.group[drawn], model[drawn])
+    np.minimum.at(lowest, sample.group[drawn], model[drawn])
+    low, high = np.minimum(bounds[0] - highest, 0.0), np.maximum(bounds[1] - lowest, 0.0)
+    return float((weights * low).sum()), float((weights * high).sum())
+
+
+def _worth(sample: LabelledSample, alone: _Fit, both: _Fit) -> float:
+    """How many labels drawn at random, without strata and a judge, have the error that is left by these.
+
+    Both errors are those of labelling a part alone, and reckon with one more label as the intervals do.
+    """
+    n, n_units = sample.n_labels, sample.n_units
+    people = sample.people[sample.labelled]
+    if n < FEWEST_FOR_TUNING or np.ptp(people) <= ROUNDING * np.abs(people).max():
+        return math.nan
+    n_questions = len(np.unique(sample.owner))
+    left = float((both.residual**2 * (1 - sample.inclusion)).sum()) / n_questions**2 + both.one_more
+    times = 1 / sample.inclusion[sample.labelled]
+    mean = np.average(people, weights=sample.expanded[sample.labelled])
+    squares = (n_units / n_questions * sample.share[sample.labelled] * (people - mean)) ** 2
+    a_label = float(np.average(squares, weights=times)) * n / (n - 1) + n * alone.one_more
+    return 1 / (left / a_label + 1 / n_units)

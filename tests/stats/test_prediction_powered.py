@@ -1,0 +1,147 @@
+"""Means corrected by labels: against the formulas of PPI++, against plain means, and what their intervals promise."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
+
+labels = pytest.importorskip("benchmarks.simulated.labels")
+
+Floats = npt.NDArray[np.float64]
+SETTINGS = [
+    labels.Setting(n_questions, n_units, judge, n_labels, stratified)
+    for n_questions, n_units, n_labels in ((100, 1, 50), (100, 4, 200), (2000, 1, 50), (2000, 1, 500), (2000, 4, 200))
+    for judge in labels.JUDGES
+    for stratified in (False, True)
+]
+
+
+def world(n: int, n_labels: int, seed: int = 1) -> tuple[Floats, Floats, Floats]:
+    """Judged, people of all, and labels of some; one unit a question."""
+    rng = np.random.default_rng(seed)
+    people = (rng.random(n) < 0.7).astype(float)
+    judged = np.where(rng.random(n) < 0.2, 1 - people, people)
+    drawn = np.full(n, np.nan)
+    units = rng.choice(n, n_labels, replace=False)
+    drawn[units] = people[units]
+    return judged, people, drawn
+
+
+def corrected(judged: Floats, drawn: Floats, stratum: npt.NDArray[np.int64] | None = None) -> CorrectedMean:
+    n = len(judged)
+    return corrected_mean(np.arange(n), judged, drawn, np.zeros(n, np.int64) if stratum is None else stratum, n)
+
+
+@pytest.mark.parametrize(("n", "n_labels"), [(400, 100), (2000, 200), (2000, 1000)])
+def test_against_the_formulas_of_ppi(n: int, n_labels: int) -> None:
+    judged, _, drawn = world(n, n_labels)
+    result = corrected(judged, drawn)
+    there = ~np.isnan(drawn)
+    f, y, others = judged[there], drawn[there], judged[~there]
+    n_others = n - n_labels
+    weight = np.cov(y, f)[0, 1] / ((1 + n_labels / n_others) * f.var(ddof=1))
+    mean = weight * others.mean() + (y - weight * f).mean()
+    variance = weight**2 * others.var(ddof=1) / n_others + (y - weight * f).var(ddof=1) / n_labels
+    assert weight == pytest.approx(result.weight * n_others / n)
+    assert result.corrected.mean == pytest.approx(mean, abs=1e-12)
+    assert result.corrected.error == pytest.approx(math.sqrt(variance), rel=0.03)
+    assert result.worth == pytest.approx(y.var(ddof=1) / variance, rel=0.08)
+
+
+def test_labels_of_everything_are_a_plain_mean() -> None:
+    judged, people, _ = world(60, 10)
+    result = corrected(judged, people)
+    ends = mean_intervals(people[:, None], bounds=(0, 1))
+    assert result.corrected.values == pytest.approx(people)
+    assert (result.corrected.mean, result.corrected.df) == (pytest.approx(people.mean()), pytest.approx(59))
+    assert [result.corrected.low, result.corrected.high] == pytest.approx([ends.low[0], ends.high[0]])
+    assert result.worth == pytest.approx(60, rel=0.03)
+
+
+def test_units_count_within_their_question() -> None:
+    owner = np.array([0, 0, 0, 1, 2, 2])
+    people = np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    result = corrected_mean(owner, people, people, np.zeros(6, np.int64), 4)
+    assert result.people.mean == result.corrected.mean == pytest.approx((1 / 3 + 1 + 1) / 3)
+    assert np.isnan(result.corrected.values).tolist() == [False, False, False, True]
+
+
+def test_the_mean_of_the_pseudo_values_is_that_of_each_stratum_by_its_share() -> None:
+    judged, _, drawn = world(300, 40)
+    stratum = np.repeat([0, 1, 2], [100, 150, 50])
+    shares = [np.nanmean(drawn[stratum == s]) * (stratum == s).mean() for s in range(3)]
+    result = corrected(judged, drawn, stratum)
+    assert result.people.mean == pytest.approx(sum(shares))
+    assert np.mean(result.corrected.values) == pytest.approx(result.corrected.mean)
+
+
+def test_a_stratum_without_labels_goes_with_its_neighbour() -> None:
+    judged, _, drawn = world(300, 60)
+    two, three = np.repeat([0, 1], [100, 200]), np.repeat([0, 1, 2], [100, 150, 50])
+    drawn[250:] = np.nan
+    assert corrected(judged, drawn, two).corrected.mean == corrected(judged, drawn, three).corrected.mean
+
+
+def test_what_holds_without_people_is_left_as_it_is() -> None:
+    judged, _, drawn = world(200, 60)
+    stratum = np.repeat([0, -1], [100, 100])
+    result = corrected(judged, drawn, stratum)
+    assert result.corrected.values[100:] == pytest.approx(judged[100:])
+    assert (result.n_labels, result.n_units) == (int((~np.isnan(drawn[:100])).sum()), 100)
+
+
+def test_what_was_not_judged_is_left_to_people() -> None:
+    judged, people, drawn = world(2000, 300)
+    judged[:200] = np.nan
+    result = corrected(judged, drawn)
+    assert abs(result.corrected.mean - people.mean()) < 0.05
+    assert result.judge == pytest.approx(np.nanmean(judged))
+    nothing = corrected(np.full(2000, np.nan), drawn)
+    assert math.isnan(nothing.judge)
+    assert (nothing.weight, nothing.corrected.mean) == (0, nothing.people.mean)
+
+
+@pytest.mark.parametrize("n_labels", [2, 5, 9, 20])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_equal_labels_leave_room(n_labels: int, value: float) -> None:
+    drawn = np.full(300, np.nan)
+    drawn[: 3 * n_labels : 3] = value
+    result = corrected(np.full(300, value), drawn)
+    low, high = result.corrected.low, result.corrected.high
+    assert high - low > min(2.5 / n_labels, 0.99)
+    assert math.isnan(result.worth)
+
+
+def test_one_label_says_nothing() -> None:
+    judged, _, drawn = world(100, 1)
+    result = corrected(judged, drawn)
+    assert math.isnan(result.corrected.mean)
+    assert math.isnan(result.people.low)
+    assert result.n_labels == 1
+    assert result.judge == judged.mean()
+
+
+def test_few_labels_are_people_alone() -> None:
+    judged, _, drawn = world(100, 9)
+    result = corrected(judged, drawn)
+    assert result.weight == 0
+    assert result.corrected.mean == result.people.mean == pytest.approx(np.nanmean(drawn))
+
+
+def test_a_judge_that_contradicts_people_is_left_out() -> None:
+    judged, _, drawn = world(300, 60)
+    result = corrected(1 - judged, drawn)
+    assert (result.weight, result.corrected.mean) == (0, result.people.mean)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_intervals_cover(setting: Any) -> None:
+    result = labels.coverage(setting, 1000)
+    assert result.corrected > 0.93
+    assert result.width < 1.05 * result.width_of_people
