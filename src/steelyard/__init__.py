@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         token_f1,
     )
     from steelyard.experiment.scores import Scores
+    from steelyard.experiment.self_testing import self_test
     from steelyard.experiment.weighing import Weighing
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
@@ -109,6 +110,7 @@ _HOMES = {
     "data.repeats": "Repeats",
     "data.run": "Run",
     "experiment.scores": "Scores",
+    "experiment.self_testing": "self_test",
     "data.truth": "Truth",
     "judges.review": "Review",
     "judges.verdicts": "Verdicts",
@@ -189,6 +191,7 @@ __all__ = [
     "run",
     "score",
     "score_answer",
+    "self_test",
     "stage",
     "token_f1",
     "weigh",

@@ -12,6 +12,7 @@ from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
 from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.self_testing import plan_self_test
 from steelyard.gates.profiles import Profile
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import sweep
@@ -26,6 +27,7 @@ from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.formats.scores import FORMATS, scores_text
 from steelyard.report.formats.sections import sections_terminal
+from steelyard.report.formats.self_tests import self_tests_text
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
 from steelyard.report.sheets.diagnosis import diagnosis_sections
@@ -169,6 +171,13 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: judging_text(
                 plan_judging("answers.jsonl", "run=answers.jsonl", tables=["support", "joint"]), "json", EN
             ),
+        ),
+    ],
+    "selftest": [
+        ("-n 20 --seed 3", lambda: self_tests_text(sy.self_test(n=20, seed=3), "table", EN, width=80)),
+        (
+            "answers.jsonl run=answers.jsonl --threshold 0.5 --dry-run -f json",
+            lambda: self_tests_text(plan_self_test("lexical", "answers.jsonl", "run=answers.jsonl"), "json", EN),
         ),
     ],
     "report": [

@@ -74,3 +74,8 @@ class Lost(Whole):
 
     def counts(self) -> object:
         raise ValueError("no counts")
+
+
+def yes(pairs: Sequence[Pair]) -> list[bool]:
+    """Supports everything."""
+    return [True] * len(pairs)

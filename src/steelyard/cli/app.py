@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits, Language
+from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
@@ -33,37 +33,33 @@ COMMANDS = {
                 "questions", help="Questions, with gold answers or without: JSONL, a folder, rows of other tools."
             ),
             argument("outputs", help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE."),
-            argument(
-                "--judge", default=defaults.JUDGE,
-                help="lexical, embedding, nli, llm, or one of your own: module:object.",
-            ),
-            argument("--model", help="Of embedding, nli and llm: a name, or a folder."),
-            argument("--base-url", help="Of embedding and llm: an OpenAI-compatible server."),
-            argument("--api-key-env", help="The environment variable that holds its key."),
-            argument("--threshold", type=float, help="The score from which on a sentence is supported."),
-            argument("--concurrency", type=int, help="Calls under way at once."),
-            argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
-            argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
-            argument("--epochs", type=int, help="Of llm: how often the same is asked."),
-            argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
-            argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
+            *options.JUDGING,
             argument(
                 "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),
             flag("--new-nuggets", help="Have llm draw up nuggets from the gold answers of questions that have none."),
-            flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing."),
             argument(
                 "--tables", type=options.names,
                 help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
                 "context at once.",
             ),
             argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
-            flag(
-                "--cache", action=argparse.BooleanOptionalAction, default=True,
-                help="Keep what a model answers for the next time.",
+            options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "selftest": Command(
+        "Test a judge where the right verdict is known: other answers, changed numbers, instructions in documents.",
+        [
+            argument(
+                "questions", nargs="?", help="Questions to make tests of, with OUTPUTS; bundled texts without both."
             ),
-            options.FORMAT, options.OUTPUT, options.LANG,
+            argument("outputs", nargs="?", help="A run folder, or outputs of a system, with the texts of chunks."),
+            *options.JUDGING,
+            argument("-n", type=int, default=defaults.TRIALS, metavar="N", help="Trials of each test, at most."),
+            argument("--seed", type=int, default=defaults.SEED, help="Of the draw of questions."),
+            flag("--strict", help="Leave with exit status 1 where the judge fails a test."),
+            options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "compare": Command(

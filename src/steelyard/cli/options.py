@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import get_args
 
@@ -121,3 +122,27 @@ REPORT_PROFILE = argument(
 OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
 STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")
+JUDGING = (
+    argument(
+        "--judge", default=defaults.JUDGE,
+        help="lexical, embedding, nli, llm, or one of your own: module:object.",
+    ),
+    argument("--model", help="Of embedding, nli and llm: a name, or a folder."),
+    argument("--base-url", help="Of embedding and llm: an OpenAI-compatible server."),
+    argument("--api-key-env", help="The environment variable that holds its key."),
+    argument("--threshold", type=float, help="The score from which on a sentence is supported."),
+    argument("--concurrency", type=int, help="Calls under way at once."),
+    argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
+    argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
+    argument("--epochs", type=int, help="Of llm: how often the same is asked."),
+    argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
+    argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
+)  # fmt: skip
+"""Who judges, and its settings."""
+DRY_RUN = flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing.")
+KEEP_ANSWERS = flag(
+    "--cache",
+    action=argparse.BooleanOptionalAction,
+    default=True,
+    help="Keep what a model answers for the next time.",
+)

@@ -53,7 +53,7 @@ def judge_answers(
     progress   called as progress("answers", done, total)
     Raises     InputError where the judge fails on all that it is asked.
     """
-    by_judge = _judge_recipe(judge)
+    by_judge = judge_recipe(judge)
     asking = None if judge is None else Asking(judge)
     asked, errors_before = _asked_tables(judge, tables), _errors(judge)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
@@ -79,7 +79,7 @@ def judge_answers(
         "questions": _digest(records, questions),
         "steelyard": __version__,
         "date": timestamp(),
-        **_calls(judge),
+        **calls_of(judge),
     }
     errors = Counter({} if asking is None else asking.errors) + (_errors(judge) - errors_before)
     return Verdicts(records, recipe, errors=errors)
@@ -131,7 +131,7 @@ def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -
         yield filled(draft, by_key, grades=asking.grades)
 
 
-def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
+def judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
     """The judge, by what it was calibrated (None where it is not), and the libraries that its model ran on.
 
     Raises   InputError for a judge of the user's own whose recipe cannot be kept.
@@ -152,7 +152,7 @@ def _judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
     }
 
 
-def _calls(judge: Judge | None) -> Mapping[str, Any]:
+def calls_of(judge: Judge | None) -> Mapping[str, Any]:
     """What judging took, and what went wrong, of a judge that calls a model and counts.
 
     One that fails to say it has judged all the same.

@@ -1,10 +1,18 @@
-"""How a judge did where the right verdict is known without people, each time with the share that it got wrong."""
+"""How a judge did where the right verdict is known without people: of each test the share that it got wrong."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
+if TYPE_CHECKING:
+    import polars as pl
+
+_Z = 1.959963984540054
+"""Of intervals of 95%."""
 TestResult = Literal["passed", "failed", "too_few"]
 
 
@@ -44,6 +52,58 @@ class SelfTest:
         return "passed" if self.high <= self.limit else "too_few"
 
     @property
+    def least(self) -> int:
+        """How many trials it takes to pass where none goes wrong."""
+        return math.ceil(_Z**2 * (1 - self.limit) / self.limit)
+
+    @property
     def passed(self) -> bool:
         """Whether the whole interval is within the limit."""
         return self.result == "passed"
+
+
+@dataclass(frozen=True, eq=False)
+class SelfTests:
+    """How a judge did in all tests.
+
+    trials   a row a trial: test, query_id, premise, sentence, verdict; second_premise, second_sentence and
+             second_verdict of what was asked besides; and its result: passed, failed, not_judged, or no_basis where it
+             can show nothing, such as an instruction beside a sentence that was called supported without it
+    recipe   the judge, what the trials are from, seed and date
+    errors   what the judge did wrong, by kind
+    """
+
+    tests: Sequence[SelfTest]
+    trials: pl.DataFrame
+    recipe: Mapping[str, Any]
+    errors: Mapping[str, int]
+
+    @property
+    def judge(self) -> str:
+        """The name of the judge."""
+        return str(self.recipe["judge"]["name"])
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the tests that the judge failed."""
+        return tuple(test.name for test in self.tests if test.result == "failed")
+
+    @cached_property
+    def always(self) -> str | None:
+        """The only verdict that the judge ever gave, on right and wrong sentences alike; None where there are two."""
+        rows = self.trials.filter(self.trials["test"] == "constant")
+        labels = {*rows["verdict"], *rows["second_verdict"]} - {"not_judged"}
+        return labels.pop() if len(labels) == 1 else None
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """A row a test: name, n, n_failed, rate, low, high, limit, n_not_judged, result."""
+        import polars as pl
+
+        rows = [{**asdict(test), "rate": test.rate, "result": test.result} for test in self.tests]
+        columns = ["name", "n", "n_failed", "rate", "low", "high", "limit", "n_not_judged", "result"]
+        return pl.DataFrame(rows, schema_overrides={"rate": pl.Float64}).select(columns)
+
+    def __repr__(self) -> str:
+        parts = [f"{test.name} {test.n_failed}/{test.n} {test.result}" for test in self.tests]
+        return f"SelfTests({self.judge}: {', '.join(parts)})"

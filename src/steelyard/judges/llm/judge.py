@@ -45,11 +45,18 @@ class LLMJudge(JudgingModel):
         the score of "nuggets" is 1, .5 or 0, and that of "relevance" grades whether the premise answers the hypothesis.
         Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
         """
-        owners, requests = self._requests(cases)
+        return self._judged(cases, 0)
+
+    def judge_again(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
+        """The same as samples of their own, whatever the cache keeps of `judge`."""
+        return self._judged(cases, self.epochs)
+
+    def _judged(self, cases: Sequence[Case], first_epoch: int) -> list[tuple[Verdict, ...]]:
+        owners, requests = self._requests(cases, first_epoch)
         results = self._asker.run(requests, "judge", self.progress)
         samples: list[list[list[Verdict]]] = [[[] for _ in range(self.epochs)] for _ in cases]
         for place, request, result in zip(owners, requests, results, strict=True):
-            samples[place][request.epoch] += _verdicts(request.ids, result)
+            samples[place][request.epoch - first_epoch] += _verdicts(request.ids, result)
         groups = [list(zip(*of_case, strict=True)) for of_case in samples]
         if self.epochs > 1:
             self._samples.extend(group for of_case in groups for group in of_case)
@@ -71,16 +78,19 @@ class LLMJudge(JudgingModel):
         return [result.values.get(ONLY, ()) for result in results]
 
     def plan(
-        self, cases: Sequence[Case], answers: Sequence[Sentences] = (), golds: Sequence[GoldAnswer] = ()
+        self, cases: Sequence[Case], answers: Sequence[Sentences] = (), golds: Sequence[GoldAnswer] = (),
+        *, again: Sequence[Case] = (),
     ) -> Plan:  # fmt: skip
         """What judging them would take; nothing is sent.
 
         answers   whose sentences are to be split before;   golds   that nuggets are to be drawn up from before
+        again     cases that are judged a second time
         The cases are then those without claims and nuggets that nobody knows yet, and fewer than there will be.
         """
         splitting: list[Request[Any]] = [request for answer in answers for request in self._splitting(answer)]
         splitting += map(self._drawing_up, golds)
-        return self._plan(self._asker.estimate([*splitting, *self._requests(cases)[1]]))
+        judging = [*self._requests(cases, 0)[1], *self._requests(again, self.epochs)[1]]
+        return self._plan(self._asker.estimate([*splitting, *judging]))
 
     def recipe(self) -> Mapping[str, Any]:
         """What the verdicts depend on."""
@@ -102,11 +112,11 @@ class LLMJudge(JudgingModel):
     def _samples(self) -> list[Sequence[Verdict]]:
         return []
 
-    def _requests(self, cases: Sequence[Case]) -> tuple[list[int], list[Request[Verdict]]]:
+    def _requests(self, cases: Sequence[Case], first_epoch: int) -> tuple[list[int], list[Request[Verdict]]]:
         """What to ask, and the place of the case that it is for; nothing for one without hypotheses."""
         pairs = [
             (place, request)
-            for epoch in range(self.epochs)
+            for epoch in range(first_epoch, first_epoch + self.epochs)
             for place, case in enumerate(cases)
             for request in self._of_case(case, epoch)
         ]

@@ -1,0 +1,51 @@
+"""`steelyard selftest`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.terminal import terminal_width
+from steelyard.experiment.judging import JudgingPlan
+from steelyard.experiment.self_testing import plan_self_test, self_test
+from steelyard.io.named import run_paths
+from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.judges.self_tests import SelfTests
+from steelyard.report.formats.judging import check_format
+from steelyard.report.formats.self_tests import self_tests_text
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.words import read_words
+
+FAILED = 1
+
+
+def run(
+    questions: str | None, outputs: str | None, *, judge: str, n: int, seed: int, cache: bool, dry_run: bool,
+    strict: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
+) -> None:  # fmt: skip
+    """Test a judge, and write how it did; or what testing would take."""
+    words, format = read_words(lang), format_of(output, format)
+    check_format(format)
+    if output is not None:
+        refuse_overwriting(output, filter(None, [questions, *run_paths(filter(None, [outputs]))]))
+    settings = {name: value for name, value in settings.items() if value is not None}
+    settings |= {} if cache else {"cache": None}
+    keep = (output or Path("selftest")).parent
+    # What a judge of the user's own prints must not stand among the result.
+    with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
+        result: SelfTests | JudgingPlan
+        if dry_run:
+            result = plan_self_test(judge, questions, outputs, n=n, seed=seed, keep=keep, **settings)
+        else:
+            result = self_test(judge, questions, outputs, n=n, seed=seed, keep=keep, progress=bars, **settings)
+    on_screen = output is None
+    text = self_tests_text(
+        result, format, words, width=terminal_width() if on_screen else None,
+        colour=on_screen and sys.stdout.isatty(),
+    )  # fmt: skip
+    write_text(output or "-", text)
+    if strict and isinstance(result, SelfTests) and result.failed:
+        sys.exit(FAILED)

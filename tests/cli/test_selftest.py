@@ -1,0 +1,72 @@
+"""`steelyard selftest`: what it prints and refuses, and its exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import steelyard
+
+YES = "tests.judges.own_judges:yes"
+
+
+def _tested(*options: str) -> tuple[int, str, str]:
+    done = steelyard("selftest", *options, environment={"LC_ALL": "C.UTF-8"})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_row_a_test_and_what_went_wrong() -> None:
+    status, text, errors = _tested()
+    assert (status, errors) == (0, "")
+    rows = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line.endswith(("passed", "failed"))}
+    assert rows["gold"] == "passed"
+    assert rows["padded_sentence"] == "failed"
+    assert "Where it went wrong" in text
+    assert "Too few: the limit lies within the interval." in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_judge_that_always_says_yes_is_named_in_both_languages() -> None:
+    status, text, _ = _tested("--judge", YES, "-n", "40", "--lang", "en")
+    assert status == 0
+    assert "It said “supported” each time" in text
+    assert "Nothing to try it on: injection." in text
+    assert "每次都说“有依据”" in _tested("--judge", YES, "-n", "40", "--lang", "zh")[1]
+
+
+def test_strict_leaves_with_1_where_a_test_failed() -> None:
+    assert _tested("--judge", YES, "--strict")[0] == 1
+    assert _tested("-n", "2", "--strict")[0] == 0
+
+
+def test_json_has_the_trials_that_went_wrong(tmp_path: Path) -> None:
+    assert _tested("--judge", YES, "-n", "5", "-o", str(tmp_path / "tests.json"))[0] == 0
+    content = json.loads((tmp_path / "tests.json").read_text("utf-8"))
+    assert (content["format"], content["always"]) == (1, "supported")
+    assert {trial["test"] for trial in content["failed_trials"]} == {"other_answer", "constant", "number"}
+    assert content["recipe"]["data"] == "bundled"
+
+
+def test_a_dry_run_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, text, _ = _tested("--judge", "tests.judges.own_judges:fails", "--dry-run")
+    assert status == 0
+    assert "Nothing was asked" in text
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["questions.jsonl"], "questions and outputs, or neither"),
+        (["-n", "0"], "at least one trial"),
+        (["--judge", "lexcal"], "lexical"),
+        (["--judge", "tests.judges.own_judges:fails"], "no model"),
+        (["-f", "csv"], "table, markdown or json"),
+    ],
+)
+def test_refusals_are_one_line(options: list[str], message: str) -> None:
+    status, _, errors = _tested(*options)
+    assert status == 2
+    assert message in errors
+    assert errors.count("\n") == 1
