@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.simulated.answers import answer_table
 from benchmarks.simulated.clusters import cluster_table
+from benchmarks.simulated.drift import drift_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
 from benchmarks.simulated.intervals import interval_table
@@ -34,6 +35,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "means": mean_table,
     "repeats": repeat_table,
     "answers": answer_table,
+    "drift": drift_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -38,8 +38,10 @@ def test_systems_by_different_judges_are_refused() -> None:
     with pytest.raises(sy.InputError) as raised:
         sy.compare(mixed, "faithfulness")
     assert str(raised.value) == (
-        "a and b were judged differently: judge.name is 'people' and 'llm'; judge both alike (steelyard judge, --judge "
-        "NAME), or insist with --mixed-judges (mixed_judges=True)"
+        "a and b were judged differently: judge.name is 'people' and 'llm'; by faithfulness both judged 0 sentences or "
+        "answers with the same texts, and 30 at least say how far their judges are apart; judge both alike (steelyard "
+        "judge, --judge NAME), give verdicts of both judges on the same answers (--anchors OLD NEW), or insist with "
+        "--mixed-judges (mixed_judges=True)"
     )
     comparison = sy.compare(mixed, "faithfulness", mixed_judges=True)
     assert comparison.frame["mean"].to_list() == pytest.approx([1, 1 - 3 / N])

@@ -75,7 +75,8 @@ COMMANDS = {
                 "--movers", type=int,
                 help="How many that gained and lost most to show, with both rankings; 1 for two runs.",
             ),
-            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.MIXED_JUDGES, options.LANG,
+            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.ANCHORS, options.MIXED_JUDGES,
+            options.LANG,
         ],
     ),
     "plan": Command(

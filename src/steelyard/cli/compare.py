@@ -27,10 +27,10 @@ def run(
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
     seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None,
     segment: str | None, movers: int | None, queries: str | None, cluster: str | None, lang: str | None,
-    missing: Policy, verdicts: list[str], judge: str | None, mixed_judges: bool,
+    missing: Policy, verdicts: list[str], judge: str | None, anchors: Sequence[str] | None, mixed_judges: bool,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
-    inputs = [truth, *run_paths(runs), *([queries] if queries else [])]
+    inputs = [truth, *run_paths(runs), *([queries] if queries else []), *(anchors or [])]
     words, format = read_words(lang), format_of(output, format)
     if format not in COMPARISON_FORMATS:
         raise InputError(f"a comparison cannot be written as {format}; choose table, markdown, latex, csv or json")
@@ -45,7 +45,7 @@ def run(
         comparison = compare(
             weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
             strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
-            mixed_judges=mixed_judges,
+            anchors=(anchors[0], anchors[1]) if anchors else None, mixed_judges=mixed_judges,
         )  # fmt: skip
     on_screen = format == "table" and output is None
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}

@@ -82,6 +82,11 @@ JUDGE = argument(
 MIXED_JUDGES = flag(
     "--mixed-judges", help="Compare by measures of answers although the systems were judged in different ways."
 )
+ANCHORS = argument(
+    "--anchors", nargs=2, metavar=("OLD", "NEW"),
+    help="Verdicts of both judges on the same answers, where systems were judged by two: what is the judges' is taken "
+    "off the differences. By default what both judged of the runs themselves.",
+)  # fmt: skip
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )

@@ -12,6 +12,7 @@ from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.comparison.changes import changes
+from steelyard.comparison.drift import check_anchors, judge_shifts
 from steelyard.comparison.leaderboards import agreements
 from steelyard.comparison.plan import plan, segment_plan
 from steelyard.comparison.result import Comparison, Segmentation
@@ -23,7 +24,7 @@ from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
-from steelyard.experiment.same_judge import check_same_judge, judges_differ
+from steelyard.experiment.same_judge import judges_differ
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure
@@ -45,6 +46,7 @@ def compare(
     movers: int | None = None,
     min_gain: float | None = None,
     missing: Policy | None = None,
+    anchors: tuple[object, object] | None = None,
     mixed_judges: bool = False,
 ) -> Comparison:
     """Compare systems with a baseline, and group those that are not shown to differ from one another.
@@ -71,9 +73,13 @@ def compare(
     segment_correction  over all comparisons of all segments; as correction, "bh" by default, as one looks at segments
                  to explore
     movers       of a Weighing: how many questions that gained most, and as many that lost most, are listed with both
-                 rankings, for each system; by default 1 for two systems, and else 0
-    mixed_judges  compare by measures of answers although the systems were judged in different ways, which is refused
-                 otherwise: a difference may then be one of judges, and a note says so
+                 rankings, for each system; by default 1 for two systems that one judge judged, and else 0
+    anchors      Verdicts, or paths to them, of the two judges that judged the systems, on the same answers.  Without,
+                 anchors are the sentences and answers of a Weighing that both judged with the same texts.  Where
+                 judges differ, what they make of anchors is taken off the difference (`drift`); without enough of them
+                 the comparison is refused
+    mixed_judges  compare by measures of answers as they were judged, be it in different ways: a difference may then be
+                 one of judges, and a note says so
     Raises       InputError; MissingExtraError without SciPy.
 
     >>> from steelyard import evaluate
@@ -89,19 +95,43 @@ def compare(
         scores = scores.scores(specs, min_gain=min_gain, missing=missing or defaults.MISSING)
     else:
         _refuse({"measures": measures or None, "min_gain": min_gain, "missing": missing, "movers": movers})
-    if not mixed_judges:
-        check_same_judge([scores])
+    comparison = compare_scores(
+        scores, weighing, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
+        strict=strict, seed=seed, segments=segments, segment_correction=segment_correction, anchors=anchors,
+        mixed_judges=mixed_judges,
+    )  # fmt: skip
+    return comparison if weighing is None else _with_lists(comparison, weighing, scores, movers)
+
+
+def compare_scores(
+    scores: Scores, weighing: Weighing | None, *, baseline: str | None, test: str | None, correction: str | None,
+    margin: float | None, alpha: float, strict: bool = False, seed: int,
+    segments: str | Mapping[str, Bools] | None = None, segment_correction: str = "bh",
+    anchors: tuple[object, object] | None = None, mixed_judges: bool = False,
+) -> Comparison:  # fmt: skip
+    """Compare the systems of scores, without what only rankings and run folders show.
+
+    weighing   of the scores, for tags of questions and for the answers that two judges judged; None without one
+    Options are those of `compare`.
+    Raises     InputError; MissingExtraError without SciPy.
+    """
     whole = plan(scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed)
     masks = _masks(scores, weighing, segments)
     part = segment_plan(whole, segment_correction, len(masks))
     check_common(scores, strict=strict)
     of_all = list(samples(scores))
     of_parts = [sample for name, mask in masks.items() for sample in samples(scores, name, mask)]
-    comparison = Comparison(
+    shifts = None if mixed_judges else judge_shifts(scores, weighing, whole, anchors)
+    drift = None
+    if shifts is not None:
+        check_anchors(shifts, of_all, whole)
+        drift = shifts.drift(of_all, whole)
+        of_all, of_parts = ([shifts.removed(sample, whole) for sample in part] for part in (of_all, of_parts))
+    return Comparison(
         pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
         whole.baseline, scores.measures, test=whole.test, correction=whole.correction, family=whole.family,
         n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
-        components=scores.components, notes=_notes(scores),
+        components=scores.components, notes=scores.notes if drift else _notes(scores), drift=drift,
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.test, correction=part.correction,
@@ -109,7 +139,6 @@ def compare(
             lengths=length_bounds(weighing.questions, scores.query_ids) if weighing and segments == "length" else None,
         ) if masks else None,
     )  # fmt: skip
-    return comparison if weighing is None else _with_lists(comparison, weighing, scores, movers)
 
 
 def _notes(scores: Scores) -> Mapping[str, Sequence[Note]]:
@@ -135,7 +164,7 @@ def _masks(scores: Scores, weighing: Weighing | None, segments: str | Mapping[st
 def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, movers: int | None) -> Comparison:
     """The comparison with what only rankings and run folders show."""
     others = [row.system for row in next(iter(comparison.rows.values())) if row.system != comparison.baseline]
-    n = int(len(others) == 1) if movers is None else movers
+    n = int(len(others) == 1 and comparison.drift is None) if movers is None else movers
     compared = ~np.isnan(scores.values).any(axis=0, keepdims=True)
     return replace(
         comparison,

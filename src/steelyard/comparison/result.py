@@ -12,6 +12,7 @@ import polars as pl
 
 from steelyard.base.notes import Note
 from steelyard.comparison.changes import Changes
+from steelyard.comparison.drift import Drift
 from steelyard.comparison.leaderboards import Agreement
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff
@@ -20,7 +21,7 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
-NoTestReason = Literal["few questions", "one cluster", "no spread"]
+NoTestReason = Literal["few questions", "one cluster", "no spread", "few anchors"]
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "segment": pl.String,
@@ -77,9 +78,9 @@ class ComparisonRow:
     p: float
     adjusted: float
     effect: float
-    n_wins: int
-    n_ties: int
-    n_losses: int
+    n_wins: int | None
+    n_ties: int | None
+    n_losses: int | None
     detectable: float
     needed: int | None
     verdict: Verdict
@@ -124,12 +125,13 @@ class Comparison:
                   relative, relative_low, relative_high   the difference as a share of the baseline's mean, and beside a
                               t test its interval
                   p, adjusted   before and after the correction; null where there is no test, and reason says why:
-                              "few questions" (fewer than two), "one cluster" (all questions are in it), or "no
-                              spread" (all differences are equal, which a t test cannot judge)
+                              "few questions" (fewer than two), "one cluster" (all questions are in it), "no spread"
+                              (all differences are equal, which a t test cannot judge), or "few anchors" (of a segment,
+                              see drift)
                   effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
                               all differences are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the
-                              baseline
+                              baseline; null, as is the effect, where the difference is corrected
                   detectable  smallest difference that these questions would show in 80 of 100 cases, alpha shared among
                               all comparisons of the family; infinite where values of the measure cannot differ by so
                               much; null for tests of ranks and signs, which are not about means, and below 6 questions
@@ -146,6 +148,7 @@ class Comparison:
     agreement     of each further measure's leaderboard with the first one's, for three systems or more
     segmentation  how questions were parted; None where they were not
     sensitivity   to labels and ties;   changes   of the lists, from the baseline to the other systems
+    drift         how much of the differences the judges were, which is taken off; None where one judge judged all
     settings      of the run folders, where two systems at least have one.  These three need a Weighing: None or empty
                   for Scores
     """
@@ -168,6 +171,7 @@ class Comparison:
     sensitivity: Sensitivity | None = None
     changes: Sequence[Changes] = ()
     settings: SettingsDiff | None = None
+    drift: Drift | None = None
 
     @property
     def signature(self) -> Signature:
@@ -230,7 +234,7 @@ class Comparison:
                 self, frame=self.frame.filter(pl.col("segment") == name).with_columns(segment=pl.lit(None, pl.String)),
                 test=parted.test, correction=parted.correction, family=parted.family,
                 n_comparisons=parted.n_comparisons, agreement=(), segmentation=None, sensitivity=None, changes=(),
-                settings=None,
+                settings=None, drift=None,
             )
             for name in parted.names
         }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
+from steelyard.comparison.corrected_rows import corrected_columns, corrected_ends
 from steelyard.comparison.groups import system_groups
 from steelyard.comparison.intervals import difference_interval, interval_alphas
 from steelyard.comparison.margins import correct_margins, margin_tests
@@ -65,6 +66,8 @@ def _sample_rows(
 
 def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) -> dict[str, object]:
     """One system less the baseline; the baseline's own row has counts alone."""
+    if i in sample.errors:
+        return corrected_columns(sample, i, plan)
     reference, values = sample.values[plan.reference], sample.values[i]
     d = differences(reference, values)
     counts = win_tie_loss(sample.sign * d)
@@ -126,6 +129,9 @@ def _intervals(
         reference, values = (samples[at].values[i] for i in (plan.reference, places[system]))
         if system == plan.baseline:
             ends.append({})
+            continue
+        if places[system] in samples[at].errors:
+            ends.append(corrected_ends(samples[at], places[system], plan, alpha))
             continue
         pairs = all_pairs[at]
         low, high = difference_interval(

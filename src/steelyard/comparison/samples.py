@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
+from steelyard.stats.samples import MeanError
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,9 @@ class Sample:
     lacking      (s,) how many of those each system has no value for
     missing      (s,) how many of the n each system's run does not hold; they count as 0
     clusters     (n,) of questions that count as one; None: each by itself
+    common       (q,) which questions of the scores these are
+    errors       place of a system -> its mean difference from the baseline, with error and degrees of freedom, where
+                 these are not those of its values, as they are corrected; NaN where it cannot be
     """
 
     segment: str | None
@@ -32,7 +36,9 @@ class Sample:
     n_left_out: int
     lacking: Ints
     missing: Ints
+    common: Bools
     clusters: Ints | None = None
+    errors: Mapping[int, MeanError] = field(default_factory=dict)
 
     @property
     def n_clusters(self) -> int | None:
@@ -53,7 +59,7 @@ def samples(scores: Scores, segment: str | None = None, members: Bools | None = 
         common = has_value.all(axis=0) & inside
         yield Sample(
             segment, measure, scores.values[:, j][:, common], int((inside & ~common).sum()),
-            lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1),
+            lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1), common=common,
             clusters=None if scores.clustering is None else scores.clustering.codes[common],
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, comp
 from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes, JudgedAnswers
+
+if TYPE_CHECKING:
+    from steelyard.judges.verdicts import Verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,12 @@ class Answers:
                 causes[:, j] = [causes_of(spec, run.arrays, values) for run, values in runs]
         of_systems = np.stack([_first_cause(causes[a:b]) for a, b in self._bounds])
         return of_systems if of_systems.any() else None
+
+    def verdicts_of(self, system: str) -> Sequence[Verdicts]:
+        """The verdicts on the answers of each run of a system; judged now where there are none."""
+        place = [weighed.name for weighed in self.weighed].index(system)
+        first, end = self._bounds[place]
+        return [run.verdicts for run in self.judged[first:end]]
 
     def notes(self, place: int, specs: Sequence[Measure], values: Floats) -> list[Note]:
         """Who judged the answers of a system, and how far means could move by what was not judged.

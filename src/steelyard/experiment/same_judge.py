@@ -12,25 +12,34 @@ from steelyard.experiment.score_arrays import ScoreArrays
 
 def check_same_judge(parts: Iterable[ScoreArrays]) -> None:
     """Raise   InputError where some systems, by measures that need verdicts, were judged otherwise than others."""
-    if difference := judges_differ(parts):
+    if differ := judges_differ(parts):
         raise InputError(
-            f"{difference}; judge both alike (steelyard judge, --judge NAME), or insist with --mixed-judges "
+            f"{differ}; judge both alike (steelyard judge, --judge NAME), or insist with --mixed-judges "
             "(mixed_judges=True)"
         )
 
 
 def judges_differ(parts: Iterable[ScoreArrays]) -> str:
     """How the verdicts of two systems differ, the first that do; empty where all were made in one way."""
-    listed = [item for part in parts for item in _methods(part)]
+    listed = [item for part in parts for item in methods(part)]
     for system, method in listed[1:]:
         first, other = listed[0]
         if method != other:
-            key, a, b = next(differences(other, method))
-            return f"{first} and {system} were judged differently: {key} is {a} and {b}"
+            return f"{first} and {system} were judged differently: {first_difference(other, method)}"
     return ""
 
 
-def _methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The first key by which two ways of judging differ, with both values.
+
+    >>> first_difference({"judge": {"name": "llm", "model": "a"}}, {"judge": {"name": "llm", "model": "b"}})
+    "judge.model is 'a' and 'b'"
+    """
+    key, a, b = next(differences(one, other))
+    return f"{key} is {a} and {b}"
+
+
+def methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each run of a system, and how it was judged; none where no measure needs verdicts."""
     recipes = scores.recipe_parts.get("verdicts")
     if not recipes or not any(measure.definition.of_answers for measure in scores.measures):

@@ -18,7 +18,6 @@ from steelyard.io.named import named_paths
 from steelyard.measures.judged_answers import JudgedAnswers
 
 if TYPE_CHECKING:
-    from steelyard.experiment.opening import System
     from steelyard.experiment.weighed import Weighed
     from steelyard.judges.verdicts import Verdicts
 
@@ -57,7 +56,7 @@ class VerdictChoice:
             )
         return self
 
-    def of(self, system: Weighed | System) -> Sequence[Verdicts | None]:
+    def of(self, system: Weighed) -> Sequence[Verdicts | None]:
         """What was handed in for each run of a system.
 
         Raises   InputError for something else than verdicts, and for other numbers of them than of runs.
@@ -71,7 +70,7 @@ class VerdictChoice:
                 f"verdicts: {system.name} has {len(system.runs)} runs, and there are verdicts of {len(listed)}; "
                 "give a list with those of each run"
             )
-        return [_opened(item, system.name) for item in listed]
+        return [opened_verdicts(item, system.name) for item in listed]
 
 
 def named_verdicts(texts: Sequence[str]) -> object:
@@ -93,7 +92,11 @@ def named_verdicts(texts: Sequence[str]) -> object:
     return verdicts or None
 
 
-def _opened(item: Any, system: str) -> Verdicts:
+def opened_verdicts(item: Any, system: str) -> Verdicts:
+    """Verdicts as they are handed in: these, or the path of a file.
+
+    Raises   InputError.
+    """
     from steelyard.judges.verdicts import Verdicts
 
     if isinstance(item, Verdicts):
@@ -139,9 +142,7 @@ def _called(judge: Mapping[str, Any]) -> str:
     return str(judge["name"]) + (f" ({model})" if isinstance(model, str) else "")
 
 
-def judged_run(
-    run: Weighed | System, questions: Questions, handed_in: Verdicts | None, choice: VerdictChoice
-) -> RunVerdicts:
+def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, choice: VerdictChoice) -> RunVerdicts:
     """The verdicts on a run: those handed in, else those in its folder, else those of the default judge.
 
     Raises   InputError for verdicts of another run, and for a judge that left none there.
@@ -152,7 +153,7 @@ def judged_run(
         return RunVerdicts(_checked(handed_in, run, questions), query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
     if path is not None:
-        return RunVerdicts(_checked(_opened(path, run.name), run, questions), query_ids, "file", path.name)
+        return RunVerdicts(_checked(opened_verdicts(path, run.name), run, questions), query_ids, "file", path.name)
     if judge not in (None, DEFAULT_JUDGE):
         raise InputError(
             f"{run.name}: has no verdicts by {judge!r}; judge it first (steelyard judge --judge {judge}), or leave out "
@@ -175,7 +176,7 @@ def _check_judge(verdicts: Verdicts, judge: str | None, name: str) -> None:
         raise InputError(f"{name}: its verdicts are by {verdicts.judge!r}, not {judge!r}; leave out --judge")
 
 
-def _checked(verdicts: Verdicts, run: Weighed | System, questions: Questions) -> Verdicts:
+def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts:
     """The same verdicts.
 
     Raises   InputError for those on other outputs than the run's, or by other gold answers than the questions have.

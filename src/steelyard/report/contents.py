@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.comparison.comparison import compare
+from steelyard.comparison.comparison import compare_scores
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
@@ -107,9 +107,9 @@ class Contents:
         )
         comparison, latencies = None, weighing.latency_ms
         if len(scores.systems) > 1:
-            comparison = compare(
-                scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed,
-                mixed_judges=mixed_judges,
+            comparison = compare_scores(
+                scores, weighing, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
+                seed=seed, mixed_judges=mixed_judges,
             )  # fmt: skip
         ratings = rate(scores, profile, latency_ms=latencies)
         return cls(

@@ -21,6 +21,7 @@ from steelyard.stats.samples import (
     ROUNDING,
     SMALLEST_P,
     Clusters,
+    MeanError,
     cluster_sums,
     finite,
     mean_error,
@@ -74,10 +75,15 @@ def paired_t(d: npt.ArrayLike, *, clusters: Clusters | None = None) -> PairedTes
     """
     values = finite(d, n_axes=1, what="differences")
     average = mean_error(values, clusters=clusters)
+    if not (average.reason or values.any()):
+        return PairedTest("t", 0.0, 1.0, average.n)
+    return t_test(average)
+
+
+def t_test(average: MeanError) -> PairedTest:
+    """Student's t test that a mean is 0, of its error; no test (NaN) where there is none, or it is 0."""
     if average.reason:
         return PairedTest("t", math.nan, math.nan, average.n, reason=average.reason)
-    if not values.any():
-        return PairedTest("t", 0.0, 1.0, average.n)
     if average.flat:
         return PairedTest("t", math.copysign(math.inf, average.mean), math.nan, average.n, reason=NO_SPREAD)
     t = average.mean / average.error

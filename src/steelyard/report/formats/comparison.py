@@ -17,6 +17,7 @@ from steelyard.report.formats.sections import escaped
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.changing import changes_json, changes_sheets, changes_text, settings_json
 from steelyard.report.sheets.comparing import comparison_sheets
+from steelyard.report.sheets.drift import drift_json
 from steelyard.report.sheets.headline import headline
 from steelyard.report.sheets.notes import notes_json
 from steelyard.report.sheets.verdicts import group_letters, verdict_text
@@ -99,6 +100,7 @@ def comparison_json(comparison: Comparison) -> str:
             {name: _finite(value) for name, value in asdict(agreement).items()} for agreement in comparison.agreement
         ],
         "components": comparison.components.to_dicts(),
+        **({} if comparison.drift is None else {"drift": drift_json(comparison.drift)}),
         "segments": _segments(comparison),
         "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),
         "changes": [changes_json(change) for change in comparison.changes],

@@ -24,6 +24,7 @@ from steelyard.report.formats.gating import (
 )
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stages_of
+from steelyard.report.sheets.drift import drift_sheet
 from steelyard.report.sheets.judge_card import judge_card
 from steelyard.report.sheets.outcomes import outcome_sections
 from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
@@ -88,7 +89,7 @@ def baseline_row(contents: Contents) -> int:
 
 
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
-    """A table for each measure, by its name."""
+    """A table for each measure, by its name, and one of what was the judges'."""
     tables = []
     for measure, sheet in zip(map(str, comparison.measures), comparison_sheets(comparison, words), strict=False):
         table = sheet_table(sheet, words("page.comparison.caption", measure=measure))
@@ -97,6 +98,9 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         rows = [[*row[:-1], replace(row[-1], style="text")] for row in table.rows]
         baseline = next(r for r, row in enumerate(comparison.rows[measure]) if row.verdict == "baseline")
         tables.append((measure, replace(table, header=header, rows=rows, shown_row=baseline)))
+    if (drift := drift_sheet(comparison, words)) is not None:
+        title = words("compare.drift.title")
+        tables.append((title, sheet_table(drift, title, texts=2)))
     return tables
 
 

@@ -16,6 +16,7 @@ from steelyard.report.sheets.comparison_notes import (
     needed_notes,
     weighing_notes,
 )
+from steelyard.report.sheets.drift import drift_sheet
 from steelyard.report.sheets.sheet import Sheet, number, p_text
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.verdicts import (
@@ -37,7 +38,7 @@ MARKS = {"better": "†", "worse": "‡"}
 def comparison_sheets(
     comparison: Comparison, words: Words | None = None, *, relative: bool = False, marks: bool = False
 ) -> Iterator[Sheet]:
-    """One sheet a measure, the first one with what holds for all; then those of segments and of settings.
+    """One sheet a measure, the first one with what holds for all; then of judge drift, of segments and of settings.
 
     words       English by default
     relative   with a column for the difference as a share of the baseline's mean
@@ -56,6 +57,8 @@ def comparison_sheets(
             sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
             sheet.notes += signature_note(comparison.signature, words)
         yield sheet
+    if (drift := drift_sheet(comparison, words)) is not None:
+        yield drift
     yield from segment_sheets(comparison, words)
     if comparison.settings is not None and (differing := settings_sheet(comparison.settings, words)) is not None:
         yield differing

@@ -44,8 +44,9 @@ def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
             for name, row, part in rows
         ]  # fmt: skip
         notes = list(_notes(comparison, segmentation, words)) if position == 0 else []
-        if any(row.verdict == "no test" for _, row, _ in rows):
-            notes.append(words("compare.segments.no_test"))
+        untested = [row.reason for _, row, _ in rows if row.verdict == "no test"]
+        notes += [words("compare.segments.no_test")] if set(untested) - {"few anchors"} else []
+        notes += [words("compare.segments.few_anchors")] if "few anchors" in untested else []
         yield Sheet(header, cells, set(), notes)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.sheets.drift import drift_sheet
 from steelyard.report.sheets.judge_card import judge_card
 from steelyard.report.sheets.paper import differences_sheet
 from steelyard.report.sheets.rating import rating_sheets, ratings_overview
@@ -27,6 +28,7 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
     if contents.comparison is not None:
         sheets = [next(comparison_sheets(contents.comparison, words))]
         sheets += [differences_sheet(contents.comparison, words)] if len(contents.comparison.measures) > 1 else []
+        sheets += [drift] if (drift := drift_sheet(contents.comparison, words)) is not None else []
         yield Section("comparison", words("page.comparison.title"), sheets=sheets)
     if contents.ratings:
         several = len(contents.scores.systems) > 1

@@ -34,7 +34,7 @@ def signed_ends(low: float, high: float, words: Words) -> str:
 
 def counts_text(row: ComparisonRow) -> str:
     """Questions won, tied and lost; a dash for the baseline."""
-    return "–" if row.verdict == "baseline" else f"{row.n_wins:,}/{row.n_ties:,}/{row.n_losses:,}"
+    return "–" if row.verdict == "baseline" or row.n_wins is None else f"{row.n_wins:,}/{row.n_ties:,}/{row.n_losses:,}"
 
 
 def relative_text(row: ComparisonRow) -> str:

@@ -1,0 +1,229 @@
+"""Systems judged by different judges: what the judges make of the same texts is taken off the difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.comparison.plan import Plan
+from steelyard.comparison.samples import Sample
+from steelyard.experiment.answers import reads_verdicts
+from steelyard.experiment.same_judge import check_same_judge, first_difference, judges_differ, methods
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.verdict_choice import opened_verdicts
+from steelyard.experiment.weighing import Weighing
+from steelyard.measures import Measure
+from steelyard.stats.judge_shift import AnchorShift, judge_shift, less_shift, without_shift
+from steelyard.stats.samples import MeanError, differences
+from steelyard.stats.student import t_quantile
+
+if TYPE_CHECKING:
+    from steelyard.judges.verdicts import Verdicts
+
+LEAST_ANCHORS = 30
+"""Fewer say too little of how far a judge shifts."""
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "measure": pl.String, "system": pl.String, "as_judged": pl.Float64, "shift": pl.Float64, "shift_low": pl.Float64,
+    "shift_high": pl.Float64, "difference": pl.Float64, "share": pl.Float64, "n_anchors": pl.Int64,
+    "n_questions": pl.Int64,
+}  # fmt: skip
+"""Columns of `Drift.frame`; see there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """How much of differences the judges were.
+
+    frame      one row for each measure and system that another judge judged than the baseline.  Columns:
+               measure, system
+               as_judged   its mean less the baseline's, each by its own judge
+               shift       by how much its judge moved its mean, beside the baseline's judge, with the ends of its
+                           interval at level 1 - alpha
+               difference  without the shift: as the baseline's judge would have it
+               share       of the difference as judged that the shift is; null where that is 0
+               n_anchors, n_questions   what the shift was measured on
+    differing  system -> how its judge differs from the baseline's
+    frozen     whether anchors were kept for it, or are in what is compared
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    differing: Mapping[str, str]
+    frozen: bool
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeShifts:
+    """What the judges of some systems make of anchors, beside the baseline's judge.
+
+    shifts     (system, measure) -> of the q questions, or of those that were kept as anchors
+    differing, frozen   as of Drift
+    """
+
+    shifts: Mapping[tuple[str, str], AnchorShift]
+    differing: Mapping[str, str]
+    frozen: bool = False
+
+    def removed(self, sample: Sample, plan: Plan) -> Sample:
+        """The sample as the baseline's judge would have judged all systems."""
+        values, errors = sample.values.copy(), dict[int, MeanError]()
+        for i, system in enumerate(plan.systems):
+            anchors = self.shifts.get((system, str(sample.measure)))
+            if anchors is not None:
+                errors[i] = self._difference(anchors, sample, values[plan.reference], values[i])
+                values[i] += values[plan.reference].mean() + errors[i].mean - values[i].mean()
+        return replace(sample, values=values, errors=errors) if errors else sample
+
+    def _difference(self, anchors: AnchorShift, sample: Sample, baseline: Any, values: Any) -> MeanError:
+        d = differences(baseline, values)
+        if self.frozen:
+            return less_shift(d, judge_shift(anchors), clusters=sample.clusters)
+        inside = anchors.of(sample.common)
+        if inside.n_anchors < LEAST_ANCHORS:
+            return MeanError(math.nan, math.nan, -1, len(d))
+        return without_shift(d, inside, clusters=sample.clusters)
+
+    def drift(self, samples: Iterable[Sample], plan: Plan) -> Drift:
+        """How much of the differences of some samples, as they were judged, the judges were."""
+        rows = [
+            self._row(sample, i, plan, anchors)
+            for sample in samples for i, system in enumerate(plan.systems)
+            if (anchors := self.shifts.get((system, str(sample.measure)))) is not None
+        ]  # fmt: skip
+        frame = pl.DataFrame(rows, schema=COLUMNS).with_columns(pl.col(pl.Float64).fill_nan(None))
+        return Drift(frame, self.differing, self.frozen)
+
+    def _row(self, sample: Sample, i: int, plan: Plan, anchors: AnchorShift) -> dict[str, object]:
+        inside = anchors if self.frozen else anchors.of(sample.common)
+        shift = judge_shift(inside, clusters=None if self.frozen else sample.clusters)
+        headline = float(differences(sample.values[plan.reference], sample.values[i]).mean())
+        half = t_quantile(1 - plan.alpha / 2, shift.df) * shift.error if shift.df >= 1 else math.nan
+        return {
+            "measure": str(sample.measure), "system": plan.systems[i], "as_judged": headline, "shift": shift.mean,
+            "shift_low": shift.mean - half, "shift_high": shift.mean + half, "difference": headline - shift.mean,
+            "share": shift.mean / headline if headline else math.nan, "n_anchors": inside.n_anchors,
+            "n_questions": inside.n_questions,
+        }  # fmt: skip
+
+
+def judge_shifts(
+    scores: Scores, weighing: Weighing | None, plan: Plan, anchors: tuple[object, object] | None
+) -> JudgeShifts | None:
+    """What judges that differ from the baseline's make of anchors; None where all systems were judged in one way.
+
+    weighing   of the scores, whose answers are anchors where they are the same; None: there are none but `anchors`
+    anchors    verdicts of both judges on answers that were kept for it, or None
+    Raises     InputError where judges differ and there are not enough anchors.
+    """
+    if not judges_differ([scores]):
+        if anchors is not None:
+            raise InputError("anchors: all systems were judged in one way; leave out --anchors")
+        return None
+    if weighing is None and anchors is None:
+        check_same_judge([scores])
+    how = _methods(scores)
+    differing = {
+        system: first_difference(how[plan.baseline], method)
+        for system, method in how.items() if method != how[plan.baseline]
+    }  # fmt: skip
+    if plan.test != "t":
+        raise InputError(
+            f"{judges_differ([scores])}; what is the judges' is taken off by t tests alone: leave out --test, or "
+            "insist with --mixed-judges (mixed_judges=True)"
+        )
+    specs = [measure for measure in scores.measures if measure.definition.of_answers and reads_verdicts(measure)]
+    if anchors is not None:
+        shifts = _frozen(specs, plan.baseline, {system: how[system] for system in differing}, how, anchors)
+        return JudgeShifts(shifts, differing, frozen=True)
+    from steelyard.judges.drift import anchor_shift  # Judges take a moment to import.
+
+    assert weighing is not None
+    of_baseline = weighing.answers.verdicts_of(plan.baseline)
+    shifts = {
+        (system, str(measure)): anchor_shift(
+            measure, of_baseline, weighing.answers.verdicts_of(system), scores.query_ids
+        )
+        for system in differing for measure in specs
+    }  # fmt: skip
+    return JudgeShifts(shifts, differing)
+
+
+def _methods(scores: Scores) -> dict[str, Mapping[str, Any]]:
+    """System -> how all its runs were judged.
+
+    Raises   InputError for one whose runs were judged in different ways.
+    """
+    how: dict[str, Mapping[str, Any]] = {}
+    for system, method in methods(scores):
+        if how.setdefault(system, method) != method:
+            raise InputError(
+                f"{system}: its runs were judged differently: {first_difference(how[system], method)}; judge all alike "
+                "(steelyard judge, --judge NAME), or insist with --mixed-judges (mixed_judges=True)"
+            )
+    return how
+
+
+def check_anchors(shifts: JudgeShifts, samples: Sequence[Sample], plan: Plan) -> None:
+    """Raise   InputError where a measure has fewer anchors than say how far a judge shifts."""
+    for sample in samples:
+        for system, difference in shifts.differing.items():
+            anchors = shifts.shifts.get((system, str(sample.measure)))
+            n = (
+                LEAST_ANCHORS
+                if anchors is None
+                else (anchors if shifts.frozen else anchors.of(sample.common)).n_anchors
+            )
+            if n < LEAST_ANCHORS:
+                raise InputError(
+                    f"{plan.baseline} and {system} were judged differently: {difference}; by {sample.measure} both "
+                    f"judged {n} sentences or answers with the same texts, and {LEAST_ANCHORS} at least say how far "
+                    "their judges are apart; judge both alike (steelyard judge, --judge NAME), give verdicts of both "
+                    "judges on the same answers (--anchors OLD NEW), or insist with --mixed-judges (mixed_judges=True)"
+                )
+
+
+def _frozen(
+    specs: Sequence[Measure], baseline: str, differing: Mapping[str, Mapping[str, Any]],
+    how: Mapping[str, Mapping[str, Any]], anchors: tuple[object, object],
+) -> dict[tuple[str, str], AnchorShift]:  # fmt: skip
+    """The shifts on anchors that were kept for it.
+
+    Raises   InputError for verdicts that are by other judges than the systems'.
+    """
+    from steelyard.judges.drift import anchor_shift
+
+    first, second = (opened_verdicts(item, "anchors") for item in anchors)
+    shifts: dict[tuple[str, str], AnchorShift] = {}
+    for system, method in differing.items():
+        both = next(
+            (
+                pair
+                for pair in ((first, second), (second, first))
+                if [v.method for v in pair] == [how[baseline], method]
+            ),
+            None,
+        )
+        if both is None:
+            raise InputError(_other_judges((first, second), (baseline, how[baseline]), (system, method)))
+        query_ids = [query_id for query_id in first.records if query_id in second.records]
+        for measure in specs:
+            shifts[system, str(measure)] = anchor_shift(measure, [both[0]], [both[1]], query_ids)
+    return shifts
+
+
+def _other_judges(
+    anchors: tuple[Verdicts, Verdicts], one: tuple[str, Mapping[str, Any]], other: tuple[str, Mapping[str, Any]]
+) -> str:
+    """Which judge of a system none of the anchors is by."""
+    system, method = one if one[1] not in [verdicts.method for verdicts in anchors] else other
+    odd = next((v for v in anchors if v.method not in (one[1], other[1])), anchors[1])
+    where = first_difference(method, odd.method) if odd.method != method else "both are by one judge"
+    return (
+        f"anchors: none of them is by the judge of {system} ({where}); give verdicts on the same answers by the judges "
+        f"of {one[0]} and {other[0]}"
+    )

@@ -1,0 +1,195 @@
+"""Anchors of two judges: what both judged of the same texts, and what each makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.judges.arrays import judged_arrays
+from steelyard.judges.items import Item, ItemTable, decided, items, judged, restricted
+from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import Verdict
+from steelyard.judges.verdicts import Verdicts
+from steelyard.measures import Measure
+from steelyard.stats.judge_shift import AnchorShift
+
+_TABLES: Mapping[str, Sequence[ItemTable]] = {
+    "faithfulness": ("grounded",),
+    "contradiction": ("grounded",),
+    "answer_precision": ("correctness",),
+    "hallucination": ("grounded", "correctness"),
+    "self_knowledge": ("grounded", "correctness"),
+    "citation_support": ("joint",),
+}
+"""Measures that are means over the units of an answer, and what of each unit is judged for them.  Of any other measure
+whole answers are anchors."""
+_WITHOUT_CONTEXT = ("answer_precision", "answer_recall", "answer_f1", "nugget_recall", "answer_relevance")
+"""Measures that read the answer beside the question and its gold alone."""
+_ABSENT = ("empty", "failed", "missing")
+
+_Judged = Mapping[tuple[str, str, str], Verdict]
+_Units = Mapping[int, Mapping[ItemTable, Verdict]]
+
+
+def anchor_shift(
+    measure: Measure, before: Sequence[Verdicts], after: Sequence[Verdicts], query_ids: Sequence[str]
+) -> AnchorShift:
+    """By how much the judge of `after` values the anchors of its answers higher than the judge of `before` does.
+
+    Anchors of means over sentences, such as faithfulness, are sentences with the same query, text and texts to be
+    judged by in both.  Of other measures, and of claims, which each judge has cut for itself, they are whole answers
+    with the same query, text, gold answers and, where the measure reads it, context.  What either did not judge is no
+    anchor.
+
+    before, after   of one run or several of one system each; of `after`, means over its runs count
+    query_ids       (q,) questions, in the order of the result
+    """
+    runs = list(_runs(measure, before, after, query_ids))
+    parts = [(run.shift, run.anchored, run.exposed, run.count) for run in runs]
+    return AnchorShift(*np.mean(parts, axis=0))
+
+
+def _runs(
+    measure: Measure, before: Sequence[Verdicts], after: Sequence[Verdicts], query_ids: Sequence[str]
+) -> Iterator[AnchorShift]:
+    by_sentence = all(run.recipe.get("units", "sentences") == "sentences" for run in (*before, *after))
+    tables = _TABLES.get(measure.definition.name) if by_sentence else None
+    if tables is None:
+        answers = _answers(before, with_context=_reads_context(measure))
+        yield from (_of_answers(measure, answers, run, query_ids) for run in after)
+    else:
+        verdicts = _verdicts(before, tables, query_ids)
+        yield from (_of_units(measure, tables, verdicts, run, query_ids) for run in after)
+
+
+def _of_units(
+    measure: Measure, tables: Sequence[ItemTable], before: _Judged, after: Verdicts, query_ids: Sequence[str]
+) -> AnchorShift:
+    """Of one run, by a measure that is a mean over units."""
+    own, other = dict[str, JudgedAnswer](), dict[str, JudgedAnswer]()
+    anchored, exposed, count = (np.zeros(len(query_ids)) for _ in range(3))
+    for place, query_id in enumerate(query_ids):
+        record = after.records.get(query_id)
+        n_units = 0 if record is None else sum(unit.checkable for unit in record.units)
+        if record is None or not n_units:
+            continue
+        anchors = _anchors(record, tables, before)
+        exposed[place] = sum(_is_exposed(record, tables, unit) for unit in range(len(record.units))) / n_units
+        anchored[place], count[place] = len(anchors) / n_units, len(anchors)
+        if anchors:
+            own[query_id] = restricted(record, tables[0], list(anchors))
+            other[query_id] = _by_other(own[query_id], list(anchors.values()))
+    difference = _values(measure, own, query_ids) - _values(measure, other, query_ids)
+    return _defined(difference * anchored, anchored, exposed, count)
+
+
+def _anchors(record: JudgedAnswer, tables: Sequence[ItemTable], before: _Judged) -> _Units:
+    """Unit -> what the judge of before said about it, by table: units about which both judges said something in all.
+
+    A table that has nothing to say of a unit, such as one without a context, is left out.
+    """
+    listed: dict[ItemTable, Mapping[int, Item]] = {t: {i.unit: i for i in items(record, t)} for t in tables}
+    anchors: dict[int, Mapping[ItemTable, Verdict]] = {}
+    for unit in range(len(record.units)):
+        asked = [t for t in tables if record.units[unit].checkable and judged(record, t, unit) is not None]
+        said = {
+            t: verdict
+            for t in asked
+            if (item := listed[t].get(unit)) is not None
+            and _is_judged(judged(record, t, unit))
+            and (verdict := before.get((record.query_id, t, item.item_id))) is not None
+        }
+        if said and len(said) == len(asked):
+            anchors[unit] = said
+    return anchors
+
+
+def _is_exposed(record: JudgedAnswer, tables: Sequence[ItemTable], unit: int) -> bool:
+    return record.units[unit].checkable and any(judged(record, table, unit) is not None for table in tables)
+
+
+def _by_other(record: JudgedAnswer, said: Sequence[Mapping[ItemTable, Verdict]]) -> JudgedAnswer:
+    """A record of anchors alone with what the other judge said about them."""
+    for table in dict.fromkeys(table for verdicts in said for table in verdicts):
+        record = decided(record, table, {unit: by[table] for unit, by in enumerate(said) if table in by})
+    return record
+
+
+def _verdicts(runs: Sequence[Verdicts], tables: Sequence[ItemTable], query_ids: Sequence[str]) -> _Judged:
+    """(query, table, item) -> what a judge said about it, in the first run that has it."""
+    said: dict[tuple[str, str, str], Verdict] = {}
+    for run in runs:
+        for record in (run.records[query_id] for query_id in query_ids if query_id in run.records):
+            for table in tables:
+                for item in items(record, table):
+                    verdict = judged(record, table, item.unit)
+                    if verdict is not None and _is_judged(verdict):
+                        said.setdefault((record.query_id, table, item.item_id), verdict)
+    return said
+
+
+def _is_judged(verdict: Verdict | None) -> bool:
+    return verdict is not None and verdict.label != "not_judged"
+
+
+def _of_answers(
+    measure: Measure,
+    before: Mapping[tuple[object, ...] | None, JudgedAnswer],
+    after: Verdicts,
+    query_ids: Sequence[str],
+) -> AnchorShift:
+    """Of one run, by a measure of which whole answers are anchors."""
+    own, other = dict[str, JudgedAnswer](), dict[str, JudgedAnswer]()
+    exposed = np.zeros(len(query_ids))
+    unread, with_context = measure.definition.absent == "unread", _reads_context(measure)
+    for place, query_id in enumerate(query_ids):
+        record = after.records.get(query_id)
+        if record is None:
+            continue
+        exposed[place] = unread or record.state not in _ABSENT
+        texts = _texts(record, with_context=with_context)
+        if exposed[place] and texts in before:
+            own[query_id], other[query_id] = record, before[texts]
+    difference = _values(measure, own, query_ids) - _values(measure, other, query_ids)
+    there = np.isfinite(difference).astype(float)
+    return _defined(difference, there, exposed, there)
+
+
+def _answers(runs: Sequence[Verdicts], *, with_context: bool) -> Mapping[tuple[object, ...] | None, JudgedAnswer]:
+    """The texts of an answer -> its record, in the first run that has it."""
+    listed: dict[tuple[object, ...] | None, JudgedAnswer] = {}
+    for record in (record for run in runs for record in run.records.values()):
+        if (texts := _texts(record, with_context=with_context)) is not None:
+            listed.setdefault(texts, record)
+    return listed
+
+
+def _reads_context(measure: Measure) -> bool:
+    return measure.definition.name not in _WITHOUT_CONTEXT
+
+
+def _texts(record: JudgedAnswer, *, with_context: bool) -> tuple[object, ...] | None:
+    """All that an answer is judged by, but not how it was cut into units; None where its context is not known."""
+    if with_context and record.context and not record.context_digests:
+        return None
+    citations = [(citation.mark, citation.chunk) for citation in record.citations]
+    context = (record.context is None, record.context_digests, *citations) if with_context else ()
+    own = (record.query_id, record.query, record.state, record.answer, record.gold_answers, record.answerable)
+    return (*own, *context)
+
+
+def _values(measure: Measure, records: Mapping[str, JudgedAnswer], query_ids: Sequence[str]) -> Floats:
+    """(q,) of a measure; NaN for questions without a record."""
+    values = np.full(len(query_ids), np.nan)
+    there = [place for place, query_id in enumerate(query_ids) if query_id in records]
+    if there:
+        values[there] = measure(judged_arrays(records, [query_ids[place] for place in there]))
+    return values
+
+
+def _defined(shift: Floats, anchored: Floats, exposed: Floats, count: Floats) -> AnchorShift:
+    """Anchors whose measure both judges leave undefined are none."""
+    shift, anchored, count = (np.where(np.isfinite(shift), part, 0.0) for part in (shift, anchored, count))
+    return AnchorShift(shift, anchored, exposed, count)

@@ -1,0 +1,126 @@
+"""How far one judge's values are from another's, measured on what both judged, and differences without that shift.
+
+Two systems whose answers were judged by two judges differ by what they are and by who judged them.  The second part
+shows on anchors: units of answers that both judges saw, the texts that they are judged by included.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.stats.samples import ROUNDING, MeanError, cluster_codes, cluster_sums, mean_error
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorShift:
+    """What another judge makes of the anchors of q questions.
+
+    shift     (q,) by how much the value of a question is higher by the other judge, for its anchors alone
+    anchored  (q,) share of the units of a question that are anchors
+    exposed   (q,) share of its units that a judge decides about: the rest, such as units without a citation, never
+              shifts
+    count     (q,) how many anchors it has
+    """
+
+    shift: Floats
+    anchored: Floats
+    exposed: Floats
+    count: Floats
+
+    def of(self, places: Bools) -> AnchorShift:
+        """The same of some questions."""
+        parts = (self.shift, self.anchored, self.exposed, self.count)
+        return AnchorShift(*(part[places] for part in parts))
+
+    @property
+    def n_anchors(self) -> int:
+        """How many anchors there are."""
+        return round(float(self.count.sum()))
+
+    @property
+    def n_questions(self) -> int:
+        """How many questions have any."""
+        return int((self.anchored > 0).sum())
+
+    @property
+    def by_unit(self) -> float:
+        """By how much a value rises where all its units are judged by the other judge, all of them exposed."""
+        return float(self.shift.sum() / self.anchored.sum())
+
+    @property
+    def residual(self) -> Floats:
+        """(q,) by how much the anchors of each question shift more than those of all do; 0 without any."""
+        residual = self.shift - self.anchored * self.by_unit
+        return np.where(np.abs(residual) <= ROUNDING, 0.0, residual)
+
+
+def judge_shift(anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanError:
+    """By how much another judge moves the mean of a system, and the error of that.
+
+    A judge whose anchors hardly shift may shift elsewhere: the error is at least that of one anchor more or less.
+
+    clusters  (q,) of questions that count as one, or None
+    Source    a ratio of means, its variance by linearisation (Cochran, Sampling Techniques, 1977, chapter 6).
+
+    >>> anchors = AnchorShift(np.array([0.5, 0.0, 0.0, 0.5]), np.ones(4), np.ones(4), np.full(4, 2.0))
+    >>> shift = judge_shift(anchors)
+    >>> shift.mean, round(shift.error, 3), shift.df
+    (0.25, 0.191, 3)
+    """
+    there = anchors.anchored > 0
+    n = int(there.sum())
+    exposed = float(anchors.exposed.mean())
+    total = exposed * anchors.by_unit
+    if n < 2:
+        return MeanError(total, math.nan, n - 1, n)
+    away = exposed * n / anchors.anchored.sum() * anchors.residual[there]
+    spread = mean_error(away, clusters=None if clusters is None else cluster_codes(clusters, len(there))[there])
+    return MeanError(total, math.hypot(spread.error, exposed / anchors.count.sum()), spread.df, n)
+
+
+def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanError:
+    """The mean difference of two systems that were judged by two judges, had one judge judged both, and its error.
+
+    The anchors are in the questions themselves: what a judge makes of an anchor is taken off that very question, so
+    that questions all of whose units are anchors have no error but their own, and what the anchors of all show is taken
+    off the units that are none.
+
+    d         (n,) differences as judged;   anchors   of the system that the other judge judged, the n questions
+    clusters  (n,) of questions that count as one, or None
+    """
+    n, exposed, mass = len(d), float(anchors.exposed.mean()), float(anchors.anchored.mean())
+    # Linear in the questions: the mean is that of all differences less the shift, the spread its error.
+    z = d - anchors.exposed * anchors.by_unit - exposed / mass * anchors.residual
+    z = np.where(np.abs(z) <= ROUNDING, 0.0, z)
+    average = mean_error(z, clusters=clusters)
+    guard = max(exposed - mass, 0.0) / float(anchors.count.sum())
+    if average.reason or not (average.error or guard):
+        return average
+    df = _limited(z - average.mean, anchors.anchored > 0, guard**2 * n**2, clusters)
+    return MeanError(average.mean, math.hypot(average.error, guard), min(df, average.df), n)
+
+
+def less_shift(d: Floats, shift: MeanError, *, clusters: Ints | None = None) -> MeanError:
+    """The mean of (n,) differences less a shift that was measured elsewhere, with the variance of both."""
+    average = mean_error(d, clusters=clusters)
+    mean, error = average.mean - shift.mean, math.hypot(average.error, shift.error)
+    if average.reason or not error:
+        return MeanError(mean, error, average.df, average.n)
+    df = error**4 / sum(part.error**4 / part.df for part in (average, shift))
+    return MeanError(mean, error, df, average.n)
+
+
+def _limited(away: Floats, marked: Bools, more: float, clusters: Ints | None) -> float:
+    """Degrees of freedom of a mean, whose spread is known from few marked questions and from the others (Welch).
+
+    away   (n,) values less their mean;   more   to be added to the sum of squares of the marked ones
+    """
+    sums = cluster_sums(np.stack([away, marked.astype(float)]), clusters)
+    inside = sums[1] > 0
+    sizes = np.array([inside.sum(), (~inside).sum()])
+    squares = np.array([(sums[0][inside] ** 2).sum() + more, (sums[0][~inside] ** 2).sum()])
+    return float(squares.sum() ** 2 / (squares**2 / np.maximum(sizes - 1, 1)).sum())

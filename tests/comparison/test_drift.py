@@ -1,0 +1,184 @@
+"""Systems judged by two judges: the judges' shift is measured on what both judged, and taken off."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.judges.records import JudgedAnswer
+from steelyard.report.formats.comparison import COMPARISON_FORMATS
+from steelyard.report.words import read_words
+from tests.experiment.judged import outputs, questions
+from tests.experiment.judged import record as small
+
+pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
+
+N = 60
+OLD, NEW = {"judge": {"name": "llm", "model": "m-1"}}, {"judge": {"name": "llm", "model": "m-2"}}
+
+
+def record(query_id: str, labels: Any, texts: Any) -> JudgedAnswer:
+    made = small(query_id, "".join("NY"[int(label)] for label in labels))
+    units = tuple(replace(unit, text=text) for unit, text in zip(made.units, texts, strict=True))
+    return replace(made, units=units, answer=" ".join(texts), context_digests=("d1",), query="How many?")
+
+
+def two_runs(seed: int = 1, *, same: float = 0.7, up: float = 0.3) -> tuple[sy.Verdicts, sy.Verdicts]:
+    """Two runs of one system: of each answer some sentences come again, and the second judge supports more."""
+    rng = np.random.default_rng(seed)
+    before, after = [], []
+    for q in range(1, N + 1):
+        first, again, alike = rng.random(3) < 0.7, rng.random(3) < 0.7, rng.random(3) < same
+        second = np.where(alike, first, again) | (rng.random(3) < up)
+        before.append(record(str(q), first, [f"s{n}" for n in range(3)]))
+        after.append(record(str(q), second, [f"s{n}" if k else f"t{n}" for n, k in enumerate(alike)]))
+    return sy.Verdicts(before, OLD), sy.Verdicts(after, NEW)
+
+
+def weighing(before: sy.Verdicts, after: sy.Verdicts, **options: Any) -> sy.Weighing:
+    runs = {"a": outputs(N, answered=N), "b": outputs(N, answered=N, answer="Ten.")}
+    asked = [{**q, "tags": [("odd", "few")[int(q["qid"]) <= 5]]} for q in questions(N, gold_evidence=["c"])]
+    return sy.weigh(asked, runs, verdicts={"a": before, "b": after}, **options)
+
+
+def test_the_shift_is_taken_off() -> None:
+    both = weighing(*two_runs())
+    as_judged = sy.compare(both, "faithfulness", mixed_judges=True)
+    assert as_judged.rows["faithfulness"][0].verdict == "better"
+    comparison = sy.compare(both, "faithfulness")
+    assert comparison.drift is not None
+    (drift,) = comparison.drift.frame.to_dicts()
+    assert comparison.drift.differing == {"b": "judge.model is 'm-1' and 'm-2'"}
+    row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
+    assert row.verdict == "no difference shown"
+    assert drift["as_judged"] == pytest.approx(as_judged.rows["faithfulness"][0].difference)
+    assert drift["as_judged"] - drift["shift"] == pytest.approx(row.difference) == pytest.approx(drift["difference"])
+    assert drift["share"] == pytest.approx(drift["shift"] / drift["as_judged"])
+    assert drift["shift_low"] > 0
+    assert 100 < drift["n_anchors"] < 150
+    baseline = next(row for row in comparison.rows["faithfulness"] if row.system == "a")
+    assert row.mean - baseline.mean == pytest.approx(row.difference)
+    assert row.low < 0 < row.high
+    assert (row.n_wins, comparison.changes) == (None, ())
+
+
+def test_one_run_judged_twice_differs_by_nothing() -> None:
+    before, _ = two_runs()
+    again = sy.Verdicts([replace(r, support=r.support[::-1]) for r in before.records.values()], NEW)
+    comparison = sy.compare(weighing(before, again), "faithfulness")
+    row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
+    assert (row.difference, row.p, row.n_ties) == (0, 1, N)
+    assert "equal on all 60 questions" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+
+
+def test_it_is_said_in_every_format_and_language() -> None:
+    comparison = sy.compare(weighing(*two_runs()), "faithfulness", margin=0.5)
+    for lang, said in (("en", ("judge drift", "judged otherwise than a: judge.model is 'm-1' and 'm-2'")),
+                       ("zh", ("裁判偏移", "b 与 a 的判定方式不同"))):  # fmt: skip
+        for name in ("table", "markdown", "latex"):
+            text = COMPARISON_FORMATS[name](comparison, read_words(lang))
+            assert said[0] in text
+        assert said[1] in COMPARISON_FORMATS["markdown"](comparison, read_words(lang)).replace("\\_", "_")
+    content = json.loads(COMPARISON_FORMATS["json"](comparison, read_words("en")))
+    assert content["drift"]["systems"][0]["n_anchors"] > 100
+    rows = {row["system"]: row for row in content["measures"]["faithfulness"]["systems"]}
+    assert (rows["a"]["n_wins"], rows["b"]["n_wins"]) == (0, None)
+    assert "not worse" in COMPARISON_FORMATS["csv"](comparison, read_words("en"))
+    assert not any(note.code == "judges_differ" for notes in comparison.notes.values() for note in notes)
+
+
+def test_a_report_shows_it() -> None:
+    report = sy.Report.of(weighing(*two_runs()), ["faithfulness"])
+    for name in ("table", "markdown", "html"):
+        assert "judge drift" in report.text(name, lang="en"), name
+    again = sy.Report.from_parts(json.loads(json.dumps(report.parts())))
+    assert again.text("markdown", lang="zh") == report.text("markdown", lang="zh")
+    assert "裁判偏移" in again.text("markdown", lang="zh")
+
+
+def test_segments_with_few_anchors_have_no_test() -> None:
+    comparison = sy.compare(weighing(*two_runs()), "faithfulness", segments="tag")
+    rows = {(r["segment"], r["system"]): r for r in comparison.frame.iter_rows(named=True)}
+    assert (rows["few", "b"]["verdict"], rows["few", "b"]["reason"]) == ("no test", "few anchors")
+    assert rows["odd", "b"]["verdict"] == "no difference shown"
+    assert "too little of the same texts" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+
+
+def test_a_third_system_by_the_judge_of_the_baseline_is_left_as_it_is() -> None:
+    before, after = two_runs()
+    runs = {name: outputs(N, answered=N, answer=f"{name}.") for name in "abc"}
+    three = sy.weigh(
+        questions(N, gold_evidence=["c"]), runs, verdicts={"a": before, "b": after, "c": before}
+    )  # fmt: skip
+    comparison = sy.compare(three, ["faithfulness", "mrr"])
+    assert comparison.drift is not None
+    assert comparison.drift.frame["system"].to_list() == ["b"]
+    row = next(row for row in comparison.rows["faithfulness"] if row.system == "c")
+    assert (row.difference, row.n_ties) == (0, N)
+    assert comparison.groups == {}
+
+
+def test_too_few_anchors_are_refused() -> None:
+    with pytest.raises(sy.InputError) as raised:
+        sy.compare(weighing(*two_runs(same=0.1)), "faithfulness")
+    assert "a and b were judged differently: judge.model is 'm-1' and 'm-2'; by faithfulness both judged 1" in str(
+        raised.value
+    )
+    assert "--anchors OLD NEW" in str(raised.value)
+
+
+@pytest.mark.parametrize("test", ["randomization", "wilcoxon", "sign", "tukey"])
+def test_other_tests_are_refused(test: str) -> None:
+    with pytest.raises(sy.InputError, match="t tests alone"):
+        sy.compare(weighing(*two_runs()), "faithfulness", test=test)
+
+
+def test_anchors_that_were_kept_for_it(tmp_path: Path) -> None:
+    """Of scores without a run, and in either order; the shift and its variance are those of the anchors."""
+    before, after = two_runs(same=0.0)
+    old, new = two_runs(2, same=1.0)
+    for name, verdicts in (("old", old), ("new", new)):
+        verdicts.write(tmp_path / f"{name}.parquet")
+    scores = weighing(before, after).scores("faithfulness")
+    with pytest.raises(sy.InputError, match="judged differently"):
+        sy.compare(scores)
+    comparison = sy.compare(scores, anchors=(old, new))
+    assert comparison.drift is not None
+    assert comparison.drift.frozen
+    assert comparison.drift.frame["n_anchors"].to_list() == [3 * N]
+    swapped = sy.compare(scores, anchors=(str(tmp_path / "new.parquet"), tmp_path / "old.parquet"))
+    assert swapped.frame.equals(comparison.frame)
+    plain = sy.compare(scores, mixed_judges=True)
+    row, by_judges = comparison.rows["faithfulness"][0], plain.rows["faithfulness"][0]
+    assert row.high - row.low > by_judges.high - by_judges.low
+    assert row.difference == pytest.approx(by_judges.difference - comparison.drift.frame["shift"][0])
+
+
+def test_anchors_by_others_and_for_nothing_are_refused() -> None:
+    before, after = two_runs()
+    scores = weighing(before, after).scores("faithfulness")
+    with pytest.raises(sy.InputError, match="none of them is by the judge of b"):
+        sy.compare(scores, anchors=(before, before))
+    other = sy.Verdicts(list(after.records.values()), {"judge": {"name": "llm", "model": "m-3"}})
+    with pytest.raises(sy.InputError, match=r"the judge of b \(judge.model is 'm-2' and 'm-3'\)"):
+        sy.compare(scores, anchors=(before, other))
+    alike = weighing(before, sy.Verdicts(list(after.records.values()), OLD)).scores("faithfulness")
+    with pytest.raises(sy.InputError, match="leave out --anchors"):
+        sy.compare(alike, anchors=(before, after))
+
+
+def test_runs_of_one_system_by_two_judges_are_refused() -> None:
+    before, after = two_runs()
+    both = sy.weigh(
+        questions(N, gold_evidence=["c"]),
+        {"a": outputs(N, answered=N), "b": sy.Repeats([outputs(N, answered=N)] * 2)},
+        verdicts={"a": [before], "b": [before, after]},
+    )
+    with pytest.raises(sy.InputError, match="b: its runs were judged differently"):
+        sy.compare(both, "faithfulness")
