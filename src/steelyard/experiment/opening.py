@@ -126,11 +126,27 @@ def open_answers(questions: object, outputs: object) -> tuple[Questions, System]
     n_runs = sum(len(repeats) for _, repeats in named_runs)
     if n_runs != 1:
         raise InputError(f"outputs: there are {n_runs} runs; judge the answers of one system at a time")
-    if all(is_path(data) and str(data) == "-" for data in (questions, named_runs[0][1][0])):
+    asked, (system,) = _open_answers(questions, named_runs)
+    return asked, system
+
+
+def open_all_answers(questions: object, runs: object) -> tuple[Questions, list[System]]:
+    """Open questions, with or without gold evidence, and the outputs of one system or several.
+
+    Raises   InputError and its children, naming the file.
+    """
+    return _open_answers(in_hand(questions), _named_runs(_in_hand(runs)))
+
+
+def _open_answers(
+    questions: object, named_runs: Sequence[tuple[str | None, Sequence[object]]]
+) -> tuple[Questions, list[System]]:  # fmt: skip
+    runs = [run for _, repeats in named_runs for run in repeats]
+    if sum(is_path(data) and str(data) == "-" for data in (questions, *runs)) > 1:
         raise InputError("standard input (-) can be read once only")
     located = [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
-    (system,) = _systems(located, evidence=True)
-    return _open_queries(questions), system
+    systems = _systems(located, evidence=True)
+    return _open_queries(questions), systems
 
 
 def open_corpus(data: object) -> Corpus | None:

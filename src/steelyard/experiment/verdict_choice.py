@@ -18,6 +18,7 @@ from steelyard.io.named import named_paths
 from steelyard.measures.judged_answers import JudgedAnswers
 
 if TYPE_CHECKING:
+    from steelyard.experiment.opening import System
     from steelyard.experiment.weighed import Weighed
     from steelyard.judges.verdicts import Verdicts
 
@@ -56,7 +57,7 @@ class VerdictChoice:
             )
         return self
 
-    def of(self, system: Weighed) -> Sequence[Verdicts | None]:
+    def of(self, system: Weighed | System) -> Sequence[Verdicts | None]:
         """What was handed in for each run of a system.
 
         Raises   InputError for something else than verdicts, and for other numbers of them than of runs.
@@ -142,7 +143,9 @@ def _called(judge: Mapping[str, Any]) -> str:
     return str(judge["name"]) + (f" ({model})" if isinstance(model, str) else "")
 
 
-def judged_run(run: Weighed, questions: Questions, handed_in: Verdicts | None, choice: VerdictChoice) -> RunVerdicts:
+def judged_run(
+    run: Weighed | System, questions: Questions, handed_in: Verdicts | None, choice: VerdictChoice
+) -> RunVerdicts:
     """The verdicts on a run: those handed in, else those in its folder, else those of the default judge.
 
     Raises   InputError for verdicts of another run, and for a judge that left none there.
@@ -176,7 +179,7 @@ def _check_judge(verdicts: Verdicts, judge: str | None, name: str) -> None:
         raise InputError(f"{name}: its verdicts are by {verdicts.judge!r}, not {judge!r}; leave out --judge")
 
 
-def _checked(verdicts: Verdicts, run: Weighed, questions: Questions) -> Verdicts:
+def _checked(verdicts: Verdicts, run: Weighed | System, questions: Questions) -> Verdicts:
     """The same verdicts.
 
     Raises   InputError for those on other outputs than the run's, or by other gold answers than the questions have.

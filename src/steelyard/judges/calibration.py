@@ -79,12 +79,13 @@ class HumanAgreement:
 class Calibration:
     """What labels of people say of a judge.
 
-    judge        `recipe["judge"]` of the verdicts, without its threshold
+    judge        `recipe["judge"]` of the verdicts, without its threshold where the labels give one
     table        what the items ask
     n            items that people and the judge decided;   n_questions   that these are of
     date         when it was calibrated, in ISO 8601;   digest   of the labels, with the items that they are about
-    confusion    counts of these items, each decided at the threshold that the labels of other questions give
-    kappa, sensitivity, specificity, balanced_accuracy   of these decisions, by the weights of the sample
+    confusion    counts of these items, at the threshold
+    kappa, sensitivity, specificity, balanced_accuracy   of the judge at the threshold, by the weights of the sample,
+                 less what is foreseen that labels flatter the threshold that was chosen by them
     threshold    from what score on a unit is supported, and where resampled questions put it; None for a judge without
                  one, and where none can be chosen
     rule         how it was chosen;   target   the wished precision, by the rule "precision"
@@ -141,7 +142,7 @@ class Calibration:
         judge    `recipe["judge"]` of the verdicts;   where   for the message
         Raises   InputError naming the first difference.
         """
-        own = {key: value for key, value in judge.items() if key != "threshold"}
+        own = {key: value for key, value in judge.items() if self.threshold is None or key != "threshold"}
         difference = next(differences(self.judge, own), None)
         if difference is not None:
             key, a, b = difference

@@ -60,7 +60,7 @@ def judged(record: JudgedAnswer, table: ItemTable, unit: int) -> Verdict | None:
     >>> judged(record, "grounded", 0)
     Verdict(label='supported', score=0.9, reason='')
     """
-    label, verdicts = _of_table(record, table, unit)
+    label, verdicts = verdicts_on(record, table, unit)
     if label is None:
         return None
     scores = [verdict.score for verdict in verdicts if verdict.score is not None]
@@ -135,8 +135,8 @@ def _premise(record: JudgedAnswer, table: ItemTable, unit: int) -> Sequence[str]
     return [digest for n, digest in enumerate(record.context_digests) if n in cited]
 
 
-def _of_table(record: JudgedAnswer, table: ItemTable, unit: int) -> tuple[Label | None, Sequence[Verdict]]:
-    """The judge's label of an item, and all that it said about it."""
+def verdicts_on(record: JudgedAnswer, table: ItemTable, unit: int) -> tuple[Label | None, Sequence[Verdict]]:
+    """The judge's label of an item, None where it has none, and all that it said about it, premise by premise."""
     if table == "correctness":
         return overall(record.correctness[unit]), record.correctness[unit]
     if table == "grounded":

@@ -174,15 +174,23 @@ def wilson_interval(n_successes: int, n: int, *, level: float = 0.95) -> tuple[f
     >>> round(low, 4), round(high, 4)
     (0.5958, 0.9821)
     """
-    share(level, "level")
     if not 0 <= n_successes <= n:
         raise InputError(f"{n_successes} of {n} items; expected between 0 and all")
-    if whole(n, "n", 0) == 0:
+    return wilson_ends(n_successes / max(n, 1), whole(n, "n", 0), level=level)
+
+
+def wilson_ends(value: float, n: float, *, level: float = 0.95) -> tuple[float, float]:
+    """As `wilson_interval`, of a share of as many items as it is worth, which may be no whole number.
+
+    >>> wilson_ends(0.9, 10) == wilson_interval(9, 10)
+    True
+    """
+    z = NormalDist().inv_cdf((1 + share(level, "level")) / 2)
+    if n == 0:
         return math.nan, math.nan
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (n_successes + z * z / 2) / (n + z * z)
-    reach = z * math.sqrt(n_successes * (n - n_successes) / n + z * z / 4) / (n + z * z)
-    return (0.0 if n_successes == 0 else centre - reach), (1.0 if n_successes == n else centre + reach)
+    centre = (value * n + z * z / 2) / (n + z * z)
+    reach = z * math.sqrt(value * (1 - value) * n + z * z / 4) / (n + z * z)
+    return (0.0 if value == 0 else centre - reach), (1.0 if value == 1 else centre + reach)
 
 
 def rating_codes(

@@ -21,6 +21,8 @@ _CONTRADICTED = 0.5
 """What is left of the share of what is contradicted."""
 _SHOWN = 12
 """Missing words that a reason lists at most."""
+_VETOES = ("numbers: ", "units: ", "dates: ")
+"""How parts of a reason begin that name what no threshold makes up for."""
 
 
 @judge_named("lexical")
@@ -73,6 +75,17 @@ class LexicalJudge:
         """The settings, and the version of what is computed with them."""
         settings = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
         return {"version": self.version, **settings}
+
+    @staticmethod
+    def may_support(verdict: Verdict) -> bool:
+        """Whether some threshold makes this verdict of the judge "supported": no number is missing, nothing negated.
+
+        >>> case = Case("It opens at 9 on Monday.", ("It opens at 10 on Monday.", "It closes on Monday."))
+        >>> [LexicalJudge.may_support(verdict) for verdict in next(LexicalJudge().judge([case]))]
+        [False, True]
+        """
+        missing = any(part.startswith(_VETOES) for part in verdict.reason.split("; "))
+        return verdict.label not in ("contradicted", "not_judged") and not missing
 
     def missing_spans(self, hypothesis: str, premise: str, *, numbers_only: bool = False) -> list[Span]:
         """Where the hypothesis has words, or numbers only, that the premise lacks; in order, apart.

@@ -1,0 +1,78 @@
+"""Where what people decided about the answers of systems is kept: in each run folder, or in files that are named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.data.run_folder import RunFolder
+from steelyard.io.named import named_paths
+
+if TYPE_CHECKING:
+    from steelyard.judges.review import Review
+
+
+def named_labels(texts: Sequence[str]) -> str | dict[str, str] | None:
+    """Labels as they are named on the command line: FILE, of all systems, or NAME=FILE for each.
+
+    Raises   InputError for files without a name where there are several, and for a name that comes twice.
+
+    >>> named_labels([]), named_labels(["l.json"]), named_labels(["a=l.json"])
+    (None, 'l.json', {'a': 'l.json'})
+    """
+    if len(texts) == 1 and named_paths(texts[0])[0] is None:
+        return texts[0]
+    labels = dict[str, str]()
+    for text in texts:
+        name, paths = named_paths(text)
+        if name is None or name in labels or len(paths) > 1:
+            raise InputError(f"--labels {text}: name the system that they are of, each once, with one file: NAME=FILE")
+        labels[name] = paths[0]
+    return labels or None
+
+
+def check_labels(labels: object, systems: Sequence[str]) -> None:
+    """Raise   InputError for labels of a system that there is not."""
+    for name in labels if isinstance(labels, Mapping) else ():
+        if name not in systems:
+            raise InputError(f"labels: no system is called {name!r}; {nearest(str(name), systems)}")
+
+
+def review_file(labels: object, system: str, folder: RunFolder | None) -> Path | None:
+    """The file that the review of a system is kept in, whether it is there or not; None where there is no place.
+
+    labels   a path, or system -> path; None: in the folder of the run
+    """
+    from steelyard.judges.review import FILE
+    from steelyard.judges.verdicts import FOLDER
+
+    named = labels.get(system) if isinstance(labels, Mapping) else labels
+    if isinstance(named, str | os.PathLike):
+        return Path(named)
+    return None if folder is None or named is not None else folder.path / FOLDER / FILE
+
+
+def review_of(labels: object, system: str, folder: RunFolder | None) -> Review | None:
+    """The review of a system: what was handed in, or is kept; None where nobody decided anything yet.
+
+    labels   a Review or a path, of all systems, or system -> these; None: those in the folder of the run
+    Raises   InputError for a file that is named and is not there, or is no review.
+    """
+    from steelyard.judges.review import Review
+
+    named = labels.get(system) if isinstance(labels, Mapping) else labels
+    if isinstance(named, Review):
+        return named
+    if named is not None and not isinstance(named, str | os.PathLike):
+        raise InputError(
+            f"labels: those of {system} cannot be read from {type(named).__name__}; pass a sy.Review, or the path of "
+            "the file that `steelyard review` keeps"
+        )
+    file = review_file(labels, system, folder)
+    if file is None or (named is None and not file.exists()):
+        return None
+    return Review.read(file)

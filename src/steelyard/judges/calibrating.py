@@ -1,0 +1,274 @@
+"""A judge held against labels of people: its threshold chosen, and how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.errors import InputError
+from steelyard.base.machine import timestamp
+from steelyard.judges.calibration import (
+    UNDEFINED,
+    Calibration,
+    Confusion,
+    Estimate,
+    HumanAgreement,
+    Rule,
+    labels_digest,
+)
+from steelyard.judges.decided_items import DecidedItem, decided_items
+from steelyard.judges.items import ItemTable
+from steelyard.judges.labels import ADJUDICATION, Labels
+from steelyard.judges.prompt_examples import PromptExamples
+from steelyard.judges.review import Review
+from steelyard.judges.self_tests import SelfTest
+from steelyard.judges.verdicts import Verdicts
+from steelyard.stats.rater_counts import balanced_accuracy_of_counts, kappa_of_counts
+from steelyard.stats.raters import wilson_ends
+from steelyard.stats.resampling import cluster_bootstrap
+from steelyard.stats.thresholds import choose_threshold, optimism
+
+LEAST = 10
+"""Labels below which a note says that they are few."""
+
+
+def calibrate(
+    verdicts: Verdicts | Sequence[Verdicts], labels: Labels | Review, table: ItemTable = "grounded", *,
+    rule: Rule = "youden", target: float | None = None, examples: Sequence[str] = (),
+    self_tests: Sequence[SelfTest] = (), date: str | None = None, seed: int = 0,
+) -> Calibration:  # fmt: skip
+    """Hold a judge against labels of people, and choose its threshold by them.
+
+    verdicts    of one judge, on the answers of one system or of several
+    labels      of items, by id; a Review also says with which probability each was drawn, and labels of what it did not
+                draw do not count
+    table       what the items ask
+    rule        "youden": the threshold of the greatest sensitivity + specificity;  "precision": the lowest at which
+                the share of supported among what is called so reaches `target`
+    examples    texts that the judge was shown in its prompt; those in its recipe (`examples`, `prompt`) are added.
+                Items whose sentence is among them do not count
+    self_tests  how the judge did without people
+    A judge without scores, or one whose labels are not by a threshold, gets none; all else is said of its labels.
+    Raises      InputError where no label is of these verdicts, and for verdicts of several judges.
+    """
+    listed = [verdicts] if isinstance(verdicts, Verdicts) else list(verdicts)
+    judge = _one_judge(listed)
+    if (rule == "precision") != (target is not None):
+        raise InputError("a target is of the rule 'precision', which needs one: rule='precision', target=0.9")
+    review = labels if isinstance(labels, Review) else Review(labels=labels)
+    decided, left_out = decided_items(listed, review, table, PromptExamples.of(judge, examples))
+    if not decided:
+        raise InputError(
+            f"no label is of an item that {judge['name']} judged ({_listed(left_out)}); give the labels of these "
+            "verdicts, or judge the answers that people saw"
+        )
+    sample = _Sample.of(decided, judge)
+    notes = [code for code, holds in (("few_labels", sample.n < LEAST), ("equal_labels", sample.is_equal)) if holds]
+    threshold, calls, flattery = _by_threshold(sample, rule, target, seed, notes)
+    kappa, accuracy = _of_calls(sample, calls, flattery, seed)
+    has_own = threshold is None
+    return Calibration(
+        judge={key: value for key, value in judge.items() if has_own or key != "threshold"}, table=table,
+        n=sample.n, n_questions=sample.n_questions, date=date or timestamp(),
+        digest=labels_digest({item.item_id: item.label for item in decided}),
+        confusion=_confusion(sample.people, calls), kappa=kappa, balanced_accuracy=accuracy,
+        sensitivity=_rate(sample, calls, flattery[2], positive=True),
+        specificity=_rate(sample, calls, flattery[3], positive=False), threshold=threshold,
+        rule=None if has_own else rule, target=None if has_own else target,
+        human=_human(review.labels, decided, sample, calls, seed),
+        left_out=left_out, notes=tuple(notes), self_tests=tuple(self_tests),
+    )  # fmt: skip
+
+
+def _one_judge(verdicts: Sequence[Verdicts]) -> Mapping[str, Any]:
+    """`recipe["judge"]` of all.
+
+    Raises   InputError for none, and for several.
+    """
+    if not verdicts:
+        raise InputError("there are no verdicts to calibrate; give those of one judge")
+    first = verdicts[0].recipe["judge"]
+    for other in verdicts[1:]:
+        if other.recipe["judge"] != first:
+            raise InputError(
+                f"verdicts by {verdicts[0].judge} and by {other.judge} are not of one judge with one threshold; "
+                "calibrate each by itself"
+            )
+    return dict(first)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Decided items as arrays.
+
+    people, judge   (n,) whether they say supported;   scores   (n,), or None where no threshold decides
+    weights         (n,) of mean 1;   clusters   (n,) the question of each, from 0
+    """
+
+    people: Bools
+    judge: Bools
+    scores: Floats | None
+    weights: Floats
+    clusters: Ints
+
+    @classmethod
+    def of(cls, decided: Sequence[DecidedItem], judge: Mapping[str, Any]) -> _Sample:
+        calls = np.array([item.is_supported for item in decided])
+        weights = np.array([item.weight for item in decided])
+        queries = np.unique([item.query_id for item in decided], return_inverse=True)[1]
+        return cls(
+            np.array([item.label == "supported" for item in decided]), calls,
+            _scores([item.score for item in decided], calls, judge.get("threshold")),
+            weights / weights.mean(), queries.astype(np.int64),
+        )  # fmt: skip
+
+    @property
+    def n(self) -> int:
+        return len(self.people)
+
+    @property
+    def n_questions(self) -> int:
+        return int(self.clusters.max()) + 1
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether people say the same of all."""
+        return bool(self.people.all() or not self.people.any())
+
+    def tables(self, calls: Bools) -> Floats:
+        """(q, 2, 2) weights of each question's items, by people's label and by call."""
+        return _tables(self.people, calls, self.weights, self.clusters)
+
+
+def _tables(first: Bools, second: Bools, weights: Floats, clusters: Ints) -> Floats:
+    """(q, 2, 2) weights of each question's items, by what two say of them."""
+    cells = (clusters * 2 + first) * 2 + second
+    return np.bincount(cells, weights, minlength=4 * (int(clusters.max()) + 1)).reshape(-1, 2, 2).astype(np.float64)
+
+
+def _scores(scores: Sequence[float | None], calls: Bools, threshold: object) -> Floats | None:
+    """The scores, where what the judge says is whether they reach its threshold; else None."""
+    if not isinstance(threshold, int | float) or any(score is None for score in scores):
+        return None
+    values = np.array(scores, np.float64)
+    return values if ((values >= threshold) == calls).all() else None
+
+
+def _by_threshold(
+    sample: _Sample, rule: Rule, target: float | None, seed: int, notes: list[str]
+) -> tuple[Estimate | None, Bools, Floats]:
+    """The threshold, what the judge says by it, and by how much kappa, balanced accuracy and both rates flatter it."""
+    nothing = np.zeros(4)
+    if sample.scores is None:
+        notes.append("no_threshold")
+        return None, sample.judge, nothing
+    options: dict[str, Any] = {
+        "rule": rule, "target": target, "weights": sample.weights, "clusters": sample.clusters, "seed": seed
+    }  # fmt: skip
+    threshold = choose_threshold(sample.scores, sample.people, **options)
+    if threshold.undefined is not None:
+        if threshold.undefined not in notes:
+            notes.append(threshold.undefined)
+        return None, sample.judge, nothing
+    flattery = np.nan_to_num(optimism(sample.scores, sample.people, _statistics, **options))
+    return Estimate(threshold.value, threshold.low, threshold.high), sample.scores >= threshold.value, flattery
+
+
+def _statistics(tables: Floats) -> Floats:
+    """(b, 4) kappa, balanced accuracy, sensitivity and specificity of (b, 2, 2) tables."""
+    n = tables.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = [tables[:, 1, 1] / n[:, 1], tables[:, 0, 0] / n[:, 0]]
+    return np.stack([kappa_of_counts(tables), balanced_accuracy_of_counts(tables), *rates], axis=1)
+
+
+def _of_calls(sample: _Sample, calls: Bools, flattery: Floats, seed: int) -> tuple[Estimate, Estimate]:
+    """Kappa and balanced accuracy, undefined where people say the same of all, by resampling questions."""
+    if sample.is_equal:
+        return UNDEFINED, UNDEFINED
+    if calls.all() or not calls.any():
+        # Whoever always says the same agrees by chance alone, whatever people say.
+        return Estimate(0.0, 0.0, 0.0), Estimate(0.5, 0.5, 0.5)
+    resampled = cluster_bootstrap(sample.tables(calls), lambda sums: _statistics(sums)[:, :2], seed=seed)
+    kappa, accuracy = (
+        Estimate(*(float(part[place] - flattery[place]) for part in (resampled.values, resampled.low, resampled.high)))
+        for place in range(2)
+    )
+    if (calls == sample.people).all():
+        kappa, accuracy = _never_wrong(sample, kappa), _never_wrong(sample, accuracy)
+    return kappa, accuracy
+
+
+def _never_wrong(sample: _Sample, estimate: Estimate) -> Estimate:
+    """With an interval, which resampling cannot give where nothing is wrong: down to where as many are as may be."""
+    positive = float((sample.weights * sample.people).sum() / sample.weights.sum())
+    most_wrong = wilson_ends(0.0, sample.n_questions)[1]
+    return Estimate(estimate.value, max(estimate.value - most_wrong / (2 * positive * (1 - positive)), -1.0), 1.0)
+
+
+def _rate(sample: _Sample, calls: Bools, flattery: float, *, positive: bool) -> Estimate:
+    """Of what people call supported, or not, the share of which the judge says the same, by Wilson's interval.
+
+    Weights and several items of one question make the items worth fewer than they are.
+    """
+    members = sample.people if positive else ~sample.people
+    if not members.any():
+        return UNDEFINED
+    right = (calls == sample.people)[members].astype(np.float64)
+    weights, clusters = sample.weights[members], sample.clusters[members]
+    value = float((weights * right).sum() / weights.sum())
+    away = weights * (right - value)
+    squares = float((away**2).sum())
+    together = float((np.bincount(clusters, away) ** 2).sum() / squares) if squares > 0 else 1.0
+    n = float(weights.sum() ** 2 / (weights**2).sum()) / max(together, 1.0)
+    value = min(max(value - flattery, 0.0), 1.0)
+    return Estimate(value, *wilson_ends(value, n))
+
+
+def _confusion(people: Bools, calls: Bools) -> Confusion:
+    pairs = ((people & calls), (people & ~calls), (~people & calls), (~people & ~calls))
+    return Confusion(*(int(pair.sum()) for pair in pairs))
+
+
+def _human(
+    labels: Labels, decided: Sequence[DecidedItem], sample: _Sample, calls: Bools, seed: int
+) -> HumanAgreement | None:
+    """Kappa of the two raters who decided most of these items together, and the judge's with either; else None."""
+    said: dict[str, dict[str, bool]] = {}
+    for item in decided:
+        for decision in labels.by_item[item.item_id]:
+            if decision.rater != ADJUDICATION and decision.label != "cannot_say":
+                said.setdefault(decision.rater, {})[item.item_id] = decision.label == "supported"
+    pairs = [(len(said[a].keys() & said[b].keys()), a, b) for a, b in combinations(sorted(said), 2)]
+    n, one, other = max(pairs, key=lambda pair: pair[0], default=(0, "", ""))
+    if not n:
+        return None
+    both = np.array([item.item_id in said[one] and item.item_id in said[other] for item in decided])
+    first, second = (
+        np.array([said[rater].get(item.item_id, False) for item in decided])[both] for rater in (one, other)
+    )  # fmt: skip
+    weights, clusters = sample.weights[both], np.unique(sample.clusters[both], return_inverse=True)[1]
+    tables = np.stack(
+        [_tables(a, b, weights, clusters) for a, b in combinations((first, second, calls[both]), 2)], axis=1
+    )  # fmt: skip
+
+    def statistics(tables: Floats) -> Floats:
+        kappa = kappa_of_counts(tables)
+        judge = kappa[:, 1:].mean(axis=1)
+        return np.stack([kappa[:, 0], judge, judge - kappa[:, 0]], axis=1)
+
+    resampled = cluster_bootstrap(tables, statistics, seed=seed)
+    estimates = [
+        Estimate(float(value), float(low), float(high))
+        for value, low, high in zip(resampled.values, resampled.low, resampled.high, strict=True)
+    ]
+    return HumanAgreement(n, *estimates)
+
+
+def _listed(left_out: Mapping[str, int]) -> str:
+    return ", ".join(f"{cause}: {n}" for cause, n in left_out.items()) or "there are no labels"

@@ -1,0 +1,94 @@
+"""Items that people and a judge decided, and why other labels do not count."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.judges.items import ItemTable, items, verdicts_on
+from steelyard.judges.prompt_examples import PromptExamples
+from steelyard.judges.registry import judge_class, judge_names
+from steelyard.judges.review import Review
+from steelyard.judges.strata import Sample
+from steelyard.judges.verdict import Verdict
+from steelyard.judges.verdicts import Verdicts
+
+_NEVER = -math.inf
+"""The score of what no threshold makes supported."""
+
+
+@dataclass(frozen=True)
+class DecidedItem:
+    """An item that people and the judge decided.
+
+    label    of people;   is_supported   what the judge says;   score   by which a threshold would say it, or None
+    weight   how many items it speaks for
+    """
+
+    item_id: str
+    query_id: str
+    label: str
+    is_supported: bool
+    score: float | None
+    weight: float = 1.0
+
+
+def decided_items(
+    verdicts: Sequence[Verdicts], review: Review, table: ItemTable, examples: PromptExamples
+) -> tuple[list[DecidedItem], dict[str, int]]:
+    """Each item that people and the judge decided, once, and how many labels do not count, by cause."""
+    consensus = review.labels.consensus
+    decided: dict[str, DecidedItem] = {}
+    causes: dict[str, str] = dict.fromkeys(consensus, "no_verdict")
+    for by_judge in verdicts:
+        may_support = _may_support(by_judge.judge)
+        for record in by_judge.records.values():
+            for item in items(record, table):
+                if causes.get(item.item_id) != "no_verdict":
+                    continue
+                unit = (record.gold_units if table == "said" else record.units)[item.unit]
+                label, said = verdicts_on(record, table, item.unit)
+                cause = (
+                    "not_judged" if label in (None, "not_judged") else "in_prompt" if examples.hold(unit.text) else ""
+                )
+                causes[item.item_id] = cause
+                if not cause:
+                    decided[item.item_id] = DecidedItem(
+                        item.item_id, item.query_id, consensus[item.item_id], label == "supported",
+                        _score(said, may_support),
+                    )  # fmt: skip
+    systems = [str(by_judge.recipe.get("system", "")) for by_judge in verdicts]
+    if samples := [sample for system in systems if (sample := review.sample(table, system)) is not None]:
+        decided = _weighted(decided, samples)
+        causes |= {item_id: "not_drawn" for item_id, cause in causes.items() if not cause and item_id not in decided}
+    return list(decided.values()), dict(sorted(Counter(filter(None, causes.values())).items()))
+
+
+def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[Sample]) -> dict[str, DecidedItem]:
+    """The items that were drawn, with how many each speaks for."""
+    weighted: dict[str, DecidedItem] = {}
+    for sample in samples:
+        members = {id: item.query_id if sample.unit == "answer" else id for id, item in decided.items()}
+        weights = {
+            member: len(stratum.members) / len(stratum.drawn)
+            for stratum in sample.merged(set(members.values()) & set(sample.drawn)) for member in stratum.drawn
+        }  # fmt: skip
+        weighted |= {
+            id: replace(decided[id], weight=weights[member])
+            for id, member in members.items() if member in weights and id not in weighted
+        }  # fmt: skip
+    return weighted
+
+
+def _may_support(judge: str) -> Callable[[Verdict], bool]:
+    """Whether some threshold makes a verdict of this judge "supported"."""
+    known = getattr(judge_class(judge), "may_support", None) if judge in judge_names() else None
+    return known or (lambda verdict: verdict.label != "not_judged")
+
+
+def _score(said: Sequence[Verdict], may_support: Callable[[Verdict], bool]) -> float | None:
+    """The score that a threshold is held against, over all premises; None where the judge gives none."""
+    scores = [verdict.score for verdict in said if verdict.score is not None and may_support(verdict)]
+    return max(scores) if scores else None if all(verdict.score is None for verdict in said) else _NEVER

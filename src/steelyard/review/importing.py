@@ -1,0 +1,228 @@
+"""Decisions that people saved from forms, taken in beside the verdicts that they check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from steelyard.base.errors import InputError, quoted
+from steelyard.experiment.review_choice import check_labels, review_file
+from steelyard.io.json_files import parse_json
+from steelyard.io.source import source_of
+from steelyard.judges.items import ItemTable
+from steelyard.judges.labels import Decision, Labels
+from steelyard.judges.review import FILE, Review
+from steelyard.judges.review_files import decision_of, encode_review, locked
+from steelyard.review.items_file import FORMAT as ITEMS_FORMAT
+from steelyard.review.items_file import NAME, ItemsFile, ListedItem
+from steelyard.review.saved_forms import SavedForm, saved_form
+
+
+@dataclass(frozen=True)
+class RaterCount:
+    """What was taken in of one person.
+
+    n          decisions in files;   n_new   about items that this person had not decided
+    n_changed  that replaced one of the same person;   n_older   that did not, as that one is later
+    """
+
+    rater: str
+    n: int
+    n_new: int
+    n_changed: int
+    n_older: int
+    n_cannot_say: int
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """An item that raters are at odds about."""
+
+    item: ListedItem
+    decisions: Sequence[Decision]
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedLabels:
+    """What an import did, and what is left to decide.
+
+    raters     by name;   n_asked   items of the forms;   n_decided   of these, about which somebody decided
+    conflicts  among the items of the forms, that nobody settled
+    files      that hold the labels now
+    """
+
+    raters: Sequence[RaterCount]
+    n_asked: int
+    n_decided: int
+    conflicts: Sequence[Conflict]
+    files: Sequence[Path]
+
+
+def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
+    """The forms of some files by review id, and what people saved from them.
+
+    paths    of items.json files and of saved files, in any order; an items.json beside a saved file need not be named
+    Raises   InputError where a file is neither, or does not hold together.
+    """
+    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(listed, Iterable):
+        raise InputError(f"files to import: {quoted(paths)} is no path and no list of paths")
+    files = list(dict.fromkeys(Path(path) for path in listed))
+    beside = [path.parent / NAME for path in files]
+    files += [path for path in dict.fromkeys(beside) if path not in files and path.exists()]
+    contents = {path: parse_json(source_of(path).read(), str(path)) for path in files}
+    forms = {
+        form.review_id: form
+        for path, content in contents.items() if _is_items(content)
+        for form in [ItemsFile.of_json(content, path)]
+    }  # fmt: skip
+    saved = [saved_form(content, path, forms) for path, content in contents.items() if not _is_items(content)]
+    if not saved:
+        raise InputError(
+            "there is no file of decisions among these; open form.html, decide, save to a file, and name that too"
+        )
+    return forms, saved
+
+
+def _is_items(content: Any) -> bool:
+    return isinstance(content, dict) and content.get("format") == ITEMS_FORMAT
+
+
+def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], labels: object = None) -> ImportedLabels:
+    """Take decisions about verdicts in, all or none.
+
+    labels   where reviews are kept, if not where the forms say: a path, or system -> path
+    Raises   InputError for a label off the scale, and where the sample of an item is no more; OutputError.
+
+    Of one person about one item the later decision counts, by its date.
+    """
+    answered = {own.review_id: forms[own.review_id] for own in saved}
+    check_labels(labels, [name for form in answered.values() for name in form.files])
+    decisions = sorted(
+        ((own, decision) for own in saved for decision in _decisions(own)), key=lambda pair: pair[1].date
+    )
+    places = {
+        (form.review_id, system): review_file(labels, system, None) or file
+        for form in answered.values() for system, file in form.files.items()
+    }  # fmt: skip
+    files = list(dict.fromkeys(places.values()))
+    with ExitStack() as stack:
+        for folder in dict.fromkeys(_folder(file) for file in files):
+            stack.enter_context(locked(folder / FILE))
+        before = {file: _review(file) for file in files}
+        for form in answered.values():
+            _check_drawn(form, {system: before[places[form.review_id, system]] for system in form.files})
+        after = {
+            file: review.with_decisions(_later(review.labels, _belonging(file, decisions, answered, places)))
+            for file, review in before.items()
+        }
+        for file, review in after.items():
+            if review != before[file]:
+                encode_review(file, review.samples, review.labels.decisions)
+    return _imported(answered.values(), decisions, before.values(), after)
+
+
+def _folder(file: Path) -> Path:
+    """The folder of a file, one path for each folder."""
+    return file.resolve().parent
+
+
+def _review(file: Path) -> Review:
+    if not file.exists():
+        raise InputError(
+            f"{file}: is not there any more, so that it is not known how the items were drawn; name the file of the "
+            "review (--labels FILE), or sample again"
+        )
+    return Review.read(file)
+
+
+def _decisions(own: SavedForm) -> list[Decision]:
+    """The decisions of a saved form.
+
+    Raises   InputError for a label that there is not.
+    """
+    decisions = []
+    for values in own.decisions:
+        if not isinstance(values["label"], str):
+            raise InputError(
+                f"{own.path}: item {quoted(values['item_id'])}: the label {quoted(values['label'])} is no text"
+            )
+        try:
+            decisions.append(decision_of({**values, "rater": own.rater}))
+        except ValueError as error:
+            raise InputError(f"{own.path}: {error}") from None
+    return decisions
+
+
+def _check_drawn(form: ItemsFile, reviews: Mapping[str, Review]) -> None:
+    """Raise   InputError where a form asks about an item that no sample drew.
+
+    reviews   of each system of the form
+    """
+    drawn = set[tuple[str, str]]()
+    by_answer = set[str]()
+    for system, review in reviews.items():
+        sample = review.sample(cast("ItemTable", form.table), system)
+        drawn |= {(system, member) for member in (() if sample is None else sample.drawn)}
+        by_answer |= {system} if sample is not None and sample.unit == "answer" else set()
+    for item in form.items:
+        if not any((own, item.query_id if own in by_answer else item.item_id) in drawn for own in item.systems):
+            raise InputError(
+                f"the sample of {form.table} of {' and '.join(item.systems)} that is kept did not draw item "
+                f"{quoted(item.item_id)}, about which the form asks: these are labels of other verdicts; name the "
+                "review that the form was made with (--labels FILE), or sample again"
+            )
+
+
+def _belonging(
+    file: Path,
+    decisions: Sequence[tuple[SavedForm, Decision]],
+    forms: Mapping[str, ItemsFile],
+    places: Mapping[tuple[str, str], Path],
+) -> list[Decision]:  # fmt: skip
+    """The decisions about items of systems whose review is kept in a file."""
+    ids = {
+        (form.review_id, item.item_id)
+        for form in forms.values() for item in form.items
+        if any(places.get((form.review_id, system)) == file for system in item.systems)
+    }  # fmt: skip
+    return [decision for own, decision in decisions if (own.review_id, decision.item_id) in ids]
+
+
+def _later(labels: Labels, decisions: Iterable[Decision]) -> list[Decision]:
+    """Decisions without those that the same person has decided later."""
+    dates = {(own.item_id, own.rater): own.date for own in labels.decisions}
+    return [own for own in decisions if own.date >= dates.get((own.item_id, own.rater), "")]
+
+
+def _imported(
+    forms: Iterable[ItemsFile],
+    decisions: Sequence[tuple[SavedForm, Decision]],
+    before: Iterable[Review],
+    after: Mapping[Path, Review],
+) -> ImportedLabels:  # fmt: skip
+    earlier = {(own.item_id, own.rater): own for review in before for own in review.labels.decisions}
+    labels = Labels(own for review in after.values() for own in review.labels.decisions)
+    asked = {item.item_id: item for form in forms for item in form.items}
+    conflicts = [Conflict(asked[id], labels.by_item[id]) for id in labels.conflicts if id in asked]
+    raters = sorted({own.rater for _, own in decisions})
+    counts = [_count(rater, [own for _, own in decisions if own.rater == rater], earlier) for rater in raters]
+    n_decided = sum(item_id in labels.by_item for item_id in asked)
+    return ImportedLabels(counts, len(asked), n_decided, conflicts, list(after))
+
+
+def _count(rater: str, own: Sequence[Decision], earlier: Mapping[tuple[str, str], Decision]) -> RaterCount:
+    before = [earlier.get((decision.item_id, rater)) for decision in own]
+    pairs = [(then, now) for then, now in zip(before, own, strict=True) if then is not None]
+    return RaterCount(
+        rater,
+        len(own),
+        n_new=len({now.item_id for then, now in zip(before, own, strict=True) if then is None}),
+        n_changed=sum(now.date >= then.date and now.label != then.label for then, now in pairs),
+        n_older=sum(now.date < then.date for then, now in pairs),
+        n_cannot_say=sum(decision.label == "cannot_say" for decision in own),
+    )

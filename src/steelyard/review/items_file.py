@@ -1,0 +1,120 @@
+"""The file beside a form that says what it asked, and where decisions belong: JSON, read again when they come back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.io.json_files import parse_json
+from steelyard.io.source import source_of
+from steelyard.io.write import write_text
+from steelyard.judges.items import ItemTable, text_digest
+from steelyard.judges.review_files import check_format
+
+NAME = "items.json"
+FORMAT, VERSION = "steelyard-items", 1
+Kind = Literal["verdicts", "grades", "quotes"]
+"""What is decided about an item: a label, a grade of relevance, or quotes of the texts."""
+
+_ITEM = Table({"item_id": str, "query_id": str, "query": str, "text": str, "systems": Each(list, str)})
+_SHAPE = Table(
+    {"kind": str, "table": str, "review_id": str, "adjudicating": bool, "seed": int, "files": Each(dict, str),
+     "items": Each(list, _ITEM)}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ListedItem:
+    """An item of a form.
+
+    text     what is decided about: a sentence, or the id of a document
+    systems  that have it
+    """
+
+    item_id: str
+    query_id: str
+    query: str
+    text: str
+    systems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ItemsFile:
+    """What a form asked.
+
+    table         of the items of verdicts; "" of others
+    review_id     by which saved files name the form
+    adjudicating  whether it asks for conflicts
+    files         where decisions belong: system -> the file of its review; "" -> the file that grades or quotes go into
+    """
+
+    kind: Kind
+    table: str
+    review_id: str
+    adjudicating: bool
+    seed: int
+    files: Mapping[str, Path]
+    items: Sequence[ListedItem]
+
+    def write(self, folder: Path) -> Path:
+        """Write it into the folder of the form, with paths as they are seen from there.
+
+        Raises   OutputError.
+        """
+        content = {
+            "format": FORMAT, "version": VERSION, "kind": self.kind, "table": self.table, "review_id": self.review_id,
+            "adjudicating": self.adjudicating, "seed": self.seed,
+            "files": {name: _seen_from(folder, path) for name, path in self.files.items()},
+            "items": [asdict(item) for item in self.items],
+        }  # fmt: skip
+        write_text(folder / NAME, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        return folder / NAME
+
+    @classmethod
+    def read(cls, path: str | Path) -> ItemsFile:
+        """Read what `write` wrote.
+
+        Raises   InputError.
+        """
+        return cls.of_json(parse_json(source_of(path).read(), str(path)), Path(path))
+
+    @classmethod
+    def of_json(cls, content: Any, path: Path) -> ItemsFile:
+        """The same of what the file at a path holds.
+
+        Raises   InputError naming the path.
+        """
+        check_format(content, FORMAT, VERSION, str(path), "the items.json that `steelyard review sample` writes")
+        try:
+            check_shape(content, _SHAPE)
+            if content["kind"] not in get_args(Kind):
+                raise ValueError(f"its kind {quoted(content['kind'])} is none of {', '.join(get_args(Kind))}")
+            if content["kind"] == "verdicts" and content["table"] not in get_args(ItemTable):
+                raise ValueError(f"its table {quoted(content['table'])} is none of {', '.join(get_args(ItemTable))}")
+        except ValueError as error:
+            raise InputError(f"{path}: {error}") from None
+        files = {name: Path(os.path.normpath(path.parent / file)) for name, file in content["files"].items()}
+        listed = [ListedItem(**{key: item[key] for key in _ITEM.needed}) for item in content["items"]]
+        return cls(
+            content["kind"], content["table"], content["review_id"], content["adjudicating"], content["seed"], files,
+            listed,
+        )  # fmt: skip
+
+
+def review_id_of(kind: Kind, table: str, item_ids: Sequence[str], *, adjudicating: bool = False) -> str:
+    """What names a form: the same for one that asks the same."""
+    return text_digest(json.dumps([kind, table, adjudicating, sorted(item_ids)]))
+
+
+def _seen_from(folder: Path, path: Path) -> str:
+    """A path relative to a folder, so that both can be moved together; whole where they are on different drives."""
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:
+        return str(path.resolve())

@@ -1,0 +1,128 @@
+"""Systems whose answers people decide about: their verdicts, and what was decided so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard.base.errors import InputError
+from steelyard.data.questions import Questions
+from steelyard.experiment.opening import System, open_all_answers
+from steelyard.experiment.review_choice import check_labels, review_file, review_of
+from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, judged_run
+from steelyard.judges.items import Item, ItemTable, items
+from steelyard.judges.labels import Decision, Labels
+from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.review import Review
+from steelyard.judges.verdicts import Verdicts
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewedSystem:
+    """A system with the verdicts that people are to check.
+
+    run      its verdicts, on the questions that were named
+    others   verdicts of further judges, to see where they differ
+    file     where its review is kept; None where there is no place
+    review   its samples, and all decisions about its items, of whichever system they were asked
+    """
+
+    system: System
+    run: RunVerdicts
+    others: Sequence[Verdicts]
+    file: Path | None
+    review: Review
+
+    @property
+    def name(self) -> str:
+        """Of the system."""
+        return self.system.name
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """Of its judge."""
+        return self.run.verdicts
+
+    def items(self, table: ItemTable) -> Iterator[tuple[JudgedAnswer, Item]]:
+        """The items of a table, each with the record that it is of."""
+        for record in self.verdicts.records.values():
+            for item in items(record, table):
+                yield record, item
+
+    def with_review(self, review: Review) -> ReviewedSystem:
+        """The same with another review."""
+        return replace(self, review=review)
+
+
+def open_reviewed(
+    questions: object,
+    runs: object,
+    *,
+    judge: str | None = None,
+    verdicts: object = None,
+    labels: object = None,
+    against: Sequence[str] = (),
+) -> tuple[Questions, list[ReviewedSystem]]:  # fmt: skip
+    """Open the answers of systems, with verdicts and reviews.
+
+    judge, verdicts   whose verdicts count, as `evaluate` takes them
+    labels            where reviews are kept; by default in the run folders
+    against           further judges, by name, whose verdicts are in the run folders too
+    Raises            InputError and its children.
+    """
+    asked, systems = open_all_answers(questions, runs)
+    names = [system.name for system in systems]
+    check_labels(labels, names)
+    choice = VerdictChoice(verdicts, judge).checked(names)
+    reviewed = [_reviewed(asked, system, choice, labels, against) for system in systems]
+    decisions = [decision for own in reviewed for decision in own.review.labels.decisions]
+    return asked, [own.with_review(_shared(own, decisions)) for own in reviewed]
+
+
+def _reviewed(
+    questions: Questions, system: System, choice: VerdictChoice, labels: object, against: Sequence[str]
+) -> ReviewedSystem:  # fmt: skip
+    if system.repeats:
+        raise InputError(
+            f"{system.name}: has {len(system.runs)} runs; people decide about one of them, name that alone"
+        )
+    run = _restricted(judged_run(system, questions, choice.of(system)[0], choice))
+    others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in against]
+    return ReviewedSystem(
+        system, run, [_restricted(other).verdicts for other in others],
+        review_file(labels, system.name, system.folder),
+        review_of_named(labels, system) or Review(),
+    )  # fmt: skip
+
+
+def review_of_named(labels: object, system: System) -> Review | None:
+    """The review of a system; None where its file is not there yet, even if it is named."""
+    file = review_file(labels, system.name, system.folder)
+    return None if file is not None and not file.exists() else review_of(labels, system.name, system.folder)
+
+
+def _restricted(run: RunVerdicts) -> RunVerdicts:
+    """The verdicts on the questions that were named, and no others.
+
+    Raises   InputError where some have none.
+    """
+    _ = run.arrays
+    records = run.verdicts.records
+    own = Verdicts([records[id] for id in run.query_ids], run.verdicts.recipe, errors=run.verdicts.errors)
+    return replace(run, verdicts=own)
+
+
+def _shared(own: ReviewedSystem, decisions: Sequence[Decision]) -> Review:
+    """The review of a system with what was decided about the same items for others."""
+    ids = {item.item_id for sample in own.review.samples for _, item in own.items(sample.table)}
+    kept = {(decision.item_id, decision.rater) for decision in own.review.labels.decisions}
+    return own.review.with_decisions(
+        decision for decision in decisions
+        if decision.item_id in ids and (decision.item_id, decision.rater) not in kept
+    )  # fmt: skip
+
+
+def all_labels(systems: Sequence[ReviewedSystem]) -> Labels:
+    """What was decided about items of any of these systems."""
+    return Labels(decision for own in systems for decision in own.review.labels.decisions)
