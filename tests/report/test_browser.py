@@ -6,8 +6,6 @@ Pictures go to the folder that STEELYARD_SCREENSHOTS names, by default build/scr
 from __future__ import annotations
 
 import csv
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,28 +13,14 @@ from typing import Any
 import pytest
 
 from steelyard.report.words import read_words
+from tests.report.browser import AXE, NO_CHROMIUM, PICTURES, ROWS, Opened
 from tests.report.reports import MEASURES, hostile_report, ids_report, judged_report, long_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="pages need the extra report")
-sync_api = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
 from steelyard.report.page.page import render  # noqa: E402
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
-PICTURES = Path(os.environ.get("STEELYARD_SCREENSHOTS", "build/screenshots"))
-ROWS = "#question-table tbody tr"
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield made
-        made.close()
+pytestmark = NO_CHROMIUM
 
 
 @pytest.fixture(scope="module")
@@ -54,35 +38,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         made[name] = folder / f"{name}.html"
         made[name].write_text(text, encoding="utf-8")
     return made
-
-
-class Opened:
-    """A page that is open, and everything that it complained of or asked for."""
-
-    def __init__(self, browser: Any, file: Path, **options: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        self.page = self.context.new_page()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(file.as_uri())
-        self.page.wait_for_selector(ROWS)
-        self.file = file
-
-    def draw(self) -> None:
-        """Scroll past every chart, and wait until it is drawn."""
-        for figure in self.page.query_selector_all("figure[data-chart]"):
-            figure.scroll_into_view_if_needed()
-            figure.wait_for_selector(".plot svg")
-        self.page.evaluate("scrollTo(0, 0)")
-
-    def close(self) -> None:
-        assert self.said == []
-        assert self.asked == [self.file.as_uri()]
-        self.context.close()
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 # One character for one character, so that offsets stay true: control characters become their pictures, carriage returns
 # blanks, and what would turn the direction of a line becomes the replacement character.
-_VISIBLE: dict[int, str] = {
+REPLACEMENTS: Mapping[int, str] = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
     **dict.fromkeys(range(0x7F, 0xA0), "\ufffd"),
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
@@ -18,7 +19,7 @@ _VISIBLE: dict[int, str] = {
     0xFFFE: "\ufffd",
     0xFFFF: "\ufffd",
 }
-_ODD = re.compile("[" + "".join(re.escape(chr(code)) for code in sorted(_VISIBLE)) + "]")
+_ODD = re.compile("[" + "".join(re.escape(chr(code)) for code in sorted(REPLACEMENTS)) + "]")
 
 
 def visible(text: str) -> str:
@@ -30,7 +31,7 @@ def visible(text: str) -> str:
     'a␀b␛[31m\\tc\ufffd'
     """
     # Most texts hold nothing odd, and to see that is many times as fast as to translate them.
-    return text.translate(_VISIBLE) if _ODD.search(text) else text
+    return text.translate(REPLACEMENTS) if _ODD.search(text) else text
 
 
 def single_line(text: str) -> str:

@@ -32,7 +32,7 @@ def joined_script(modules: Iterable[str]) -> str:
 def _module(name: str) -> str:
     """A module as one statement, which names what it exports and nothing else."""
     text = re.sub(r"^import .*?;\n", "", read_part(f"{name}.js"), flags=re.M | re.S)
-    exported = ", ".join(re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.M))
+    exported = ", ".join(re.findall(r"^export (?:const|class|(?:async )?function\*?) (\w+)", text, flags=re.M))
     body = re.sub(r"^export ", "", text, flags=re.M)
     return f"const {{ {exported} }} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
 

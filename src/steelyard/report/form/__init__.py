@@ -1,0 +1,1 @@
+"""The form in which people decide: one HTML file, without network."""

@@ -1,0 +1,383 @@
+// The form: whose it is, its bar, its items one at a time, and its keys.
+import { byId, element } from "../html/elements.js";
+import { form, keyed, language, languages, named, say, sayIn, textAt, visible } from "./base.js";
+import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
+import {
+  asked, currentChoice, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, stepSentence, waits,
+} from "./item.js";
+import {
+  close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, readChosen, save, take,
+  undo, work,
+} from "./keeping.js";
+
+const n = form.items.length;
+const choices = choicesOf(form);
+const root = byId("form");
+const hasJudge = form.items.some((item) => item.judged !== null);
+let notice = "";
+
+function announce(text) {
+  byId("status").textContent = text;
+}
+
+// Files ------------------------------------------------------------------------------------------------------------
+
+function problemText({ problem, value }) {
+  return say(`problem.${problem}`, { value: visible(value ?? "") });
+}
+
+// A button that asks for a file, and hands what it holds to `use`.
+function loading(label, use) {
+  const input = element("input", { type: "file", accept: ".json,application/json", hidden: true });
+  input.addEventListener("change", async () => {
+    const [chosen] = input.files;
+    input.value = "";
+    if (chosen) use(await readChosen(chosen));
+  });
+  return element("span", {}, element("button", { type: "button", onclick: () => input.click() }, label), input);
+}
+
+function loaded(file) {
+  if (file.problem) return problemText(file);
+  if (file.rater !== work.rater) return say("problem.rater", { value: visible(file.rater), rater: visible(work.rater) });
+  take(file);
+  return [say("loaded", { n: file.decisions.size }), file.leftOut ? say("left_out", { n: file.leftOut }) : ""].join(" ");
+}
+
+// Who decides ------------------------------------------------------------------------------------------------------
+
+function languageButtons() {
+  return languages
+    .filter((code) => code !== language.code)
+    .map((code) =>
+      element("button", { type: "button", class: "quiet", lang: code, onclick: () => speak(code) }, sayIn(code, "language")),
+    );
+}
+
+function speak(code) {
+  language.set(code);
+  if (work.rater) keepWork();
+  render();
+}
+
+function begin(rater) {
+  open(rater);
+  render();
+  announce(say("item", { n: work.place + 1, of: n }));
+}
+
+function* startPage() {
+  const problem = element("p", { class: "problem", role: "alert" });
+  const input = element("input", { id: "rater", autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
+  const submit = (event) => {
+    event.preventDefault();
+    const rater = input.value.trim();
+    if (rater.toLowerCase() === "adjudication") problem.textContent = say("problem.reserved");
+    else if (rater) begin(rater);
+  };
+  const resume = (file) => {
+    if (file.problem) problem.textContent = problemText(file);
+    else if (form.rater && file.rater !== form.rater)
+      problem.textContent = say("problem.rater", { value: visible(file.rater), rater: form.rater });
+    else {
+      open(file.rater);
+      notice = loaded(file);
+      render();
+    }
+  };
+  const asking = element("form", { class: "start" },
+    element("label", { for: "rater" }, say("rater")), input,
+    element("p", { id: "rater-about", class: "about" }, say("rater_about")),
+    element("div", { class: "row" }, element("button", { type: "submit", class: "first" }, say("start")), loading(say("resume"), resume)),
+    problem,
+  );
+  asking.addEventListener("submit", submit);
+  yield element("div", { class: "row end" }, ...languageButtons());
+  yield element("h1", { dir: "auto" }, visible(form.title));
+  yield element("p", {}, say(`intro.${form.kind}`, { n }));
+  if (form.instructions) yield element("p", { class: "instructions", dir: "auto" }, visible(form.instructions));
+  yield element("dl", { class: "meanings" }, ...meanings());
+  yield asking;
+}
+
+// The page of an item ----------------------------------------------------------------------------------------------
+
+function bar() {
+  return element("header", { class: "bar" },
+    element("div", { class: "row" },
+      element("h1", { dir: "auto" }, visible(form.title)),
+      element("span", { class: "rater" }, visible(form.rater ? say("adjudication") : work.rater)),
+      ...languageButtons(),
+      form.rater ? null : element("button", { type: "button", class: "quiet", onclick: () => { close(); render(); } }, say("other_rater")),
+      loading(say("load"), (file) => { notice = loaded(file); show(); }),
+      keyed(say("save"), "Ctrl+S", saveFile, { class: "first", id: "save", "aria-keyshortcuts": "Control+S" }),
+    ),
+    element("div", { class: "row" },
+      element("progress", { id: "progress", max: n, "aria-label": say("progress") }),
+      element("span", { id: "counts" }), element("span", { id: "kept", class: "about" }),
+    ),
+    element("p", { id: "notice", class: "notice", role: "status" }),
+  );
+}
+
+function choiceButtons() {
+  const buttons = choices.map((choice) => {
+    const label = choice.word === undefined ? say(`choice.${choice.name}`) : visible([choice.name, choice.word].filter(Boolean).join(" "));
+    const meaning = choice.word === undefined ? say(`meaning.${choice.name}`) : "";
+    const options = { class: `choice ${form.kind === "grades" ? "" : choice.name}`, title: meaning || null, "data-choice": choice.name };
+    return keyed(label, choice.keys.join(" "), () => choose(choice), options);
+  });
+  return element("div", { class: `choices ${form.kind}`, role: "group", "aria-labelledby": "ask" }, ...buttons);
+}
+
+function option(name, label, key) {
+  const box = element("input", { type: "checkbox", id: name });
+  box.checked = work[name];
+  box.addEventListener("change", () => {
+    work[name] = box.checked;
+    keepWork();
+    show();
+  });
+  return element("label", { class: "option" }, box, label, key && element("kbd", { "aria-hidden": "true" }, key));
+}
+
+function dock() {
+  const quoting = form.kind === "quotes" ? keyed(say("add_quote"), "q", addQuote, { class: "first", id: "add" }) : null;
+  return element("section", { class: "dock", "aria-label": say("decide") },
+    element("p", { id: "ask" }), element("blockquote", { id: "sentence", dir: "auto" }),
+    element("div", { id: "opinions" }), quoting, choiceButtons(), element("div", { id: "quotes" }),
+    element("div", { class: "row way" },
+      keyed(say("before"), "k", () => move(-1), { id: "before" }),
+      element("span", { id: "place" }),
+      keyed(say("after"), "j", () => move(1), { id: "after" }),
+      keyed(say("next_open"), "↵", toOpen, { id: "next-open", "aria-keyshortcuts": "Enter" }),
+      keyed(say("undo"), "u", takeBack, { id: "undo" }),
+    ),
+  );
+}
+
+function rest() {
+  const area = element("textarea", { id: "note", rows: 2, dir: "auto" });
+  area.addEventListener("input", () => { note(work.place, area.value); showBar(); });
+  return element("section", { class: "rest", "aria-label": say("more") },
+    element("label", { class: "noting" }, element("span", {}, say("note"), " ", element("kbd", { "aria-hidden": "true" }, "m")), area),
+    element("div", { class: "options" },
+      option("showsOpen", say("only_open"), "/"),
+      hasJudge ? option("showsJudge", say("show_judge"), "v") : null,
+      option("hasKeys", say("keys"), ""),
+    ),
+    element("details", {}, element("summary", {}, say("help")), element("dl", { class: "meanings" }, ...meanings(), ...keyList())),
+  );
+}
+
+function* keyList() {
+  const rows = [
+    ["k j ← →", "way"], ["↵", "next_open"], ["u", "undo"], ["m Esc", "note"], ["/", "only_open"], ["f", "candidate"],
+    ["v", "show_judge"], ["Ctrl+S", "save"],
+  ];
+  if (form.kind === "quotes") rows.push(["↑ ↓", "sentences"], ["⇧↑ ⇧↓", "extend"], ["q", "add_quote"], ["x", "remove_last"]);
+  for (const [keys, what] of rows) {
+    yield element("dt", {}, ...keys.split(" ").flatMap((key) => [element("kbd", {}, key), " "]));
+    yield element("dd", {}, say(what));
+  }
+}
+
+// Showing ----------------------------------------------------------------------------------------------------------
+
+function showBar() {
+  const counts = countsOf(form.items, work.decisions);
+  const left = counts.get("open");
+  byId("progress").value = n - left;
+  byId("progress").textContent = say("done_of", { n: n - left, of: n });
+  const names = [...choices.map(({ name }) => name), "quotes"].filter((name) => counts.get(name));
+  const chips = names.map((name) => element("span", { class: `pill ${form.kind === "grades" ? "" : name}` }, `${named(name, choices)} `, element("b", {}, String(counts.get(name)))));
+  byId("counts").replaceChildren(element("b", {}, say("done_of", { n: n - left, of: n })), ...chips);
+  const waiting = nUnfiled();
+  const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("filed")];
+  byId("kept").replaceChildren(about.join(" "));
+  byId("kept").classList.toggle("problem", !work.isKept);
+  byId("notice").textContent = notice || (left ? "" : say("all_done"));
+  root.style.setProperty("--bar", `${root.firstChild.offsetHeight}px`);
+}
+
+function showDock(item) {
+  byId("ask").textContent = asked(item, "ask");
+  byId("sentence").textContent = visible(textAt(item.hypothesis));
+  byId("sentence").hidden = !textAt(item.hypothesis);
+  byId("opinions").replaceChildren(...opinionsOf(item, decisionAt(work.place)));
+  const current = currentChoice(work.place);
+  for (const button of root.querySelectorAll("[data-choice]"))
+    button.setAttribute("aria-pressed", String(button.dataset.choice === current));
+  if (form.kind === "quotes") byId("quotes").replaceChildren(quoteList(work.place, removeQuote));
+  byId("place").textContent = `${work.place + 1} / ${n}`;
+  byId("before").disabled = nextPlace(n, work.place, -1, fits) === null;
+  byId("after").disabled = nextPlace(n, work.place, 1, fits) === null;
+  byId("undo").disabled = !work.history.length;
+  byId("next-open").disabled = nextOpen(n, work.place, isOpen) === null;
+}
+
+// The item again, after something about it has changed.
+function show() {
+  const item = form.items[work.place];
+  showBar();
+  showDock(item);
+  if (form.kind === "quotes") showReading(item);
+  for (const name of ["showsOpen", "showsJudge", "hasKeys"]) if (byId(name)) byId(name).checked = work[name];
+  if (document.activeElement !== byId("note")) byId("note").value = decisionAt(work.place)?.note ?? "";
+}
+
+function showReading(item) {
+  byId("reading").replaceChildren(...readingOf(item, decisionAt(work.place)));
+  scrollTexts(byId("reading"));
+}
+
+function render() {
+  if (!work.rater) {
+    root.replaceChildren(element("main", { class: "page start" }, ...startPage()));
+    byId("rater").focus();
+    return;
+  }
+  root.replaceChildren(bar(), element("main", { class: "work" },
+    element("article", { id: "reading", tabindex: "-1", "aria-label": say("item_label") }),
+    element("div", { class: "side" }, dock(), rest()),
+  ));
+  showReading(form.items[work.place]);
+  show();
+}
+
+// Moving and deciding ----------------------------------------------------------------------------------------------
+
+const fits = (place) => !work.showsOpen || isOpen(place);
+
+function goTo(place) {
+  if (place === null) return;
+  work.place = place;
+  notice = "";
+  keepWork();
+  showReading(form.items[place]);
+  byId("note").value = decisionAt(place)?.note ?? "";
+  show();
+  scrollTo(0, 0);
+  byId("reading").scrollTop = 0;
+  const mark = byId("reading").querySelector("mark.candidate");
+  if (mark && byId("reading").scrollHeight > byId("reading").clientHeight) mark.scrollIntoView({ block: "nearest" });
+  const sentence = textAt(form.items[place].hypothesis) || textAt(form.items[place].query);
+  announce(`${say("item", { n: place + 1, of: n })} ${visible(sentence)}`);
+}
+
+const move = (step) => goTo(nextPlace(n, work.place, step, fits));
+const toOpen = () => goTo(nextOpen(n, work.place, isOpen));
+
+function choose(choice) {
+  const wasOpen = isOpen(work.place);
+  decide(work.place, choice.decision);
+  afterDecision(wasOpen && !waits(form.items[work.place]));
+}
+
+// On to what is not decided yet, unless there is something to be read first, or an old decision was changed.
+function afterDecision(goesOn) {
+  const next = goesOn ? nextOpen(n, work.place, isOpen) : null;
+  const label = say("decided", { choice: named(choiceOf(decisionAt(work.place)) ?? "open", choices) });
+  if (next !== null) goTo(next);
+  else show();
+  announce(`${label} ${byId("status").textContent}`);
+}
+
+function takeBack() {
+  const place = undo();
+  if (place === null) return;
+  goTo(place);
+  announce(`${say("undone")} ${byId("status").textContent}`);
+}
+
+function saveFile() {
+  save();
+  notice = say("saved");
+  show();
+}
+
+function addQuote() {
+  const where = selected(byId("reading"));
+  const { premises } = form.items[work.place];
+  const text = where && textAt(premises[where.number][1]);
+  const quote = where && quoteOf(text, where.from, where.to);
+  notice = quote ? "" : say("nothing_selected");
+  if (quote) {
+    const docs = premises.map(([name]) => name);
+    const before = decisionAt(work.place)?.quotes ?? [];
+    decide(work.place, { quotes: withQuote(before, { doc: docs[where.number], ...quote }, text, docs) });
+    getSelection().removeAllRanges();
+  }
+  show();
+}
+
+function removeQuote(place) {
+  const quotes = (decisionAt(work.place)?.quotes ?? []).filter((_, i) => i !== place);
+  decide(work.place, quotes.length ? { quotes } : null);
+  show();
+}
+
+// Keys -------------------------------------------------------------------------------------------------------------
+
+function toggle(name) {
+  byId(name)?.click();
+}
+
+function showCandidate() {
+  const mark = byId("reading").querySelector("mark.candidate");
+  if (!mark) return;
+  mark.closest("details").open = true;
+  mark.scrollIntoView({ block: "center" });
+}
+
+const KEYS = {
+  j: () => move(1), ArrowRight: () => move(1), k: () => move(-1), ArrowLeft: () => move(-1), Enter: toOpen, u: takeBack,
+  m: () => byId("note").focus(), "/": () => toggle("showsOpen"), v: () => toggle("showsJudge"), f: showCandidate,
+};
+const QUOTING = {
+  q: addQuote,
+  x: () => decisionAt(work.place)?.quotes?.length && removeQuote(decisionAt(work.place).quotes.length - 1),
+};
+
+// What a Chinese keyboard types in their place.
+const WIDE = { "？": "?", "、": "/" };
+
+function act(event) {
+  const key = WIDE[event.key] ?? (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+  const choice = choices.find(({ keys }) => keys.includes(key));
+  if (choice) return event.repeat ? null : () => choose(choice);
+  if (form.kind === "quotes" && (key === "ArrowDown" || key === "ArrowUp"))
+    return () => stepSentence(byId("reading"), key === "ArrowDown" ? 1 : -1, event.shiftKey);
+  return (form.kind === "quotes" && QUOTING[key]) || KEYS[key];
+}
+
+addEventListener("keydown", (event) => {
+  if (!work.rater) return;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
+    event.preventDefault();
+    saveFile();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target.matches("textarea, input:not([type=checkbox])")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (!work.hasKeys) return;
+  if (event.key === "Enter" && event.target.matches("button, summary, a, input")) return;
+  if (event.key.startsWith("Arrow") && event.target.matches(".text") && form.kind !== "quotes") return;
+  const does = act(event);
+  if (!does) return;
+  event.preventDefault();
+  does();
+});
+
+addEventListener("beforeunload", (event) => {
+  if (work.rater && !work.isKept && nUnfiled()) event.preventDefault();
+});
+
+language.set(language.code);
+followOthers(show);
+const rater = raterBefore();
+if (rater) open(rater);
+render();

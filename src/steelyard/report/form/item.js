@@ -1,0 +1,167 @@
+// One item: what was asked, the sentence in its answer, the texts that it is decided by, and what others say of it.
+import { stretches } from "../html/texts.js";
+import { element } from "../html/elements.js";
+import { form, has, language, named, say, textAt, visible } from "./base.js";
+import { choiceOf, choicesOf, isDecided, sentencesOf, stepped } from "./computing.js";
+import { decisionAt, work } from "./keeping.js";
+
+const LONG = 600;
+
+// What is read -----------------------------------------------------------------------------------------------------
+
+// Names of keys and texts by what is asked: "ask.grounded", "ask.grades".
+export const asked = (item, area) => say(`${area}.${form.kind === "verdicts" ? item.table : form.kind}`);
+
+function marked(text, marks, options) {
+  const parts = stretches(visible(text), marks);
+  return parts.map(([part, isMarked]) => (isMarked ? element("mark", options, part) : part));
+}
+
+function premise([name, place], number, item, quotes) {
+  const text = textAt(place);
+  const own = quotes.filter(({ doc }) => doc === name).flatMap(({ start, end }) => [start, end]);
+  const candidate = item.candidate?.[0] === number ? item.candidate.slice(1) : [];
+  const body = element("div", { class: "text", dir: "auto", "data-premise": number });
+  if (form.kind === "quotes") body.append(...marked(text, own, { class: "quoted" }));
+  else body.append(...marked(text, candidate, { class: "candidate" }));
+  const head = element("summary", {}, element("b", {}, visible(name) || String(number + 1)));
+  return element("details", { open: true, class: text.length > LONG ? "long" : null }, head, body);
+}
+
+export function* readingOf(item, decision) {
+  yield element("h2", { dir: "auto" }, visible(textAt(item.query)));
+  const answer = textAt(item.answer);
+  if (answer) {
+    const sentence = marked(answer, item.span ?? [], { class: "asked" });
+    yield element("h3", {}, say("answer"));
+    yield element("div", { class: "answer", dir: "auto" }, ...sentence);
+  }
+  yield element("h3", {}, asked(item, "premises"), item.premises.length > 1 ? ` (${item.premises.length})` : "");
+  yield element("div", { class: "premises" }, ...item.premises.map((row, i) => premise(row, i, item, decision?.quotes ?? [])));
+}
+
+// Long texts can be scrolled from the keyboard, and begin where the candidate is.
+export function scrollTexts(reading) {
+  for (const text of reading.querySelectorAll(".text")) {
+    if (text.scrollHeight > text.clientHeight + 1) {
+      text.tabIndex = 0;
+      text.setAttribute("role", "group");
+      text.setAttribute("aria-label", text.parentElement.querySelector("summary").textContent);
+    }
+    const mark = text.querySelector("mark.candidate");
+    if (mark) text.scrollTop = Math.max(0, mark.offsetTop - text.offsetTop - 40);
+  }
+}
+
+// What others say --------------------------------------------------------------------------------------------------
+
+function opinion({ value, score, reasons }, who, choices) {
+  const about = [named(String(value), choices)];
+  if (score !== null) about.push(say("score", { score: score.toFixed(2) }));
+  const reason = reasons[language.code] ? element("p", { dir: "auto" }, visible(reasons[language.code])) : null;
+  const head = element("p", {}, `${who} `, element("b", { class: "pill" }, about.join(say("separator"))));
+  return element("div", { class: "opinion" }, head, reason);
+}
+
+// The judge's verdict, once the item is decided, and what raters said, where this is an adjudication.
+export function* opinionsOf(item, decision) {
+  const choices = choicesOf(form);
+  for (const [i, other] of item.opinions.entries())
+    yield opinion(other, say("rater_n", { n: String.fromCharCode(65 + i) }), choices);
+  if (item.judged && work.showsJudge && isDecided(decision)) yield opinion(item.judged, say("judge"), choices);
+}
+
+// Whether there is something to be read after this decision.
+export const waits = (item) => item.judged !== null && work.showsJudge;
+
+// Quotes -----------------------------------------------------------------------------------------------------------
+
+// Where a place in the page is in the text of a premise, in halves of characters.
+function unitsBefore(body, node, offset) {
+  const range = document.createRange();
+  range.selectNodeContents(body);
+  range.setEnd(node, offset);
+  return range.toString().length;
+}
+
+// What is selected: the number of its premise, and from where to where; null where that is no text of a premise.
+export function selected(reading) {
+  const selection = getSelection();
+  if (!selection.rangeCount || selection.isCollapsed) return null;
+  const range = selection.getRangeAt(0);
+  const start = range.startContainer;
+  const body = (start.nodeType === Node.TEXT_NODE ? start.parentElement : start).closest("[data-premise]");
+  if (!body || !reading.contains(body)) return null;
+  const ends = body.contains(range.endContainer);
+  const to = ends ? unitsBefore(body, range.endContainer, range.endOffset) : body.textContent.length;
+  return { number: Number(body.dataset.premise), from: unitsBefore(body, start, range.startOffset), to };
+}
+
+// Select a stretch of a premise, and bring it into view.
+function select(body, [from, to]) {
+  const range = document.createRange();
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  let before = 0;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const behind = before + node.data.length;
+    if (from >= before && from < behind) range.setStart(node, from - before);
+    if (to > before && to <= behind) range.setEnd(node, to - before);
+    before = behind;
+  }
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  const box = range.getBoundingClientRect();
+  const frame = body.getBoundingClientRect();
+  if (box.top < frame.top || box.bottom > frame.bottom) body.scrollTop += box.top - frame.top - 40;
+  const top = range.getBoundingClientRect().top;
+  if (top < 120 || top > innerHeight - 220) scrollBy(0, top - innerHeight / 3);
+}
+
+// Move the selection by a sentence, over all premises of the item, or make it longer by one.
+export function stepSentence(reading, step, isExtended) {
+  const bodies = [...reading.querySelectorAll("[data-premise]")];
+  const now = selected(reading);
+  let number = now?.number ?? (step > 0 ? 0 : bodies.length - 1);
+  const sentences = () => sentencesOf(bodies[number].textContent, language.code);
+  const rows = sentences();
+  if (now === null) {
+    if (rows.length) select(bodies[number], rows.at(step > 0 ? 0 : -1));
+    return;
+  }
+  const covered = rows.flatMap(([from, to], i) => (from < now.to && to > now.from ? [i] : []));
+  const first = covered[0] ?? 0;
+  const last = covered.at(-1) ?? 0;
+  const edge = step > 0 ? last === rows.length - 1 : (isExtended ? last : first) === 0;
+  if (edge && !isExtended && bodies[number + step]) {
+    number += step;
+    const others = sentences();
+    if (others.length) select(bodies[number], others.at(step > 0 ? 0 : -1));
+    return;
+  }
+  const [from, to] = stepped(rows, isExtended ? [first, last] : [first, step > 0 ? last : first], step, isExtended);
+  if (rows.length) select(bodies[number], [rows[from][0], rows[to][1]]);
+}
+
+// Items whose decision is some quotes, as a list with a button to remove each.
+export function quoteList(place, remove) {
+  const quotes = decisionAt(place)?.quotes ?? [];
+  const rows = quotes.map((quote, i) => {
+    const label = say("remove_quote", { n: i + 1 });
+    const button = element("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick: () => remove(i) }, "×");
+    return element("li", {}, element("q", { dir: "auto" }, visible(quote.quote)), button);
+  });
+  return element("ol", { class: "quotes" }, ...rows);
+}
+
+// What raters are to know: the meaning of each choice.
+export function* meanings() {
+  for (const { name, word } of choicesOf(form)) {
+    const key = `meaning.${form.kind}.${name}`;
+    const text = has(key) ? say(key) : has(`meaning.${name}`) ? say(`meaning.${name}`) : "";
+    if (!text && word === undefined) continue;
+    yield element("dt", {}, word === undefined ? say(`choice.${name}`) : name);
+    yield element("dd", { dir: "auto" }, word === undefined ? text : visible(word));
+  }
+}
+
+export const currentChoice = (place) => choiceOf(decisionAt(place));

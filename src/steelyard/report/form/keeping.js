@@ -1,0 +1,150 @@
+// Decisions of one rater: kept in the browser after every change, saved to a file, and loaded from one.
+import { fileName } from "../html/texts.js";
+import { element } from "../html/elements.js";
+import { form, language } from "./base.js";
+import { decided, fileOf, isDecided, merged, readFile, unfiled } from "./computing.js";
+
+const NAME = "steelyard-review";
+const sessionKey = JSON.stringify([NAME, form.review_id, form.kind, "rater"]);
+const keyOf = (rater) => JSON.stringify([NAME, form.review_id, form.kind, "decisions", rater]);
+
+// Whose decisions these are, and which item is shown; `isKept` says whether the browser keeps them.
+export const work = {
+  rater: "",
+  place: 0,
+  decisions: new Map(),
+  history: [],
+  filed: "",
+  isKept: true,
+  showsJudge: true,
+  showsOpen: false,
+  hasKeys: true,
+};
+
+export const decisionAt = (place) => work.decisions.get(form.items[place].item_id);
+export const isOpen = (place) => !isDecided(decisionAt(place));
+export const nUnfiled = () => unfiled(form.items, work.decisions, work.filed);
+
+// The browser ------------------------------------------------------------------------------------------------------
+
+function kept(name, area) {
+  try {
+    return area().getItem(name);
+  } catch {
+    work.isKept = false;
+    return null;
+  }
+}
+
+function keep(name, text, area) {
+  try {
+    area().setItem(name, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const ANY = { has: (id) => typeof id === "string" };
+const lasting = () => localStorage;
+const ofTab = () => sessionStorage;
+
+// All decisions, also on items that a form of the same review asked before.
+export function keepWork() {
+  const file = fileOf(form, work.rater, work.decisions, new Date().toISOString(), [...work.decisions.keys()]);
+  const { place, filed, showsJudge, showsOpen, hasKeys } = work;
+  const view = { place, filed, showsJudge, showsOpen, hasKeys, language: language.code };
+  work.isKept = keep(keyOf(work.rater), JSON.stringify({ ...file, view }), lasting);
+}
+
+// What the browser keeps of a rater, if it is of this form.
+function readKept(rater) {
+  const text = kept(keyOf(rater), lasting);
+  const file = text === null ? null : readFile(text, form, ANY);
+  return file === null || file.problem ? null : { ...file, view: JSON.parse(text).view ?? {} };
+}
+
+// Begin, or go on where this rater has left.
+export function open(rater) {
+  Object.assign(work, { rater, place: 0, decisions: new Map(), history: [], filed: "", showsOpen: false });
+  const before = readKept(rater);
+  if (before !== null) {
+    const { place, filed, showsJudge, showsOpen, hasKeys } = before.view;
+    Object.assign(work, { decisions: before.decisions, filed: String(filed ?? ""), showsOpen: showsOpen === true });
+    Object.assign(work, { showsJudge: showsJudge !== false, hasKeys: hasKeys !== false });
+    work.place = Number.isInteger(place) && place >= 0 && place < form.items.length ? place : 0;
+    if (before.view.language) language.set(before.view.language);
+  }
+  keep(sessionKey, rater, ofTab);
+  keepWork();
+}
+
+// Whose form this was before the page was loaded again; "" in a new tab.
+export const raterBefore = () => form.rater || (kept(sessionKey, ofTab) ?? "");
+
+export function close() {
+  keep(sessionKey, "", ofTab);
+  work.rater = "";
+}
+
+// Another tab with the form of the same rater has changed something: go on with that.
+export function followOthers(show) {
+  addEventListener("storage", (event) => {
+    if (!work.rater || event.key !== keyOf(work.rater)) return;
+    work.decisions = readKept(work.rater)?.decisions ?? work.decisions;
+    show();
+  });
+}
+
+// Deciding ---------------------------------------------------------------------------------------------------------
+
+// The decision on an item by another one; null for none.
+export function decide(place, decision) {
+  const { item_id } = form.items[place];
+  const before = work.decisions.get(item_id);
+  work.history.push({ place, before });
+  work.decisions.set(item_id, decided(before, decision ?? {}, new Date().toISOString()));
+  keepWork();
+}
+
+export function note(place, text) {
+  const { item_id } = form.items[place];
+  const before = work.decisions.get(item_id);
+  work.decisions.set(item_id, { ...before, note: text, date: new Date().toISOString() });
+  keepWork();
+}
+
+// Take the last decision back, and return its place; null where there is none.
+export function undo() {
+  const last = work.history.pop();
+  if (last === undefined) return null;
+  const { item_id } = form.items[last.place];
+  const now = work.decisions.get(item_id);
+  work.decisions.set(item_id, { ...last.before, note: now?.note ?? "", date: new Date().toISOString() });
+  keepWork();
+  return last.place;
+}
+
+// Files ------------------------------------------------------------------------------------------------------------
+
+export function save() {
+  const date = new Date().toISOString();
+  const text = JSON.stringify(fileOf(form, work.rater, work.decisions, date), null, 1);
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  element("a", { href: url, download: `${fileName("review", form.kind, work.rater)}.json` }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  work.filed = date;
+  keepWork();
+}
+
+// A file that the user has chosen, as `readFile` returns it.
+export async function readChosen(file) {
+  return readFile(await file.text(), form);
+}
+
+// Take in what a file of this rater holds; of two decisions about one item the later one counts.
+export function take(file) {
+  work.decisions = merged(work.decisions, file.decisions);
+  work.history = [];
+  keepWork();
+}

@@ -1,0 +1,47 @@
+"""A headless Chromium, and pages that are open in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+PICTURES = Path(os.environ.get("STEELYARD_SCREENSHOTS", "build/screenshots"))
+ROWS = "#question-table tbody tr"
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
+
+
+class Opened:
+    """A page that is open, and everything that it complained of or asked for."""
+
+    def __init__(self, browser: Any, file: Path, *, ready: str = ROWS, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector(ready)
+        self.file = file
+
+    def draw(self) -> None:
+        """Scroll past every chart, and wait until it is drawn."""
+        for figure in self.page.query_selector_all("figure[data-chart]"):
+            figure.scroll_into_view_if_needed()
+            figure.wait_for_selector(".plot svg")
+        self.page.evaluate("scrollTo(0, 0)")
+
+    def close(self) -> None:
+        assert self.said == []
+        assert set(self.asked) == {self.file.as_uri()}
+        self.context.close()
