@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
+    from steelyard.judges.calibrating import calibrate
+    from steelyard.judges.calibration import Calibration
     from steelyard.judges.review import Review
     from steelyard.judges.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
@@ -112,6 +114,8 @@ _HOMES = {
     "experiment.scores": "Scores",
     "experiment.self_testing": "self_test",
     "data.truth": "Truth",
+    "judges.calibrating": "calibrate",
+    "judges.calibration": "Calibration",
     "judges.review": "Review",
     "judges.verdicts": "Verdicts",
     "experiment.weighing": "Weighing",
@@ -120,6 +124,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 __all__ = [
     "Alignment",
+    "Calibration",
     "Chunks",
     "Comparison",
     "Corpus",
@@ -156,6 +161,7 @@ __all__ = [
     "answer_precision",
     "answer_recall",
     "bpref",
+    "calibrate",
     "citation_precision",
     "citation_support",
     "citation_validity",

@@ -35,6 +35,10 @@ COMMANDS = {
             argument("outputs", help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE."),
             *options.JUDGING,
             argument(
+                "--calibration", type=Path,
+                help="Of the judge, by labels of people: its threshold counts, and is named.",
+            ),
+            argument(
                 "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),

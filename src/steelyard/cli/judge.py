@@ -24,14 +24,14 @@ INTERRUPTED = 130
 
 def run(
     questions: str, outputs: str, *, judge: str, tables: list[Table] | None, units: AnswerUnits, verdicts: Path | None,
-    new_nuggets: bool, cache: bool, dry_run: bool, format: str | None, output: Path | None, lang: str | None,
-    **settings: Any,
+    new_nuggets: bool, calibration: Path | None, cache: bool, dry_run: bool, format: str | None, output: Path | None,
+    lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     for file in filter(None, (output, verdicts)):
-        refuse_overwriting(file, [questions, *run_paths([outputs])])
+        refuse_overwriting(file, [questions, *run_paths([outputs]), *filter(None, [calibration])])
     settings = {name: value for name, value in settings.items() if value is not None}
     settings |= {} if cache else {"cache": None}
     save: bool | Path = True if verdicts is None else verdicts
@@ -42,13 +42,13 @@ def run(
             result: JudgedRun | JudgingPlan
             if dry_run:
                 result = plan_judging(
-                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets, save=save,
-                    **settings,
+                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
+                    calibration=calibration, save=save, **settings,
                 )  # fmt: skip
             else:
                 result = judge_run(
-                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets, save=save,
-                    must_keep=True, progress=bars, settings=settings,
+                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
+                    calibration=calibration, save=save, must_keep=True, progress=bars, settings=settings,
                 )  # fmt: skip
     except KeyboardInterrupt:
         print(

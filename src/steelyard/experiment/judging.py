@@ -18,10 +18,12 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
 from steelyard.experiment import defaults
+from steelyard.experiment.calibrated import calibrated_settings
 from steelyard.experiment.lending import lent, model_files
 from steelyard.experiment.opening import System, open_answers
+from steelyard.judges.calibration import Calibration
 from steelyard.judges.cases import TABLES
-from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, sentences_to_split
+from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, judge_recipe, sentences_to_split
 from steelyard.judges.own import file_name
 from steelyard.judges.verdict import Judge, Table
 from steelyard.judges.verdicts import FOLDER, Verdicts
@@ -36,6 +38,7 @@ def judge(
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = defaults.UNITS,
     new_nuggets: bool = False,
+    calibration: Calibration | str | Path | None = None,
     save: bool | str | Path = True,
     progress: Progress = no_progress,
     **settings: Any,
@@ -52,11 +55,12 @@ def judge(
                 "grounded", of units by the whole context at once, which one call of a model judges
     units       what is judged: sentences, or claims, into which a language model splits them first
     new_nuggets   whether a language model draws up nuggets for questions that have none, from their gold answer
+    calibration   of the judge, or a file of one: its threshold counts, and is named beside the verdicts
     save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
     progress    called as progress("answers", done, total), or with the calls of a judge that asks a model
     settings    of the judge, such as threshold, model, base_url, concurrency, budget, epochs
-    Raises      InputError and its children; StageError where a model cannot be asked; OutputError where verdicts cannot
-                be kept, or another process judges into the same folder
+    Raises      InputError and its children, also for a calibration of another judge; StageError where a model cannot
+                be asked; OutputError where verdicts cannot be kept, or another process judges into the same folder
 
     >>> chunks = [{"id": "h#1", "text": "Opening hours: 9 to 17."}]
     >>> outputs = [{"qid": "q1", "retrieved": chunks, "answer": "It is open from 9 to 17 [h#1]. It has a café."}]
@@ -65,8 +69,8 @@ def judge(
     [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
     """
     return judge_run(
-        questions, outputs, judge, tables=tables, units=units, new_nuggets=new_nuggets, save=save, progress=progress,
-        settings=settings,
+        questions, outputs, judge, tables=tables, units=units, new_nuggets=new_nuggets, calibration=calibration,
+        save=save, progress=progress, settings=settings,
     ).verdicts  # fmt: skip
 
 
@@ -90,6 +94,7 @@ def judge_run(
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = defaults.UNITS,
     new_nuggets: bool = False,
+    calibration: Calibration | str | Path | None = None,
     save: bool | str | Path = True,
     must_keep: bool = False,
     progress: Progress = no_progress,
@@ -100,6 +105,7 @@ def judge_run(
     must_keep   refuse outputs that are no run folder, where `save` names no file
     """
     _check(tables, units, save)
+    opened, settings = calibrated_settings(judge, settings, calibration)
     asked, system = open_answers(questions, outputs)
     _answers(system)
     if must_keep and save is True and system.folder is None:
@@ -110,8 +116,9 @@ def judge_run(
         file = _file(system, save, own_judge.name)
         with nullcontext() if file is None else _writing(file, alone=save is True):
             verdicts = _judged(
-                asked, system, own_judge, tables=tables, units=units, new_nuggets=new_nuggets, progress=progress
-            )
+                asked, system, own_judge, tables=tables, units=units, new_nuggets=new_nuggets, calibration=opened,
+                progress=progress,
+            )  # fmt: skip
             if file is not None:
                 verdicts.write(file)
     return JudgedRun(verdicts, asked, file)
@@ -145,6 +152,7 @@ def plan_judging(
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = defaults.UNITS,
     new_nuggets: bool = False,
+    calibration: Calibration | str | Path | None = None,
     save: bool | str | Path = True,
     **settings: Any,
 ) -> JudgingPlan:
@@ -154,9 +162,11 @@ def plan_judging(
     Raises   as `judge` does
     """
     _check(tables, units, save)
+    opened, own_settings = calibrated_settings(judge, settings, calibration)
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
-    with lent(judge, settings, _model_files(system, save), no_progress) as own_judge:
+    with lent(judge, own_settings, _model_files(system, save), no_progress) as own_judge:
+        judge_recipe(own_judge, opened)
         cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)
         split = sentences_to_split(asked, outputs, own_judge) if units == "claims" else []
@@ -175,11 +185,12 @@ def _judged(
     tables: Collection[Table],
     units: AnswerUnits,
     new_nuggets: bool,
+    calibration: Calibration | None,
     progress: Progress,
 ) -> Verdicts:
     verdicts = judge_answers(
-        questions, _answers(system), judge, tables=tables, units=units, new_nuggets=new_nuggets, system=system.name,
-        progress=progress,
+        questions, _answers(system), judge, tables=tables, units=units, new_nuggets=new_nuggets,
+        calibration=calibration, system=system.name, progress=progress,
     )  # fmt: skip
     if system.folder is not None:
         system.folder.refuse_replaced()

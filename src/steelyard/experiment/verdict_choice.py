@@ -129,12 +129,13 @@ class RunVerdicts:
         return self.verdicts.arrays(self.query_ids)
 
     def notes(self) -> Iterator[Note]:
-        """Who judged."""
+        """Who judged, and by which labels."""
+        from steelyard.experiment.calibrated import calibration_notes
+
         judge = self.verdicts.recipe["judge"]
         values = {"judge": _called(judge), "file": self.file, "threshold": judge.get("threshold")}
         yield Note(f"judged_by_{self.origin}", values)
-        if self.verdicts.recipe.get("calibration") is None and values["threshold"] is not None:
-            yield Note("judge_uncalibrated", values)
+        yield from calibration_notes(self.verdicts.recipe)
 
 
 def _called(judge: Mapping[str, Any]) -> str:

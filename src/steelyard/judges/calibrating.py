@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,16 @@ LEAST = 10
 
 
 def calibrate(
-    verdicts: Verdicts | Sequence[Verdicts], labels: Labels | Review, table: ItemTable = "grounded", *,
+    verdicts: Verdicts | str | Path | Sequence[Verdicts | str | Path], labels: Labels | Review | str | Path,
+    table: ItemTable = "grounded", *,
     rule: Rule = "youden", target: float | None = None, examples: Sequence[str] = (),
     self_tests: Sequence[SelfTest] = (), date: str | None = None, seed: int = 0,
 ) -> Calibration:  # fmt: skip
     """Hold a judge against labels of people, and choose its threshold by them.
 
-    verdicts    of one judge, on the answers of one system or of several
-    labels      of items, by id; a Review also says with which probability each was drawn, and labels of what it did not
-                draw do not count
+    verdicts    of one judge, on the answers of one system or of several; or the paths of their files
+    labels      of items, by id; a Review, or the path of one, also says with which probability each was drawn, and
+                labels of what it did not draw do not count
     table       what the items ask
     rule        "youden": the threshold of the greatest sensitivity + specificity;  "precision": the lowest at which
                 the share of supported among what is called so reaches `target`
@@ -56,7 +58,9 @@ def calibrate(
     A judge without scores, or one whose labels are not by a threshold, gets none; all else is said of its labels.
     Raises      InputError where no label is of these verdicts, and for verdicts of several judges.
     """
-    listed = [verdicts] if isinstance(verdicts, Verdicts) else list(verdicts)
+    several = [verdicts] if isinstance(verdicts, Verdicts | str | Path) else verdicts
+    listed = [part if isinstance(part, Verdicts) else Verdicts.read(part) for part in several]
+    labels = Review.read(labels) if isinstance(labels, str | Path) else labels
     judge = _one_judge(listed)
     if (rule == "precision") != (target is not None):
         raise InputError("a target is of the rule 'precision', which needs one: rule='precision', target=0.9")

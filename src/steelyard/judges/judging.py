@@ -19,6 +19,7 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.asking import Asking
 from steelyard.judges.batches import whole_characters
+from steelyard.judges.calibration import Calibration
 from steelyard.judges.cases import TABLES, Draft, filled, requests
 from steelyard.judges.claims import Sentences, sentences_of, splitter_of, with_claims
 from steelyard.judges.drafting import drafts
@@ -40,6 +41,7 @@ def judge_answers(
     tables: Collection[Table] = TABLES,
     units: AnswerUnits = "sentences",
     new_nuggets: bool = False,
+    calibration: Calibration | None = None,
     system: str = "",
     progress: Progress = no_progress,
 ) -> Verdicts:
@@ -49,11 +51,12 @@ def judge_answers(
     tables     what is asked; with `grounded`, units are also judged by the whole context at once
     units      sentences, or claims, into which a judge that can splits them
     new_nuggets   whether a judge that can draws up nuggets, from the gold answers of questions that have none
+    calibration   of the judge, which has its threshold already; the recipe keeps a summary of it
     system     its name; by default that of the outputs
     progress   called as progress("answers", done, total)
-    Raises     InputError where the judge fails on all that it is asked.
+    Raises     InputError where the judge fails on all that it is asked, and for a calibration of another judge.
     """
-    by_judge = judge_recipe(judge)
+    by_judge = judge_recipe(judge, calibration)
     asking = None if judge is None else Asking(judge)
     asked, errors_before = _asked_tables(judge, tables), _errors(judge)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
@@ -131,10 +134,10 @@ def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -
         yield filled(draft, by_key, grades=asking.grades)
 
 
-def judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
+def judge_recipe(judge: Judge | None, calibration: Calibration | None = None) -> Mapping[str, Any]:
     """The judge, by what it was calibrated (None where it is not), and the libraries that its model ran on.
 
-    Raises   InputError for a judge of the user's own whose recipe cannot be kept.
+    Raises   InputError for a judge of the user's own whose recipe cannot be kept, and a calibration of another judge.
     """
     if judge is None:
         return {"judge": {"name": "none"}, "calibration": None}
@@ -142,12 +145,15 @@ def judge_recipe(judge: Judge | None) -> Mapping[str, Any]:
         recipe = _kept(dict(judge.recipe()))
     except Exception as error:  # Whatever a judge of the user's own raises.
         raise InputError(f"judge {judge.name}: its recipe cannot be kept ({exception_line(error)}); mend it") from error
-    calibration = recipe.pop("calibration", None)
+    own = None if (said := recipe.pop("calibration", None)) == "uncalibrated" else said
     recipe.pop("judge", None)
     occasion = {key: recipe.pop(key) for key in ("libraries",) if key in recipe}
+    facts = {"name": judge.name, **recipe}
+    if calibration is not None:
+        calibration.check_judge(facts)
     return {
-        "judge": {"name": judge.name, **recipe},
-        "calibration": None if calibration == "uncalibrated" else calibration,
+        "judge": facts,
+        "calibration": own if calibration is None else calibration.summary,
         **occasion,
     }
 

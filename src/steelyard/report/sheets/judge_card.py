@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
+from steelyard.experiment.calibrated import calibration_notes
 from steelyard.judges.records import Problem, State
 from steelyard.judges.verdict import Label
 from steelyard.report.details.judging import Judging
 from steelyard.report.details.limits import shortened
+from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.words import Words
 
@@ -17,6 +19,14 @@ _DIGEST = 12
 """Letters of a digest that are enough to tell prompts apart."""
 _SHOWN_APART = ("name", "version", "model", "base_url", "prompts", "threshold")
 """Of the judge's recipe; what else it holds are parameters."""
+_CALIBRATION = {
+    "judge_uncalibrated": "judge_card.uncalibrated",
+    "judge_checked": "judge_card.uncalibrated",
+    "judge_calibrated": "judge_card.calibrated",
+    "judge_calibrated_without_interval": "judge_card.calibrated_without_interval",
+}
+"""What a note on a threshold is in the card."""
+_CARD_NOTES = ("judge_agreement", "judge_checked", "judge_fails_self_tests")
 _CALLS = (
     "calls",
     "attempts",
@@ -39,6 +49,11 @@ def judge_card(judging: Mapping[str, Judging], words: Words) -> Sheet:
         if any(cells):
             rows.append([words(f"judge_card.fact.{name}"), *(cell or "–" for cell in cells)])
     notes = [words("judge_card.note.uncalibrated")] if any(map(_is_uncalibrated, judging.values())) else []
+    notes += notes_of_systems(
+        {system: [note for note in calibration_notes(own.recipe) if note.code in _CARD_NOTES]
+         for system, own in judging.items()},
+        words, n_systems=len(judging),
+    )  # fmt: skip
     return Sheet([words("judge_card.head.fact"), *judging], rows, notes=notes)
 
 
@@ -66,7 +81,8 @@ def _threshold(judging: Judging, words: Words) -> str:
     if threshold is None:
         return ""
     calibration = judging.recipe.get("calibration")
-    text = words("judge_card.uncalibrated") if calibration is None else str(calibration)
+    note = next(calibration_notes(judging.recipe), None)
+    text = str(calibration) if note is None else words(_CALIBRATION[note.code], **note.values)
     return words("judge_card.threshold", threshold=f"{threshold:g}", calibration=text)
 
 

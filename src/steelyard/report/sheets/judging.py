@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
+from steelyard.experiment.calibrated import calibration_notes
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.cases import NOT_ASKED
 from steelyard.judges.records import Problem, State
@@ -14,6 +15,7 @@ from steelyard.judges.unsupported import unsupported_units
 from steelyard.judges.verdict import Label
 from steelyard.judges.verdicts import FOLDER, Verdicts
 from steelyard.report.details.limits import cut
+from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, number, percent
 from steelyard.report.words import Words
@@ -85,9 +87,7 @@ def _parts(verdicts: Verdicts, names: tuple[str, ...], kind: str, n: int, words:
 
 def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
     verdicts = run.verdicts
-    threshold = verdicts.recipe["judge"].get("threshold")
-    if verdicts.recipe.get("calibration") is None and isinstance(threshold, int | float):
-        yield words("judging.note.uncalibrated", threshold=f"{threshold:g}")
+    yield from (note_text(note, words) for note in calibration_notes(verdicts.recipe))
     if n := verdicts.counts["without_context"]:
         yield words("judging.note.without_context", n=n)
     # What was not wanted (`tables`) is not missing.
