@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
     from steelyard.report.report import Report
+    from steelyard.review.calibrating import calibrate_review
+    from steelyard.review.importing import import_review
 
 _HOMES = {
     "comparison.comparison": "compare",
@@ -109,6 +111,8 @@ _HOMES = {
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.report": "Report",
+    "review.calibrating": "calibrate_review",
+    "review.importing": "import_review",
     "data.repeats": "Repeats",
     "data.run": "Run",
     "experiment.scores": "Scores",
@@ -162,6 +166,7 @@ __all__ = [
     "answer_recall",
     "bpref",
     "calibrate",
+    "calibrate_review",
     "citation_precision",
     "citation_support",
     "citation_validity",
@@ -179,6 +184,7 @@ __all__ = [
     "faithfulness",
     "gate",
     "hit_rate",
+    "import_review",
     "judge",
     "judged",
     "load",

@@ -1,6 +1,7 @@
 """What the command line takes, and that to ask for it costs nothing."""
 
 import inspect
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -8,15 +9,27 @@ from importlib import import_module
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.cli.app import COMMANDS
+from steelyard.cli.app import COMMANDS, GROUPS, module_of
 from steelyard.cli.parser import Command, argument, flag, repeated
-from tests.cli.command import complaint, printed
+from tests.cli.command import complaint, printed, steelyard
 
 HEAVY = ("numpy", "polars", "pydantic", "rich", "scipy")
 
 
 @pytest.mark.parametrize(
-    "words", ["--help", "--version", "evaluate --help", "report -h", "trec-eval -h", "nonsense", "evaluate --nonsense"]
+    "words",
+    [
+        "--help",
+        "--version",
+        "evaluate --help",
+        "report -h",
+        "trec-eval -h",
+        "nonsense",
+        "evaluate --nonsense",
+        "review --help",
+        "review import -h",
+        "review nonsense",
+    ],
 )
 def test_help_and_mistakes_wait_for_nothing(words: str) -> None:
     code = f"try: main()\nexcept SystemExit: print([name for name in {HEAVY} if name in sys.modules])"
@@ -36,7 +49,7 @@ def test_a_command_takes_what_is_declared(name: str) -> None:
         word for item in COMMANDS[name].arguments if item.settings.get("required") for word in (item.names[0], "1")
     ]
     values = COMMANDS[name].parse(name, words)
-    taken = inspect.signature(import_module(f"steelyard.cli.{name.replace('-', '_')}").run).parameters.values()
+    taken = inspect.signature(import_module(module_of(name)).run).parameters.values()
     named = {parameter.name for parameter in taken if parameter.kind is not parameter.VAR_KEYWORD}
     # What a command hands on as settings need not be named.
     assert named <= values.keys()
@@ -45,7 +58,7 @@ def test_a_command_takes_what_is_declared(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_explains_every_argument(name: str) -> None:
-    text = printed(name, "--help", columns=300)
+    text = printed(*name.split(), "--help", columns=300)
     assert text.startswith(f"usage: steelyard {name} [OPTIONS]")
     assert COMMANDS[name].help in text
     for item in COMMANDS[name].arguments:
@@ -111,6 +124,29 @@ def test_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "usage: steelyard sample [OPTIONS] FIRST REST...\n" in text
     assert all(words in text for words in ("100% of them.\n", "A number. [2.5]\n", "A count. [0]\n", "Whether.\n"))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands(group: str) -> None:
+    text = printed(group, "--help", columns=300)
+    assert text.startswith(f"usage: steelyard {group} [OPTIONS] COMMAND")
+    assert GROUPS[group] in text
+    assert GROUPS[group] in printed("--help", columns=300)
+    own = {name: command for name, command in COMMANDS.items() if name.startswith(f"{group} ")}
+    assert len(own) > 1
+    for name, command in own.items():
+        assert re.search(rf"^  {name.split()[1]} +{re.escape(command.help)}$", text, re.MULTILINE)
+        assert command.help not in printed("--help", columns=300)
+
+
+def test_a_group_without_a_command_shows_its_help() -> None:
+    assert steelyard("review").returncode == 2
+    assert steelyard("review").stdout == steelyard("review", "--help").stdout
+    assert complaint("review", "importt") == (
+        "steelyard: no command is called 'review importt'; did you mean review import?\n"
+    )
+    assert complaint("review", "x") == "steelyard: no command is called 'review x'; try `steelyard review --help`\n"
+    assert complaint("reviw") == "steelyard: no command is called 'reviw'; did you mean review?\n"
 
 
 def test_an_unknown_command_is_answered_with_the_nearest() -> None:

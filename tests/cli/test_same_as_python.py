@@ -14,6 +14,7 @@ from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.scores_json import as_json
 from steelyard.experiment.self_testing import plan_self_test
 from steelyard.gates.profiles import Profile
+from steelyard.judges.labels import Decision
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
@@ -24,6 +25,7 @@ from steelyard.report.formats.gating import gate_text
 from steelyard.report.formats.judging import judging_text
 from steelyard.report.formats.measures import measures_text
 from steelyard.report.formats.report import report_terminal
+from steelyard.report.formats.review import review_text
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.formats.scores import FORMATS, scores_text
 from steelyard.report.formats.sections import sections_terminal
@@ -32,7 +34,10 @@ from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
 from steelyard.report.sheets.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
+from steelyard.review.rounds import next_round
+from steelyard.review.systems import open_reviewed
 from tests.cli.command import steelyard
+from tests.review import small as halls
 
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
 
@@ -180,6 +185,35 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: self_tests_text(plan_self_test("lexical", "answers.jsonl", "run=answers.jsonl"), "json", EN),
         ),
     ],
+    "review import": [
+        (
+            "review/ann.json review/bob.json",
+            lambda: review_text(sy.import_review(["review/ann.json", "review/bob.json"]), "table", EN, width=80),
+        ),
+        (
+            "review/items.json review/ann.json --labels labels.json -f json",
+            lambda: review_text(sy.import_review("review/ann.json", labels="labels.json"), "json", EN),
+        ),
+    ],
+    "review calibrate": [
+        (
+            "halls.jsonl halls=halls.jsonl --labels decided.json",
+            lambda: review_text(
+                sy.calibrate_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json"), "table", EN, width=80
+            ),
+        ),
+        (
+            "halls.jsonl halls=halls.jsonl --labels decided.json --target-precision 0.9 --seed 3 -f markdown "
+            "-o calibration.json --examples text.md",
+            lambda: review_text(
+                sy.calibrate_review(
+                    "halls.jsonl", "halls=halls.jsonl", labels="decided.json", target_precision=0.9, seed=3,
+                    examples=["A few words."],
+                ),
+                "markdown", EN,
+            ),
+        ),
+    ],
     "report": [
         ("", lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS)), EN, width=80)),
         (
@@ -269,7 +303,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = {"retrieved": [{"id": "h#1", "text": "It opens at 9."}], "answer": "It opens at 9 [h#1]. It has a café."}
     (demo / "answers.jsonl").write_text(json.dumps({"qid": "q", "query": "When?", **answer}) + "\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
+    _write_review(demo)
     return demo
+
+
+def _write_review(demo: Path) -> None:
+    """Answers of halls, what two people saved from a form about them, and a review with labels of one."""
+    lines = [{**asked, **line} for asked, line in zip(halls.QUESTIONS, halls.outputs(range(0, 12, 3)), strict=True)]
+    (demo / "halls.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    _, systems = open_reviewed(str(demo / "halls.jsonl"), f"halls={demo / 'halls.jsonl'}")
+    round = next_round(systems, "grounded", n=24)
+    review = sy.Review(round.systems[0].review.samples)
+    review.write(demo / "labels.json")
+    form = halls.written_items(round, demo / "review", demo / "labels.json")
+    halls.saved(demo / "review", form, "ann", ["supported"] * 5, name="ann")
+    halls.saved(demo / "review", form, "bob", ["supported", "not_found"], name="bob")
+    # What is taken in once more is the same for the command and for Python.
+    sy.import_review([demo / "review" / "ann.json", demo / "review" / "bob.json"])
+    decisions = [
+        Decision(own.item.item_id, "ann", "not_found" if "19" in own.unit.text else "supported") for own in round.asked
+    ]
+    review.with_decisions(decisions).write(demo / "decided.json")
 
 
 def _run_once(folder: Path) -> None:
@@ -294,7 +348,7 @@ def test_a_command_prints_what_python_gets(
     if command in ON_CONFIGURATIONS:
         _run_once(folder)
     inputs = [TRUTH, *RUNS] if command in ON_RUNS and arguments[:1] in ("", "-") else []
-    done = steelyard(command, *inputs, *arguments.split(), environment={"LC_ALL": "C.UTF-8"})
+    done = steelyard(*command.split(), *inputs, *arguments.split(), environment={"LC_ALL": "C.UTF-8"})
     assert done.returncode in ((0, 1, 3) if command == "gate" else (0,)), done.stderr.decode()
     assert done.stdout.decode() == call()
 

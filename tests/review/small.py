@@ -60,14 +60,14 @@ def saved(
     rater: str,
     labels: Mapping[str, str] | Sequence[str],
     date: str = "2026-11-22",
-    **other: Any,
+    name: str = "",
 ) -> Path:  # fmt: skip
     """A file that a person saved: labels of items, or of the first ones in their order."""
     if not isinstance(labels, Mapping):
         labels = {item.item_id: label for item, label in zip(form.items, labels, strict=False)}
     decisions = [{"item_id": id, "label": label, "note": "", "date": date} for id, label in labels.items()]
     content = {"format": "steelyard-review", "version": 1, "review_id": form.review_id, "kind": form.kind,
-               "rater": rater, "decisions": decisions} | other  # fmt: skip
-    path = folder / f"{rater}-{date}.json"
+               "rater": rater, "decisions": decisions}  # fmt: skip
+    path = folder / f"{name or f'{rater}-{date}'}.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path

@@ -18,3 +18,7 @@ Language = Literal["en", "zh"]
 
 AnswerUnits = Literal["sentences", "claims"]
 """What of an answer is judged: its sentences, or the claims that a language model splits them into."""
+
+ItemTable = Literal["grounded", "joint", "correctness", "said"]
+"""What people are asked: of unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
+enough, and gold unit × answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -16,6 +17,7 @@ from steelyard.cli import options
 from steelyard.cli.parser import Command, argument, flag, overview, repeated
 from steelyard.experiment import defaults
 
+_HELP = ("--help", "-h")
 COMMANDS = {
     "evaluate": Command(
         "Weigh runs against a truth: judged documents, or questions with gold evidence.",
@@ -64,6 +66,32 @@ COMMANDS = {
             argument("--seed", type=int, default=defaults.SEED, help="Of the draw of questions."),
             flag("--strict", help="Leave with exit status 1 where the judge fails a test."),
             options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "review import": Command(
+        "Take in what people decided in forms, and list what they are at odds about.",
+        [
+            argument(
+                "files", nargs="+", help="What people saved from forms; the items.json beside a form may be among them."
+            ),
+            options.LABELS, options.FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "review calibrate": Command(
+        "Choose the threshold of a judge by what people decided, and say how often it is right.",
+        [
+            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS, options.ITEM_TABLE,
+            argument(
+                "--target-precision", type=float,
+                help="The share of what is called supported that is to be; without it, the greatest sensitivity + "
+                "specificity.",
+            ),
+            argument(
+                "--output", "-o", type=Path,
+                help="Write the calibration here, for `steelyard judge --calibration` and `steelyard gate --judge`.",
+            ),
+            argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
+            options.VERDICTS, options.JUDGE, options.LABELS, options.FORMAT, options.SEED, options.LANG,
         ],
     ),
     "compare": Command(
@@ -231,7 +259,13 @@ COMMANDS = {
         ],
     ),
 }  # fmt: skip
-"""Name -> command, in the order of the help; `run` of the module of the same name takes the arguments."""
+"""Name -> command, in the order of the help; `run` of the module of the same name takes the arguments.
+
+A name of two words is that of a command in a group.
+"""
+
+GROUPS = {"review": "May the judge be believed? People decide about a sample of what it judged."}
+"""The first word of commands that belong together -> what `--help` shows of all of them."""
 
 
 def app(words: list[str]) -> int:
@@ -251,28 +285,58 @@ def command_of(words: list[str]) -> Callable[[], int]:
         from steelyard._version import __version__
 
         return partial(_printed, f"steelyard {__version__}\n")
-    if not words or words[0] in ("--help", "-h"):
-        text = overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", COMMANDS)
-        return partial(_printed, text, 0 if words else 2)
-    name, *rest = words
+    name, rest = _split(words)
+    if name not in COMMANDS and (not rest or rest[0] in _HELP):
+        return partial(_printed, _overview(name), 0 if rest else 2)
     if name not in COMMANDS:
-        raise InputError(
-            f"no command is called {quoted(name)}; {nearest(name, COMMANDS, otherwise='try `steelyard --help`')}"
+        wrong = f"{name} {rest[0]}".strip()
+        names = [own for own in [*COMMANDS, *GROUPS] if own.startswith(f"{name} " if name else "")]
+        advice = nearest(
+            wrong, names, near=0.8 if name else 0.5, otherwise=f"try `{f'steelyard {name}'.strip()} --help`"
         )
+        raise InputError(f"no command is called {quoted(wrong)}; {advice}")
     values = COMMANDS[name].parse(f"steelyard {name}", rest)
-    if values.get("runs") and values.get("format") not in ("csv", "trec"):
+    if "truth" in values and values.get("runs") and values.get("format") not in ("csv", "trec"):
         # The result will bear a signature, with digests; imports alone leave a core enough time to take them.
         from steelyard.io.named import run_paths
         from steelyard.io.source import hash_ahead
 
         hash_ahead([values["truth"], *run_paths(values["runs"])])
-    module = import_module(f"steelyard.cli.{name.replace('-', '_')}")
+    module = import_module(module_of(name))
 
     def run() -> int:
         module.run(**values)
         return 0
 
     return run
+
+
+def module_of(name: str) -> str:
+    """Where the `run` of a command is.
+
+    >>> module_of("review sample"), module_of("trec-eval")
+    ('steelyard.cli.review_sample', 'steelyard.cli.trec_eval')
+    """
+    return f"steelyard.cli.{re.sub('[ -]', '_', name)}"
+
+
+def _split(words: list[str]) -> tuple[str, list[str]]:
+    """The name of the command, or of a group whose command is not named, and the words behind it."""
+    if words and words[0] in GROUPS:
+        command = " ".join(words[:2])
+        return (command, words[2:]) if command in COMMANDS else (words[0], words[1:])
+    return (words[0], words[1:]) if words and words[0] in COMMANDS else ("", words)
+
+
+def _overview(group: str) -> str:
+    """What `--help` shows of all commands, or of a group."""
+    if group:
+        commands = {
+            name.removeprefix(f"{group} "): own for name, own in COMMANDS.items() if name.startswith(f"{group} ")
+        }
+        return overview(f"steelyard {group}", GROUPS[group], {name: own.help for name, own in commands.items()})
+    listed = {name.split()[0]: GROUPS.get(name.split()[0], own.help) for name, own in COMMANDS.items()}
+    return overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", listed, version=True)
 
 
 def _printed(text: str, status: int = 0) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import FileKind, Language, OnDuplicate, Unit
+from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Unit
 from steelyard.cli.parser import argument, flag, repeated
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
@@ -79,6 +79,23 @@ VERDICTS = repeated(
 JUDGE = argument(
     "--judge", help="Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."
 )
+REVIEW_QUESTIONS = argument(
+    "questions", help="Questions, with gold answers or without: JSONL, a folder, rows of other tools."
+)
+REVIEWED_RUNS = argument(
+    "runs",
+    nargs="+",
+    help="One or several: a run folder, or outputs with answers (JSONL, rows of other tools); NAME=FILE.",
+)
+LABELS = repeated(
+    "--labels", dest="labels",
+    help="Where decisions of people are kept: FILE, or NAME=FILE for each system; by default in the run folders.",
+)  # fmt: skip
+ITEM_TABLE = argument(
+    "--table", choices=get_args(ItemTable), default="grounded",
+    help="What people decide: grounded (is a sentence supported by all that was retrieved), joint (by what it cites), "
+    "correctness (by the gold answers), said (is a gold sentence in the answer).",
+)  # fmt: skip
 MIXED_JUDGES = flag(
     "--mixed-judges", help="Compare by measures of answers although the systems were judged in different ways."
 )

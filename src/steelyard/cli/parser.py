@@ -88,13 +88,17 @@ class Command:
         return vars(parser.parse_intermixed_args(words))
 
 
-def overview(prog: str, description: str, commands: Mapping[str, Command]) -> str:
-    """What `--help` shows without a command: the name and help of each."""
+def overview(prog: str, description: str, commands: Mapping[str, str], *, version: bool = False) -> str:
+    """What `--help` shows without a command: the name and help of each.
+
+    version   whether there is `--version` too
+    """
     parser = _Parser(prog, usage=["COMMAND", "[ARGUMENTS]..."], description=description)
-    parser.add_argument("--version", action="store_true", help="Show the version and exit.")
+    if version:
+        parser.add_argument("--version", action="store_true", help="Show the version and exit.")
     group = parser.add_argument_group("commands")
-    for name, command in commands.items():
-        group.add_argument(name, help=command.help.replace("%", "%%"))
+    for name, help in commands.items():
+        group.add_argument(name, help=help.replace("%", "%%"))
     return parser.format_help()
 
 

@@ -155,13 +155,18 @@ class Calibration:
         """The same, with these self-tests in place of its own."""
         return replace(self, self_tests=self_tests)
 
+    @property
+    def text(self) -> str:
+        """The JSON of its file."""
+        content = {"format": FORMAT, "version": VERSION, **_json(asdict(self))}
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
     def write(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all.
 
         Raises   OutputError where nothing can be written.
         """
-        content = {"format": FORMAT, "version": VERSION, **_json(asdict(self))}
-        write_text(path, json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+        write_text(path, self.text)
 
     @classmethod
     def read(cls, path: str | Path) -> Calibration:

@@ -6,15 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
+from steelyard.base import choices
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Label, Verdict
 from steelyard.judges.verdict_frames import overall, unit_verdict
 
-ItemTable = Literal["grounded", "joint", "correctness", "said"]
-"""What an item asks: unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
-enough, and gold unit × answer."""
+ItemTable = choices.ItemTable
 _DIGITS = 16
 T = TypeVar("T")
 

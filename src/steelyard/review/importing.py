@@ -62,6 +62,19 @@ class ImportedLabels:
     files: Sequence[Path]
 
 
+def import_review(paths: object, *, labels: object = None) -> ImportedLabels:
+    """Take in what people saved from forms of `sy.sample_review`, all of it or nothing.
+
+    paths    the files that they saved; the items.json of each form is found beside them, or is named too
+    labels   where reviews are kept, if not where the forms say: a path, or system -> path
+    Raises   InputError for a file that answers no such form, was edited so that it does not, or decides an item twice;
+             OutputError where another process writes there
+
+    Of one person about one item the later decision counts, by its date, also over several files.
+    """
+    return import_labels(*read_forms(paths), labels)
+
+
 def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
     """The forms of some files by review id, and what people saved from them.
 

@@ -1,0 +1,23 @@
+"""`steelyard review import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.cli.reviewing import write_result
+from steelyard.experiment.review_choice import named_labels
+from steelyard.io.write import refuse_overwriting
+from steelyard.report.formats.review import check_format
+from steelyard.report.formats.suffix import format_of
+from steelyard.report.words import read_words
+from steelyard.review.importing import import_review
+
+
+def run(
+    files: list[str], *, labels: list[str], format: str | None, output: Path | None, lang: str | None
+) -> None:  # fmt: skip
+    """Take decisions in, and write what they are."""
+    words, format = read_words(lang), format_of(output, format)
+    check_format(format)
+    refuse_overwriting(output or "-", files)
+    write_result(import_review(files, labels=named_labels(labels)), format, output, words)

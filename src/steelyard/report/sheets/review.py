@@ -1,0 +1,54 @@
+"""Rounds of review as sections: what was drawn, what came back, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from steelyard.report.details.limits import cut
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.words import Words
+from steelyard.review.importing import Conflict, ImportedLabels
+
+_SHOWN, _LONGEST = 20, 160
+
+
+def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
+    """What was taken in of each person, what is left to decide, and conflicts."""
+    further = ("n_changed", "n_older", "n_cannot_say")
+    columns = ["n", "n_new", *(name for name in further if any(getattr(own, name) for own in result.raters))]
+    rows = [[own.rater, *(f"{getattr(own, name):,}" for name in columns)] for own in result.raters]
+    head = [words("review.head.rater"), *(words(f"review.head.{name}") for name in columns)]
+    notes = [words("review.decided", decided=result.n_decided, total=result.n_asked)]
+    notes += [words("review.kept", file=str(file)) for file in result.files]
+    sections = [Section("import", words("review.import_title"), [], [Sheet(head, rows, notes=notes)])]
+    if result.conflicts:
+        sections.append(conflicts_section(result.conflicts, words))
+    return sections
+
+
+def conflicts_section(conflicts: Sequence[Conflict], words: Words) -> Section:
+    """Items that raters are at odds about."""
+    rows = [
+        [
+            cut(" ".join(own.item.query.split()), _LONGEST),
+            cut(" ".join(own.item.text.split()), _LONGEST),
+            words.listed([f"{d.rater}: {label_text(d.label, words)}" for d in own.decisions]),
+        ]
+        for own in conflicts[:_SHOWN]
+    ]
+    head = [words("review.head.query"), words("review.head.text"), words("review.head.labels")]
+    notes = [words("review.more", n=len(conflicts) - _SHOWN)] if len(conflicts) > _SHOWN else []
+    sheet = Sheet(head, rows, notes=[*notes, words("review.adjudicate")], n_labels=2)
+    return Section("conflicts", words("review.conflicts_title", n=len(conflicts)), [], [sheet])
+
+
+def label_text(label: str, words: Words) -> str:
+    """A label of a judge or a person in words."""
+    return words("review.cannot_say") if label == "cannot_say" else words(f"judging.label.{label}")
+
+
+def command(*parts: str) -> Paragraph:
+    """What can be copied into a shell."""
+    return Paragraph(shlex.join(parts), is_command=True)
