@@ -26,7 +26,7 @@ from steelyard.measures.truths import (
 _RAGCHECKER = "Ru et al., RAGChecker, NeurIPS 2024"
 
 
-@measure(inputs=("answers",), needs=("context", "units"), source=_RAGCHECKER)
+@measure(inputs=("answers",), needs=("context", "units"), items="grounded", source=_RAGCHECKER)
 def faithfulness(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that the context supports.
 
@@ -36,7 +36,9 @@ def faithfulness(a: JudgedAnswers) -> Floats:
     return a.share(is_supported(a), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("context", "units"), direction="lower", source="Maynez et al., ACL 2020")
+@measure(
+    inputs=("answers",), needs=("context", "units"), items="grounded", direction="lower", source="Maynez et al., ACL 2020"
+)  # fmt: skip
 def contradiction(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that the context contradicts, and that none of it supports.
 
@@ -45,13 +47,13 @@ def contradiction(a: JudgedAnswers) -> Floats:
     return a.share(both(is_supported(a, CONTRADICTED), negated(is_supported(a))), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("gold_units", "units"), source=_RAGCHECKER)
+@measure(inputs=("answers",), needs=("gold_units", "units"), items="correctness", source=_RAGCHECKER)
 def answer_precision(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that a gold answer supports; of several gold answers, any."""
     return a.share(is_correct(a), a.unit_query)
 
 
-@measure(inputs=("answers",), needs=("gold_units",), absent="zero", source=_RAGCHECKER)
+@measure(inputs=("answers",), needs=("gold_units",), absent="zero", items="said", source=_RAGCHECKER)
 def answer_recall(a: JudgedAnswers) -> Floats:
     """Share of the gold answer's units that the answer says; of several gold answers, that of which it says most."""
     return of_best_alternative(a, is_said(a))

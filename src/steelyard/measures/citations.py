@@ -39,7 +39,7 @@ def citation_validity(a: JudgedAnswers) -> Floats:
     return a.share((a.citation_chunk >= 0).astype(float), a.citation_query)
 
 
-@measure(inputs=("answers",), needs=("context", "units", "chunk_verdicts"), source=_ALCE)
+@measure(inputs=("answers",), needs=("context", "units", "chunk_verdicts"), items="joint", source=_ALCE)
 def citation_support(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that the chunks which they cite support together; a unit that cites none counts 0.
 

@@ -28,6 +28,8 @@ Need = Literal[
 ]  # fmt: skip
 """What a measure of answers cannot be defined without: see `steelyard.measures.undefined`."""
 Absent = Literal["zero", "undefined", "unread"]
+Items = Literal["grounded", "joint", "correctness", "said"]
+"""What is asked of a unit of which a measure is the mean: see `steelyard.judges.items`."""
 
 _NEAR = 0.7
 """Names less alike are of other measures: coverage is a spelling of hit_rate, and citation_coverage is none."""
@@ -48,6 +50,8 @@ class Definition:
     needs        of a measure of answers: what it is undefined without, question by question
     absent       of a measure of answers: what an answer that failed, is missing or has no text is worth: "zero",
                  "undefined", or "unread" where the measure does not look at it
+    items        of a measure of answers that is a mean over units, each by one verdict of this table: people's labels of
+                 some then correct it; None elsewhere
     """
 
     name: str
@@ -66,6 +70,7 @@ class Definition:
     doc: str = field(default="", repr=False)
     needs: tuple[Need, ...] = ()
     absent: Absent = "undefined"
+    items: Items | None = None
 
     @property
     def of_answers(self) -> bool:
@@ -132,6 +137,7 @@ def measure(
     direction: Direction | None = None,
     needs: tuple[Need, ...] = (),
     absent: Absent = "undefined",
+    items: Items | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Register a kernel under a name; it is then a measure like any other.
 
@@ -165,7 +171,7 @@ def measure(
         cutoff: Literal["k", "recall"] | None = "k" if "k" in own else "recall" if "recall" in own else None
         doc = inspect.getdoc(kernel) or ""
         of_answers = "answers" in inputs
-        _check_inputs(bears, inputs, needs)
+        _check_inputs(bears, inputs, needs, items)
         definition = Definition(
             name=bears,
             kernel=kernel,
@@ -184,6 +190,7 @@ def measure(
             doc=doc,
             needs=needs,
             absent=absent,
+            items=items,
         )
         _add(definition)
         return kernel
@@ -210,11 +217,14 @@ def _parameters(
     return own
 
 
-def _check_inputs(measure: str, inputs: tuple[Input, ...], needs: tuple[Need, ...]) -> None:
+def _check_inputs(measure: str, inputs: tuple[Input, ...], needs: tuple[Need, ...], items: Items | None) -> None:
     if "answers" in inputs and len(inputs) > 1:
         raise MeasureError(f"{measure} reads {', '.join(inputs)}; a measure of answers reads nothing else")
-    if needs and "answers" not in inputs:
-        raise MeasureError(f"{measure} declares needs, which are of measures of answers: inputs=('answers',)")
+    for name, declared in (("needs", needs), ("items", items)):
+        if declared and "answers" not in inputs:
+            raise MeasureError(f"{measure} declares {name}, which are of measures of answers: inputs=('answers',)")
+    if items not in (None, *get_args(Items)):
+        raise MeasureError(f"{measure} is of items by {items!r}; expected one of {', '.join(get_args(Items))}")
     if (odd := next((need for need in needs if need not in get_args(Need)), None)) is not None:
         raise MeasureError(f"{measure} needs {odd!r}; it can need {', '.join(get_args(Need))}")
 
