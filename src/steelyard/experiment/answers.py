@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
+from steelyard.experiment.corrections import SystemCorrections, correct
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED
 from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, completed, judged_run, unjudged_run
 from steelyard.experiment.weighed import Weighed
@@ -21,6 +22,7 @@ from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes, JudgedAnswers
 
 if TYPE_CHECKING:
+    from steelyard.judges.review import Review
     from steelyard.judges.verdicts import Verdicts
 
 
@@ -134,6 +136,23 @@ class Answers:
         if any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
             notes += [note for run in self.judged[first:end] for note in run.notes()]
         return [note for n, note in enumerate(notes) if note not in notes[:n]]
+
+    def corrections(
+        self, place: int, specs: Sequence[Measure], review: Review, *, left_out: Bools, clusters: Ints | None,
+        handed_in: bool,
+    ) -> SystemCorrections:  # fmt: skip
+        """The means of a system corrected by labels; of several runs they are not, as labels are of one.
+
+        place   of the system;   the rest as of `correct`
+        """
+        first, end = self._bounds[place]
+        if end - first > 1:
+            return SystemCorrections({}, [Note("labels_of_runs", {"n": end - first})])
+        run = self.judged[first]
+        return correct(
+            specs, run.verdicts, review, run.query_ids, system=self.weighed[place].name, left_out=left_out,
+            clusters=clusters, handed_in=handed_in,
+        )  # fmt: skip
 
     def recipes(self, specs: Iterable[Measure]) -> dict[str, list[dict[str, Any]]]:
         """System -> what the verdicts on each of its runs depend on; empty where no measure needs any."""

@@ -10,6 +10,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import open_inputs
+from steelyard.experiment.review_choice import check_labels
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.experiment.weighing import Weighing
@@ -34,6 +35,7 @@ def evaluate(
     cluster: str | Mapping[str, object] | None = None,
     verdicts: object = None,
     judge: str | None = None,
+    labels: object = None,
     progress: Progress = no_progress,
 ) -> Scores:
     """Weigh one or several runs against a truth.
@@ -65,6 +67,8 @@ def evaluate(
                   {name: verdicts}, of several runs of one a list; by default those in each run folder, else the lexical
                   judge judges
     judge         whose verdicts in run folders count; by default those that were written last
+    labels        what people decided about a random sample of what was judged, by which means are corrected: a Review,
+                  or the path of one, or a dict {name: these}; by default those in each run folder, and none with False
     progress      called as progress("runs", done, total) after every run, and with "answers" while the lexical judge
                   judges one
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
@@ -75,7 +79,7 @@ def evaluate(
     """
     weighing = weigh(
         truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
-        cluster=cluster, verdicts=verdicts, judge=judge, progress=progress,
+        cluster=cluster, verdicts=verdicts, judge=judge, labels=labels, progress=progress,
     )  # fmt: skip
     specs = weighing.measures_or((), defaults.MEASURES) if measures is None else measures
     return weighing.scores(specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
@@ -94,6 +98,7 @@ def weigh(
     cluster: str | Mapping[str, object] | None = None,
     verdicts: object = None,
     judge: str | None = None,
+    labels: object = None,
     progress: Progress = no_progress,
 ) -> Weighing:
     """Align one or several runs with a truth, for whatever is to be computed from that.
@@ -110,4 +115,9 @@ def weigh(
         inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
         unit=unit, cluster=cluster, progress=progress,
     )  # fmt: skip
-    return replace(weighing, choice=VerdictChoice(verdicts, judge, progress).checked(weighing.systems))
+    check_labels(labels, weighing.systems)
+    return replace(
+        weighing,
+        choice=VerdictChoice(verdicts, judge, progress).checked(weighing.systems),
+        label_choice=labels,
+    )

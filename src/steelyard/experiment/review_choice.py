@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from steelyard.judges.review import Review
 
 
-def named_labels(texts: Sequence[str]) -> str | dict[str, str] | None:
-    """Labels as they are named on the command line: FILE, of all systems, or NAME=FILE for each.
+def named_labels(texts: Sequence[str], *, without: bool = False) -> str | dict[str, str] | Literal[False] | None:
+    """Labels as they are named on the command line: FILE, of all systems, or NAME=FILE for each; False: none count.
 
-    Raises   InputError for files without a name where there are several, and for a name that comes twice.
+    Raises   InputError for files without a name where there are several, for a name that comes twice, and for labels
+             where none shall count.
 
-    >>> named_labels([]), named_labels(["l.json"]), named_labels(["a=l.json"])
-    (None, 'l.json', {'a': 'l.json'})
+    >>> named_labels([]), named_labels(["l.json"]), named_labels(["a=l.json"]), named_labels([], without=True)
+    (None, 'l.json', {'a': 'l.json'}, False)
     """
+    if without and texts:
+        raise InputError(f"--labels {texts[0]}: --no-labels says that none shall count; leave one out")
+    if without:
+        return False
     if len(texts) == 1 and named_paths(texts[0])[0] is None:
         return texts[0]
     labels = dict[str, str]()
@@ -59,11 +64,13 @@ def review_file(labels: object, system: str, folder: RunFolder | None) -> Path |
 def review_of(labels: object, system: str, folder: RunFolder | None) -> Review | None:
     """The review of a system: what was handed in, or is kept; None where nobody decided anything yet.
 
-    labels   a Review or a path, of all systems, or system -> these; None: those in the folder of the run
+    labels   a Review or a path, of all systems, or system -> these; None: those in the folder of the run; False: none
     Raises   InputError for a file that is named and is not there, or is no review.
     """
     from steelyard.judges.review import Review
 
+    if labels is False:
+        return None
     named = labels.get(system) if isinstance(labels, Mapping) else labels
     if isinstance(named, Review):
         return named
@@ -76,3 +83,8 @@ def review_of(labels: object, system: str, folder: RunFolder | None) -> Review |
     if file is None or (named is None and not file.exists()):
         return None
     return Review.read(file)
+
+
+def are_handed_in(labels: object, system: str) -> bool:
+    """Whether labels were named for a system, or for all, so that others than its own are an error."""
+    return (labels.get(system) if isinstance(labels, Mapping) else labels) not in (None, False)

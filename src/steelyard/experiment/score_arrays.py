@@ -14,6 +14,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
+from steelyard.experiment.corrections import Corrections
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes
 from steelyard.measures.undefined import REASONS
@@ -47,6 +48,8 @@ class ScoreArrays:
     clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
     causes          (s, m, q) why a value of answers is 0 or left out: places in CAUSES from 1, 0 where nothing is to be
                     said; None where there is no such value
+    corrections     system -> measure -> its mean corrected by labels of people, with a pseudo-value for each query, of
+                    means that labels correct
     """
 
     systems: Sequence[str]
@@ -66,6 +69,7 @@ class ScoreArrays:
     repeats: Mapping[str, Floats] = field(repr=False, default_factory=dict)
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
     causes: Codes | None = field(repr=False, default=None)
+    corrections: Corrections = field(repr=False, default_factory=dict)
 
 
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
+from steelyard.experiment.corrections import Corrections, corrected_columns, taken
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED, SHARED_GOLD, ScoreArrays, computed, refuse_impossible
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
@@ -91,6 +92,7 @@ class Scores(ScoreArrays):
     ) -> Scores:
         """Only some systems, measures and queries, in the order that they have here.
 
+        Means of some of the queries are not corrected: labels were drawn for the mean of all.
         Raises   InputError for one that is not here, with the nearest.
         """
         rows = places_of(systems, self.systems, "system")
@@ -104,6 +106,7 @@ class Scores(ScoreArrays):
             unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
             gold=[self.gold[i] for i in rows], causes=None if self.causes is None else self.causes[cells],
             clustering=None if self.clustering is None else self.clustering.take(ids),
+            corrections=self._corrections_of(rows, columns) if len(ids) == len(self.query_ids) else {},
             repeats={
                 name: self.repeats[name][:, columns][:, :, ids]
                 for name in (self.systems[i] for i in rows) if name in self.repeats
@@ -142,12 +145,20 @@ class Scores(ScoreArrays):
 
         return {"runs": digests}
 
+    def _corrections_of(self, rows: Ints, columns: Ints) -> Corrections:
+        """The corrections of some systems and measures."""
+        if not self.corrections:
+            return self.corrections
+        names = [str(self.measures[j]) for j in columns]
+        return taken(self.corrections, [self.systems[i] for i in rows], names)
+
     def _notes_of(self, system: str, measures: Sequence[Measure]) -> list[Note]:
         """The notes of a system that are about some measures, or about the system itself."""
         names, of_answers = set(map(str, measures)), any(measure.definition.of_answers for measure in measures)
         return [
             note for note in self.notes.get(system, ())
-            if note.values.get("measure") in (None, *names) and (of_answers or not note.code.startswith("judge"))
+            if note.values.get("measure") in (None, *names)
+            and (of_answers or not note.code.startswith(("judge", "labels")))
         ]  # fmt: skip
 
     def _verdicts_of(self, systems: Sequence[str]) -> dict[str, Any]:
@@ -186,7 +197,10 @@ class Scores(ScoreArrays):
         n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
         measure; not_judged counts the answers that a judge has not judged in full, which are left out.  Measures named
-        gm_ have a geometric mean, and abstention_f1 an F1.
+        gm_ have a geometric mean, and abstention_f1 an F1.  Where labels of people correct a mean there are more
+        columns, null elsewhere: corrected, its interval (corrected_low, corrected_high), people (the mean by labels
+        alone), its interval (people_low, people_high), n_labels, and worth: how many labels without a judge would do as
+        well.
         """
         s, m, _ = self.values.shape
         there = ~np.isnan(self.values)
@@ -194,7 +208,7 @@ class Scores(ScoreArrays):
         def of_system(mask: Bools) -> npt.NDArray[np.int64]:
             return np.repeat(mask.sum(axis=1), m)
 
-        return pl.DataFrame(
+        table = pl.DataFrame(
             {
                 "system": pl.Series(self.systems, dtype=pl.String).gather(np.repeat(np.arange(s), m)),
                 "measure": [str(measure) for measure in self.measures] * s,
@@ -210,6 +224,9 @@ class Scores(ScoreArrays):
                 "not_judged": self.n_not_judged.ravel(),
             }
         ).with_columns(pl.col("mean", "low", "high", "judged").fill_nan(None))
+        if not self.corrections:
+            return table
+        return table.hstack(corrected_columns(self.corrections, table["system"].to_list(), table["measure"].to_list()))
 
     @cached_property
     def of_answers(self) -> Bools:

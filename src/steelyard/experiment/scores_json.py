@@ -13,6 +13,8 @@
                                                and causes by measure and cause, only where there are any
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
                                                are in the order of the queries, null where there is none
+    systems.NAME.corrections                   by measure, its mean by judge, by people alone and by both, with a
+                                               pseudo-value for each query; only of means that labels of people correct
     systems.NAME.components                    of a system with several runs, by measure, as `Scores.components` has it
     systems.NAME.runs                          of a system with several runs, the values of each: a list of runs, in it
                                                one of measures, in it one of queries; per_query holds their means
@@ -44,6 +46,7 @@ from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.clusters import Clustering
+from steelyard.experiment.corrections_json import correction_json, correction_of
 from steelyard.experiment.score_arrays import CAUSES, computed, refuse_impossible
 from steelyard.experiment.scores import Scores
 from steelyard.io.json_files import parse_json
@@ -55,6 +58,7 @@ from steelyard.measures.spec import measure_or_column
 _WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCORES`"
 _BY_MEASURE = "no_relevant"
 _CAUSES = "causes"
+_CORRECTIONS = "corrections"
 _OF_QUERIES = ("missing", "failed", "unwinnable")
 _DERIVED = ("measures", "interval")
 _FILE = Table(optional={"name": str, "digest": str})
@@ -161,6 +165,8 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
         system["runs"] = [
             [[None if math.isnan(value) else value for value in row] for row in run] for run in runs.tolist()
         ]
+    if corrections := scores.corrections.get(scores.systems[i]):
+        system[_CORRECTIONS] = {name: correction_json(correction) for name, correction in corrections.items()}
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
     system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
     system["queries"][_BY_MEASURE] = {name: _ids(scores, scores.no_relevant[i, j]) for j, name in enumerate(names)}
@@ -307,6 +313,10 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         notes={name: [Note.of_json(note) for note in system["notes"]]
                for name, system in systems.items() if "notes" in system},
         clustering=_clustering(content.get("clusters"), len(query_ids)),
+        corrections={
+            name: {measure: correction_of(values, len(query_ids)) for measure, values in system[_CORRECTIONS].items()}
+            for name, system in systems.items() if _CORRECTIONS in system
+        },
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.clusters import OWN, Clustering
+from steelyard.experiment.corrections import Correction, Corrections, placed
 from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
 from steelyard.measures import Measure
@@ -62,6 +63,7 @@ def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[s
             system: _distinct_notes(part.notes.get(system, ()) for part in parts)
             for system in systems if any(system in part.notes for part in parts)
         },
+        corrections=_corrections(parts, query_ids),
         perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},
     )  # fmt: skip
 
@@ -137,6 +139,23 @@ def _repeats(
             if together.setdefault(system, np.full(shape, np.nan)).shape != shape:
                 raise InputError(f"{system}: has {len(values)} runs in one part of the scores, and others in another")
             together[system][:, cells[0], cells[1]] = values
+    return together
+
+
+def _corrections(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Corrections:
+    """Those of all parts; none of a mean whose values are in several parts, as each corrects those of its own."""
+    together = dict[str, dict[str, Correction]]()
+    for number, part in enumerate(parts):
+        places = _places(part.query_ids, query_ids) if part.corrections else ()
+        for system, corrections in part.corrections.items():
+            others = [other for place, other in enumerate(parts) if place != number and system in other.systems]
+            elsewhere = {str(measure) for other in others for measure in other.measures}
+            own = {
+                name: placed(correction, places, len(query_ids))
+                for name, correction in corrections.items() if name not in elsewhere
+            }  # fmt: skip
+            if own:
+                together.setdefault(system, {}).update(own)
     return together
 
 

@@ -27,10 +27,12 @@ from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
 from steelyard.experiment import defaults
-from steelyard.experiment.answers import Answers
+from steelyard.experiment.answers import Answers, reads_verdicts
+from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.gold_notes import AbsentGold, unjudged_notes
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
+from steelyard.experiment.review_choice import are_handed_in, review_of
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.units import check_document_measures, check_gold, resolver_of
@@ -52,6 +54,7 @@ class Weighing:
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
     named_corpus  the one that was named, be gold looked up in it or not
     choice     which verdicts measures of answers are computed from
+    label_choice  which labels of people correct measures of answers, as `evaluate` takes them
     texts      those of documents that are named by id, for whoever wants to read them
     cluster    which questions count as one, as `weigh` takes it; None: each by itself
     """
@@ -65,6 +68,7 @@ class Weighing:
     cluster: str | Mapping[str, object] | None = field(repr=False, default=None)
     named_corpus: Corpus | None = field(repr=False, default=None)
     choice: VerdictChoice = field(repr=False, default_factory=VerdictChoice)
+    label_choice: object = field(repr=False, default=None)
 
     @classmethod
     def of(
@@ -258,6 +262,12 @@ class Weighing:
             system: np.where(np.isnan(values[i]), np.nan, of_runs[firsts[i] : firsts[i + 1], : len(specs)])
             for i, system in enumerate(self.systems) if n_runs[i] > 1
         }  # fmt: skip
+        notes = {system.name: own for system in self.weighed if (own := self._notes(system, specs, values))}
+        left_out = absent & (missing == "skip")
+        corrections = self._corrections(specs, left_out) if of_answers else {}
+        for name, correction in corrections.items():
+            if correction.notes:
+                notes[name] = [*notes.get(name, ()), *correction.notes]
         return Scores(
             systems=self.systems,
             query_ids=self.query_ids,
@@ -280,9 +290,26 @@ class Weighing:
             perfect={str(spec): partial(self.perfect_values, spec) for spec in specs if not spec.definition.of_answers},
             clustering=self.clustering,
             repeats=repeats,
-            notes={system.name: notes for system in self.weighed if (notes := self._notes(system, specs, values))},
+            notes=notes,
+            corrections={name: correction.of for name, correction in corrections.items() if correction.of},
             causes=self.answers.causes(specs, of_runs[:, : len(specs)]) if of_answers else None,
         )
+
+    def _corrections(self, specs: Sequence[Measure], left_out: Bools) -> dict[str, SystemCorrections]:
+        """System -> the corrections of its means by labels, of systems that have any.
+
+        left_out   (s, q) questions that are in no mean
+        """
+        judged = [spec for spec in specs if spec.definition.of_answers and reads_verdicts(spec)]
+        clusters = None if self.clustering is None else self.clustering.codes
+        corrections = dict[str, SystemCorrections]()
+        for place, system in enumerate(self.weighed if judged else ()):
+            if (review := review_of(self.label_choice, system.name, system.folder)) is not None:
+                corrections[system.name] = self.answers.corrections(
+                    place, judged, review, left_out=left_out[place], clusters=clusters,
+                    handed_in=are_handed_in(self.label_choice, system.name),
+                )  # fmt: skip
+        return corrections
 
     def _notes(self, system: Weighed, specs: Sequence[Measure], values: Floats) -> list[Note]:
         """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes.

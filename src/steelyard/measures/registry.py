@@ -50,8 +50,8 @@ class Definition:
     needs        of a measure of answers: what it is undefined without, question by question
     absent       of a measure of answers: what an answer that failed, is missing or has no text is worth: "zero",
                  "undefined", or "unread" where the measure does not look at it
-    items        of a measure of answers that is a mean over units, each by one verdict of this table: people's labels of
-                 some then correct it; None elsewhere
+    items        of a measure of answers that is a mean over units, each by one verdict of this table: people's labels
+                 of some then correct it; None elsewhere
     """
 
     name: str
@@ -220,8 +220,8 @@ def _parameters(
 def _check_inputs(measure: str, inputs: tuple[Input, ...], needs: tuple[Need, ...], items: Items | None) -> None:
     if "answers" in inputs and len(inputs) > 1:
         raise MeasureError(f"{measure} reads {', '.join(inputs)}; a measure of answers reads nothing else")
-    for name, declared in (("needs", needs), ("items", items)):
-        if declared and "answers" not in inputs:
+    for name, value in (("needs", needs), ("items", items)):
+        if value and "answers" not in inputs:
             raise MeasureError(f"{measure} declares {name}, which are of measures of answers: inputs=('answers',)")
     if items not in (None, *get_args(Items)):
         raise MeasureError(f"{measure} is of items by {items!r}; expected one of {', '.join(get_args(Items))}")

@@ -1,0 +1,194 @@
+"""Means of measures of answers, corrected by what people decided about some of what a judge judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Bools, Ints
+from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
+from steelyard.measures import Measure
+from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, corrected_mean
+
+if TYPE_CHECKING:
+    from steelyard.experiment.labelled_units import LabelledUnits
+    from steelyard.judges.review import Review
+    from steelyard.judges.strata import Sample
+    from steelyard.judges.verdicts import Verdicts
+
+Drawn = Literal["item", "answer"]
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """A mean of a system corrected by labels.
+
+    mean     by judge, people and both, with a pseudo-value for each question, in the order of the scores
+    unit     what people were asked about: items, each a unit of an answer, or whole answers
+    n_drawn  how many; those that nobody can say, or that raters are at odds about, have no label
+    """
+
+    mean: CorrectedMean
+    unit: Drawn
+    n_drawn: int
+
+
+Corrections = Mapping[str, Mapping[str, Correction]]
+"""System -> measure -> the correction of its mean; of those that labels correct."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemCorrections:
+    """The corrections of one system, and what is to be said of them."""
+
+    of: Mapping[str, Correction]
+    notes: Sequence[Note]
+
+
+def correct(
+    specs: Sequence[Measure],
+    verdicts: Verdicts,
+    review: Review,
+    query_ids: Sequence[str],
+    *,
+    system: str,
+    left_out: Bools,
+    clusters: Ints | None,
+    handed_in: bool = False,
+) -> SystemCorrections:
+    """Correct the means of a system by the labels of a review.
+
+    specs      measures that verdicts are needed for
+    left_out   (q,) questions that are in no mean;   clusters   (q,) questions that count as one
+    handed_in  whether the labels were handed in for this system: they are refused where they are of other answers
+    Raises     InputError for a review without a sample of the system, and for samples of other answers, if handed in.
+    """
+    from steelyard.experiment.labelled_units import SystemLabels
+
+    samples = _samples(review, system)
+    if not samples:
+        return _none(system, review, handed_in=handed_in)
+    records = [verdicts.records[query_id] for query_id in query_ids]
+    labels = SystemLabels(records, samples, review.labels.consensus)
+    corrections, notes, without = dict[str, Correction](), list[Note](), list[str]()
+    for spec in specs:
+        units = labels.units(spec)
+        if units is None:
+            without.append(str(spec))
+            continue
+        if units.outside.any():
+            notes.append(_outside(spec, units, system, handed_in=handed_in))
+            continue
+        correction = _correction(spec, units, len(query_ids), left_out=left_out, clusters=clusters)
+        notes += _notes(spec, units, correction)
+        if correction.mean.n_labels >= 2:
+            corrections[str(spec)] = correction
+    if without:
+        notes.append(Note("labels_do_not_correct", {"measures": without}))
+    return SystemCorrections(corrections, notes)
+
+
+def _samples(review: Review, system: str) -> Sequence[Sample]:
+    """Those of a system by its name, or of the only one that there is."""
+    own = [sample for sample in review.samples if sample.system == system]
+    alone = len({sample.system for sample in review.samples}) == 1
+    return own or (review.samples if alone else ())
+
+
+def _none(system: str, review: Review, *, handed_in: bool) -> SystemCorrections:
+    names = sorted({sample.system for sample in review.samples})
+    if handed_in:
+        of = f"those of {', '.join(names)}" if names else "none"
+        raise InputError(
+            f"labels: hold {of}, and nothing that was drawn of the answers of {system} (`steelyard review sample`); "
+            "labels without a random sample correct no mean"
+        )
+    return SystemCorrections({}, [Note("labels_of_others", {"names": names})] if len(review.labels) else [])
+
+
+def _outside(spec: Measure, units: LabelledUnits, system: str, *, handed_in: bool) -> Note:
+    values = {"measure": str(spec), "n": int(units.outside.sum()), "total": len(units.owner)}
+    if handed_in and values["n"] == values["total"]:
+        raise InputError(
+            f"{system}: the labels are of other answers: {spec} has {values['total']} units to be labelled, and none "
+            "of them is among those that were drawn from; draw again (`steelyard review sample`), or leave the labels "
+            "out (--no-labels)"
+        )
+    return Note("labels_of_other_answers", values)
+
+
+def _correction(
+    spec: Measure, units: LabelledUnits, n_questions: int, *, left_out: Bools, clusters: Ints | None
+) -> Correction:  # fmt: skip
+    counted = ~left_out[units.owner]
+    low, high = spec.definition.range
+    mean = corrected_mean(
+        units.owner[counted], units.judged[counted], units.people[counted], units.stratum[counted], n_questions,
+        bounds=(low, high), clusters=clusters,
+    )  # fmt: skip
+    return Correction(mean, units.unit, units.n_drawn)
+
+
+def _notes(spec: Measure, units: LabelledUnits, correction: Correction) -> Iterator[Note]:
+    n, name = correction.mean.n_labels, str(spec)
+    if n < FEWEST_FOR_TUNING:
+        yield Note("labels_few", {"measure": name, "n": n, "least": FEWEST_FOR_TUNING})
+    if undecided := units.n_drawn - units.n_decided:
+        yield Note("labels_undecided", {"measure": name, "n": undecided, "total": units.n_drawn})
+    if n and (names := list(units.unlabelled)):
+        yield Note("labels_strata_merged", {"measure": name, "n": len(names), "names": names})
+
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(
+        ("corrected", "corrected_low", "corrected_high", "people", "people_low", "people_high"), pl.Float64()
+    ),
+    "n_labels": pl.Int64(), "worth": pl.Float64(),
+}  # fmt: skip
+"""What corrections add to a table of means."""
+
+
+def corrected_columns(corrections: Corrections, systems: Sequence[str], measures: Sequence[str]) -> pl.DataFrame:
+    """COLUMNS for rows of systems and measures; null where there is no correction."""
+    rows = [corrections.get(system, {}).get(name) for system, name in zip(systems, measures, strict=True)]
+    return pl.DataFrame([dict(zip(COLUMNS, _cells(row), strict=True)) for row in rows], schema=COLUMNS).with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
+
+
+def _cells(correction: Correction | None) -> Sequence[float | int | None]:
+    if correction is None:
+        return (None,) * len(COLUMNS)
+    mean = correction.mean
+    return (
+        mean.corrected.mean, mean.corrected.low, mean.corrected.high, mean.people.mean, mean.people.low,
+        mean.people.high, mean.n_labels, mean.worth,
+    )  # fmt: skip
+
+
+def taken(corrections: Corrections, systems: Sequence[str], measures: Sequence[str]) -> Corrections:
+    """Those of some systems and measures."""
+    some = {
+        system: {name: corrections[system][name] for name in measures if name in corrections[system]}
+        for system in systems if system in corrections
+    }  # fmt: skip
+    return {system: of for system, of in some.items() if of}
+
+
+def placed(correction: Correction, places: Sequence[int], n_questions: int) -> Correction:
+    """The same among more questions, of which these are at some places; the others have no pseudo-value."""
+
+    def spread(mean: CorrectedMean) -> CorrectedMean:
+        wide = []
+        for labelled in (mean.people, mean.corrected):
+            values = np.full(n_questions, np.nan)
+            values[list(places)] = labelled.values
+            wide.append(replace(labelled, values=values))
+        return replace(mean, people=wide[0], corrected=wide[1])
+
+    return replace(correction, mean=spread(correction.mean))
