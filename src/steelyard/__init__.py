@@ -75,9 +75,11 @@ if TYPE_CHECKING:
     from steelyard.gates.ratings import Rating, rate
     from steelyard.judges.calibrating import calibrate
     from steelyard.judges.calibration import Calibration
+    from steelyard.judges.grading.grades import Grades
     from steelyard.judges.review import Review
     from steelyard.judges.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
+    from steelyard.rag.labelling import label
     from steelyard.rag.own_runs import run
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
@@ -107,6 +109,7 @@ _HOMES = {
     "experiment.plain_answers": "answer_f1 answer_precision answer_recall citation_precision citation_support "
     "citation_validity contains content_f1 exact_match faithfulness score_answer token_f1",
     "data.loading": "load",
+    "rag.labelling": "label",
     "rag.own_runs": "run",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
@@ -121,6 +124,7 @@ _HOMES = {
     "judges.calibrating": "calibrate",
     "judges.calibration": "Calibration",
     "judges.review": "Review",
+    "judges.grading.grades": "Grades",
     "judges.verdicts": "Verdicts",
     "experiment.weighing": "Weighing",
 }
@@ -137,6 +141,7 @@ __all__ = [
     "Document",
     "DuplicateError",
     "Gate",
+    "Grades",
     "InputError",
     "Measure",
     "MeasureError",
@@ -187,6 +192,7 @@ __all__ = [
     "import_review",
     "judge",
     "judged",
+    "label",
     "load",
     "map",
     "measure",

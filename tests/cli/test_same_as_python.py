@@ -16,6 +16,7 @@ from steelyard.experiment.self_testing import plan_self_test
 from steelyard.gates.profiles import Profile
 from steelyard.judges.labels import Decision
 from steelyard.rag.config import Config
+from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.comparison import comparison_json, comparison_terminal
@@ -23,6 +24,7 @@ from steelyard.report.formats.design import design_csv, design_json, design_term
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_text
 from steelyard.report.formats.judging import judging_text
+from steelyard.report.formats.labelling import labelling_text
 from steelyard.report.formats.measures import measures_text
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.review import review_text
@@ -212,6 +214,19 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 ),
                 "markdown", EN,
             ),
+        ),
+    ],
+    "label": [
+        (
+            "answers.jsonl run=answers.jsonl -o grades.jsonl --scale 0-3 --depth 5",
+            lambda: labelling_text(
+                sy.label("answers.jsonl", "run=answers.jsonl", scale="0-3", depth=5), "table", EN, file="grades.jsonl",
+                sources=["run=answers.jsonl"], width=80,
+            ),
+        ),
+        (
+            "answers.jsonl run=answers.jsonl -o other.jsonl --dry-run -f json",
+            lambda: labelling_text(plan_labelling("answers.jsonl", "run=answers.jsonl"), "json", EN),
         ),
     ],
     "report": [

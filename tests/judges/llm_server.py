@@ -72,9 +72,22 @@ def relevance(body: Any) -> Any:
     return {"reason": "read", "grade": 1.0 if block(body, "QUESTION").rstrip("?") in block(body, "ANSWER") else 0.25}
 
 
+def grade(body: Any) -> Any:
+    """The share of the question's words that the source has, on a scale from 0 to 3, rounded up."""
+    words, source = block(body, "QUESTION").split(), block(body, "SOURCE")
+    n = sum(word in source for word in words)
+    return {
+        "intent": "i",
+        "match": "m",
+        "trust": "t",
+        "reason": f"{n} of {len(words)}",
+        "grade": -(-3 * n // len(words)),
+    }
+
+
 TASKS: Mapping[str, Callable[[Any], Any]] = {
     '{"verdicts"': verdicts, '{"explanation"': whole, '{"sentences"': claims, '{"facts"': nuggets,
-    '{"nuggets"': new_nuggets, '{"reason"': relevance,
+    '{"nuggets"': new_nuggets, '{"reason"': relevance, '{"intent"': grade,
 }  # fmt: skip
 
 

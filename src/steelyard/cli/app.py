@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits
+from steelyard.base.choices import AnswerUnits, Unit
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
@@ -92,6 +92,33 @@ COMMANDS = {
             ),
             argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
             options.VERDICTS, options.JUDGE, options.LABELS, options.FORMAT, options.SEED, options.LANG,
+        ],
+    ),
+    "label": Command(
+        "Draw up a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
+        [
+            argument("questions", help="Questions: JSONL, a folder, rows of other tools."),
+            argument(
+                "sources", nargs="+",
+                help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
+            ),
+            argument(
+                "--output", "-o", type=Path, required=True,
+                help="The truth: JSONL, which is extended, or qrels, CSV, Parquet with labels alone.",
+            ),
+            argument(
+                "--judge", default=defaults.JUDGE,
+                help="lexical (by words alone, to try how it goes), llm, or a function of your own: module:object.",
+            ),
+            argument("--scale", default=defaults.SCALE, help="0-10, 0-3, or your own: a file in TOML."),
+            argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are graded."),
+            argument("--keep", help="A truth by people, whose grades are kept."),
+            argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder."),
+            argument(
+                "--unit", choices=get_args(Unit), default="chunk",
+                help="Whether documents are cut into chunks, or graded as a whole.",
+            ),
+            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.LANG,
         ],
     ),
     "compare": Command(

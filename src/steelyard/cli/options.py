@@ -144,21 +144,25 @@ REPORT_PROFILE = argument(
 OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
 STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")
+MODEL = (
+    argument("--model", help="Of a judge that asks a model: its name, or a folder."),
+    argument("--base-url", help="Of embedding and llm: an OpenAI-compatible server."),
+    argument("--api-key-env", help="The environment variable that holds its key."),
+    argument("--concurrency", type=int, help="Calls under way at once."),
+    argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
+    argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
+    argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
+    argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
+)
+"""What a judge asks, and what that may cost."""
 JUDGING = (
     argument(
         "--judge", default=defaults.JUDGE,
         help="lexical, embedding, nli, llm, or one of your own: module:object.",
     ),
-    argument("--model", help="Of embedding, nli and llm: a name, or a folder."),
-    argument("--base-url", help="Of embedding and llm: an OpenAI-compatible server."),
-    argument("--api-key-env", help="The environment variable that holds its key."),
+    *MODEL,
     argument("--threshold", type=float, help="The score from which on a sentence is supported."),
-    argument("--concurrency", type=int, help="Calls under way at once."),
-    argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
-    argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
     argument("--epochs", type=int, help="Of llm: how often the same is asked."),
-    argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
-    argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
 )  # fmt: skip
 """Who judges, and its settings."""
 DRY_RUN = flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing.")

@@ -88,8 +88,16 @@ PROFILE = "ratings"
 JUDGE = "lexical"
 """Who judges answers."""
 
+SCALE, POOL_DEPTH = "0-10", 20
+"""On which a judge grades documents, and how many of each list."""
 UNITS: AnswerUnits = "sentences"
 """What of them is judged."""
+
+SCALE = "0-10"
+"""On which a judge grades documents."""
+
+POOL_DEPTH = 20
+"""How many of each list it grades."""
 
 TRIALS = 100
 """Of each self-test of a judge; without a failure, 95% intervals of its share end at .037."""

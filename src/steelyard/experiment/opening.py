@@ -24,7 +24,7 @@ from steelyard.data.run_reader import RunReader
 from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
-from steelyard.io.json_files import LABEL_KEYS, json_lines
+from steelyard.io.json_files import LABEL_KEYS, is_graded_row, json_lines
 from steelyard.io.named import named_paths
 from steelyard.io.objects import RunDict, in_hand, is_frame, is_whole_number, ranx_dict
 from steelyard.io.retrieved_items import answer_of, result_key
@@ -149,6 +149,42 @@ def _open_answers(
     return _open_queries(questions), systems
 
 
+def open_pool(questions: object, sources: object) -> tuple[Questions, list[System], list[Corpus]]:
+    """Open what `label` takes: questions, and where documents to grade are: runs, and documents or chunks.
+
+    sources   one or a list of them: what may be outputs, else what may be a corpus
+    Raises    InputError and its children, naming the file.
+    """
+    questions, sources = in_hand(questions), _in_hand(sources)
+    is_list = isinstance(sources, list | tuple) and not _are_results(sources) and not _is_corpus(sources)
+    listed = list(cast("Sequence[object]", sources)) if is_list else [sources]
+    if sum(is_path(data) and str(data) == "-" for data in (questions, *listed)) > 1:
+        raise InputError("standard input (-) can be read once only")
+    corpora = [cast("Corpus", open_corpus(source)) for source in listed if _is_corpus(source)]
+    runs = [source for source in listed if not _is_corpus(source)]
+    located = [
+        (name, [_locate_run(run) for run in repeats])
+        for run in runs
+        for name, repeats in (_named_runs(run) if isinstance(run, Mapping) else _named_runs([run]))
+    ]
+    return _open_queries(questions), _systems(located, evidence=True) if located else [], corpora
+
+
+def _is_corpus(source: object) -> bool:
+    """Whether this is documents or chunks, rather than a run.
+
+    Raises   InputError for a folder of runs.
+    """
+    if not is_path(source) or str(source) == "-" or not os.path.exists(source):
+        are_documents = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], Document)
+        return are_documents or isinstance(source, Corpus | Chunks)
+    if _is_run(Path(source)):
+        return False
+    if os.path.isdir(source) and (advice := _runs_inside(Path(source))):
+        raise InputError(f"{source}: is neither a run nor a folder of documents{advice}")
+    return True
+
+
 def open_corpus(data: object) -> Corpus | None:
     """Chunks or documents: of a run folder, a JSONL file of chunks with `start`, or documents in any form.
 
@@ -221,6 +257,8 @@ def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
     if format != "jsonl":
         return False
     located.hold()
+    if is_graded_row(next(json_lines(located), (0, {}))[1]):
+        return False
     return looked_up or any(b'"evidence"' in block for block in located.blocks()) or _are_asked_alone(located)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
@@ -173,6 +173,23 @@ def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
     }
 
 
+def is_graded_row(line: Mapping[str, Any]) -> bool:
+    """Whether a line of JSONL is one judged document: `query_id`, `doc_id` and `gain`, beside whatever else."""
+    return "doc_id" in line and "gain" in line and not line.keys().isdisjoint(_QUERY_KEYS)
+
+
+def graded_row(line: dict[str, Any], where: str) -> tuple[str, str, float | None]:
+    """Query, document and gain of a line with one judged document; a gain of null says that it was not judged.
+
+    Raises   InputError naming the line.
+    """
+    if not is_graded_row(line):
+        raise InputError(f"{where}: has not all of `query_id`, `doc_id` and `gain` (keys: {', '.join(line) or 'none'})")
+    query_id, doc_id = query_id_of(line, where), text_id(line["doc_id"], where, "`doc_id`")
+    gain = line["gain"]
+    return query_id, doc_id, None if gain is None else finite(gain, f"{where}, document {doc_id!r}: gain")
+
+
 def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float | None, dict[str, Any]]]:
     """What a line of results retrieved, best first: id, score (of all items or of none), and the item's other fields.
 
@@ -282,7 +299,8 @@ def _has_distinct_keys(raw: bytes) -> bool:
 
 @dataclass
 class JsonLines:
-    """JSONL: `{"qid", "retrieved": [ids | {"id", "score"}]}` for a run, gold_evidence and rel_map for a truth."""
+    """JSONL: `{"qid", "retrieved": [ids | {"id", "score"}]}` for a run; for a truth gold_evidence and
+    rel_map, or a line for each judged document, with doc_id and gain."""
 
     source: Source
     kind: FileKind
@@ -331,6 +349,10 @@ class JsonLines:
 
     def _truth_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:
         where = f"{self.source.name}, line {number}"
+        if is_graded_row(line):
+            query_id, doc_id, gain = graded_row(line, where)
+            yield (query_id, None, None) if gain is None else (query_id, doc_id, gain)
+            return
         query_id = query_id_of(line, where)
         gains = id_labels(line, where)
         if gains is None:

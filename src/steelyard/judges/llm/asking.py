@@ -7,13 +7,13 @@ import json
 import time
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.prompts import digest, fenced_messages, numbered
-from steelyard.judges.llm.replies import Reading, last_object
+from steelyard.judges.llm.replies import Reading
 from steelyard.judges.llm.tasks import ONLY, Task
 from steelyard.models.calls import Call, CallLog
 from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
@@ -61,6 +61,7 @@ class Request(Generic[T]):
     list_name   the placeholder of the items; empty where the task is about the texts as a whole
     items       id and text of what is asked about, one by one
     epoch       which of several samples of the same
+    own_words   what the prompt says itself, by placeholder, such as a scale; not quoted as data
     """
 
     task: Task[T]
@@ -69,6 +70,7 @@ class Request(Generic[T]):
     list_name: str = ""
     items: Items = ((ONLY, ""),)
     epoch: int = 0
+    own_words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -82,7 +84,7 @@ class Request(Generic[T]):
     def messages(self) -> list[dict[str, str]]:
         """The prompt; its fences are others each time."""
         items = {self.list_name: numbered(self.items)} if self.list_name else {}
-        return fenced_messages(self.task.name, self.language, {**self.texts, **items})
+        return fenced_messages(self.task.name, self.language, {**self.texts, **items}, self.own_words)
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ class Asker:
             return Result(first.values, {})
         missing = request.without({*first.values, *first.conflicting})
         values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
+        refused = dict(first.causes)
         if missing.items and cause in {"", UNREADABLE}:
             self.n_repeated += 1
             key = self._key(missing)
@@ -173,8 +176,9 @@ class Asker:
             second, cause = await self._reading(missing, key, reply)
             values |= second.values
             causes |= dict.fromkeys(second.conflicting, DISAGREES)
+            refused |= second.causes
         absent = (item_id for item_id in missing.ids if item_id not in values)
-        return Result(values, dict.fromkeys(absent, cause or NO_ANSWER) | causes)
+        return Result(values, {item_id: cause or refused.get(item_id, NO_ANSWER) for item_id in absent} | causes)
 
     async def _reading(self, request: Request[T], key: bytes, cached: Reply | None) -> tuple[Reading[T], str]:
         """What a reply says, and why there is none."""
@@ -243,12 +247,13 @@ class Asker:
         """What a reply depends on; not the fences of its prompt, which are others each time."""
         prompt = digest(request.task.name, request.language)
         whole = [_FORMAT, self._identity, prompt, request.texts, request.items, request.epoch]
+        whole += [dict(request.own_words)] if request.own_words else []
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).digest()
 
 
 def _read(request: Request[T], text: str) -> Reading[T] | None:
     """What a text says of the ids of a request; None without a JSON object of the task."""
-    reply = last_object(text, request.task.key)
+    reply = request.task.find(text, request.task.key)
     return None if reply is None else request.task.read(reply, request.ids)
 
 

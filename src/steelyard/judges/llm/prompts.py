@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 from steelyard.base.choices import Language
 from steelyard.models.prompts import fill_template
@@ -27,17 +28,20 @@ def digest(name: str, language: Language) -> str:
     return "sha256:" + hashlib.sha256(template(name, language).encode()).hexdigest()
 
 
-def fenced_messages(name: str, language: Language, texts: Mapping[str, str]) -> list[dict[str, str]]:
+def fenced_messages(
+    name: str, language: Language, texts: Mapping[str, str], own_words: Mapping[str, str] = MappingProxyType({})
+) -> list[dict[str, str]]:
     """Messages that ask for a task; each text stands between two lines that no text can hold.
 
-    texts   by placeholder of the prompt; one that has none is left out
+    texts       by placeholder of the prompt; one that has none is left out
+    own_words   what the prompt says itself, by placeholder; not fenced
     """
     code = _fence_code(list(texts.values()))
     blocks = dict.fromkeys(PLACEHOLDERS, "") | {
         placeholder: f"<<<{placeholder.upper()} {code}>>>\n{text}\n<<<END {placeholder.upper()} {code}>>>"
         for placeholder, text in texts.items()
     }
-    return fill_template(template(name, language), blocks)
+    return fill_template(template(name, language), {**own_words, **blocks})
 
 
 def numbered(items: Sequence[tuple[str, str]]) -> str:

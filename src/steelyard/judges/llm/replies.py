@@ -30,11 +30,13 @@ class Reading(Generic[T]):
     values        of ids that were asked, and can be read
     conflicting   ids with several entries that disagree; they have no value
     n_unknown     entries with an id that was not asked
+    causes        of ids whose entries cannot be taken, why
     """
 
     values: Mapping[str, T] = field(default_factory=dict)
     conflicting: frozenset[str] = frozenset()
     n_unknown: int = 0
+    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 def last_object(text: str, key: str) -> Mapping[str, Any] | None:

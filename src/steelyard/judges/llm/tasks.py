@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from steelyard.judges.llm.replies import Reading, read_entries, read_label, read_score, read_text
+from steelyard.judges.llm.replies import Reading, last_object, read_entries, read_label, read_score, read_text
 from steelyard.judges.verdict import Label, Verdict
 
 T = TypeVar("T")
@@ -29,6 +29,7 @@ class Task(Generic[T]):
     form      the properties of that object, as JSON schema
     read      its values by id
     n_tokens  of the reply, as an estimate: for itself, and for each id
+    find      the object in a reply, by its key; None where there is none
     """
 
     name: str
@@ -36,6 +37,7 @@ class Task(Generic[T]):
     form: Mapping[str, Any]
     read: Callable[[Mapping[str, Any], Sequence[str]], Reading[T]]
     n_tokens: tuple[int, int]
+    find: Callable[[str, str], Mapping[str, Any] | None] = last_object
 
     @cached_property
     def response_format(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from typing import get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 from steelyard.experiment.calibrated import calibration_notes
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
@@ -14,6 +14,7 @@ from steelyard.judges.records import Problem, State
 from steelyard.judges.unsupported import unsupported_units
 from steelyard.judges.verdict import Label
 from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.rag.labelling import LabellingPlan
 from steelyard.report.details.limits import cut
 from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.section import Paragraph, Section
@@ -49,20 +50,35 @@ def plan_section(plan: JudgingPlan, words: Words) -> Section:
     rows = [[words("judging.answers"), f"{plan.n_answers:,}"], [words("judging.plan.cases"), f"{plan.n_cases:,}"],
             [words("judging.plan.verdicts"), f"{plan.n_verdicts:,}"]]  # fmt: skip
     if plan.n_calls is not None:
-        rows += [
-            [words(f"judging.plan.{name}"), f"{value:,}"]
-            for name, value in (
-                ("calls", plan.n_calls), ("cached", plan.n_cached), ("tokens_in", plan.tokens_in),
-                ("tokens_out", plan.tokens_out),
-            )
-        ]  # fmt: skip
-        cost = words("judging.plan.no_price") if plan.cost_usd is None else f"${number(plan.cost_usd, 4)}"
-        rows.append([words("judging.plan.cost"), cost])
+        rows += call_rows(plan, words)
     notes = [words("judging.plan.nothing")]
     if plan.n_calls is not None:
         notes.append(words("judging.plan.estimate"))
     sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
     return Section("judge", words("judging.plan.title", judge=plan.judge), [], [sheet])
+
+
+def call_rows(plan: JudgingPlan | LabellingPlan, words: Words) -> list[list[str]]:
+    """Calls of a model, tokens and cost."""
+    counts = (("calls", plan.n_calls), ("cached", plan.n_cached), ("tokens_in", plan.tokens_in),
+              ("tokens_out", plan.tokens_out))  # fmt: skip
+    cost = words("judging.plan.no_price") if plan.cost_usd is None else f"${number(plan.cost_usd, 4)}"
+    rows = [[words(f"judging.plan.{name}"), f"{value:,}"] for name, value in counts]
+    return [*rows, [words("judging.plan.cost"), cost]]
+
+
+def call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
+    """What a model was asked, where one was."""
+    calls = recipe.get("calls")
+    if calls:
+        # A judge of the user's own may count other things, or in words.
+        taken = {key: value for key, value in calls.items() if isinstance(value, int | float)}
+        cost = taken.get("cost_usd")
+        yield words(
+            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{taken.get('calls', 0):,}",
+            cached=f"{taken.get('cached', 0):,}", tokens=f"{taken.get('tokens_in', 0) + taken.get('tokens_out', 0):,}",
+            cost=number(cost, 4),
+        )  # fmt: skip
 
 
 def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
@@ -96,16 +112,7 @@ def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
         yield words("judging.note.not_judged", causes=words.listed(listed))
     if n := sum(verdicts.errors.values()):
         yield words("judging.note.errors", n=n)
-    calls = verdicts.recipe.get("calls")
-    if calls:
-        # A judge of the user's own may count other things, or in words.
-        taken = {key: value for key, value in calls.items() if isinstance(value, int | float)}
-        cost = taken.get("cost_usd")
-        yield words(
-            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{taken.get('calls', 0):,}",
-            cached=f"{taken.get('cached', 0):,}", tokens=f"{taken.get('tokens_in', 0) + taken.get('tokens_out', 0):,}",
-            cost=number(cost, 4),
-        )  # fmt: skip
+    yield from call_notes(verdicts.recipe, words)
     if run.file is not None:
         yield words("judging.note.file", file=str(run.file))
 

@@ -1,0 +1,176 @@
+"""Graded pairs: which document is how relevant to which question, who says so, and why."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from steelyard.base.errors import DuplicateError, InputError, OutputError
+from steelyard.base.schema import TRUTH
+from steelyard.data.truth import Truth
+from steelyard.io.json_files import graded_row, is_graded_row, json_lines
+from steelyard.io.source import Source, strip_compression
+from steelyard.io.write import write_text, write_truth
+from steelyard.judges.grading.agreement import GradeAgreement
+
+PEOPLE, JUDGE = "people", "judge"
+"""Who graded a pair."""
+_LINES = (".jsonl", ".ndjson")
+Key = tuple[str, str]
+"""A question and a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedPair:
+    """How relevant a document is to a question.
+
+    gain      None where it was not judged, for the reason
+    by        "people" or "judge"
+    judge     its name, model and version of prompt (a digest), as far as there are any;   scale   that it graded on
+    date      the day
+    others    further columns of a file that was read, such as who of several people it was
+    """
+
+    query_id: str
+    doc_id: str
+    gain: float | None
+    reason: str = ""
+    by: str = PEOPLE
+    judge: str = ""
+    model: str = ""
+    prompt: str = ""
+    scale: str = ""
+    date: str = ""
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """What was graded."""
+        return self.query_id, self.doc_id
+
+    def line(self) -> dict[str, Any]:
+        """The columns that say something."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        columns["gain"] = int(self.gain) if self.gain is not None and self.gain.is_integer() else self.gain
+        return {name: value for name, value in columns.items() if value != ""} | dict(self.others)
+
+
+_COLUMNS = tuple(column.name for column in fields(GradedPair) if column.name != "others")
+
+
+class Grades:
+    """A truth of graded pairs, by people and by a judge.
+
+    pairs       by question and document
+    recipe      the judge, the scale, the pool, versions and counts; empty for a file that was read
+    agreement   of the judge with people, on the pairs of this pool that both graded; None for a file that was read
+    """
+
+    def __init__(
+        self,
+        pairs: Iterable[GradedPair],
+        recipe: Mapping[str, Any] | None = None,
+        agreement: GradeAgreement | None = None,
+    ) -> None:
+        self.pairs: Sequence[GradedPair] = tuple(sorted(pairs, key=lambda pair: pair.key))
+        self.recipe, self.agreement = dict(recipe or {}), agreement
+
+    @classmethod
+    def read(cls, path: str | Path) -> Grades:
+        """Graded pairs of a JSONL file that `write` wrote, or the labels of any other truth, as people's.
+
+        Raises   InputError, DuplicateError naming file and line.
+        """
+        source = Source(path) if not os.path.isdir(path) else None
+        if source is None or not _has_rows(source):
+            return cls(graded_of(Truth.read(path if source is None else source)))
+        pairs: dict[Key, GradedPair] = {}
+        for number, line in json_lines(source):
+            where = f"{source.name}, line {number}"
+            query_id, doc_id, gain = graded_row(line, where)
+            texts = {name: str(line[name]) for name in _COLUMNS[3:] if line.get(name) is not None}
+            others = {name: value for name, value in line.items() if name not in (*_COLUMNS, "qid")}
+            pair = GradedPair(query_id, doc_id, gain, **texts, others=others)
+            if pairs.setdefault(pair.key, pair) is not pair:
+                raise DuplicateError(f"{where}: document {doc_id!r} is judged twice for query {query_id!r}; remove one")
+        return cls(pairs.values())
+
+    def write(self, path: str | Path) -> None:
+        """Write the pairs: JSONL with all that is known of each, or the labels alone as TREC qrels, CSV, Parquet, ...
+
+        Raises   OutputError where nothing can be written there.
+        """
+        if holds_rows(path):
+            lines = (json.dumps(pair.line(), ensure_ascii=False) + "\n" for pair in self.pairs)
+            write_text(path, "".join(lines))
+        elif self._labels.is_empty():
+            raise OutputError(f"{path}: no pair was graded, so there is nothing to write; JSONL says why of each")
+        else:
+            write_truth(self._labels, path)
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The labels, for whatever takes a truth.
+
+        Raises   InputError where no pair was graded.
+        """
+        return Truth(self._labels, name="grades")
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """A row a pair: query_id, doc_id, gain, reason, by, judge, model, prompt, scale, date."""
+        rows = [[getattr(pair, name) for name in _COLUMNS] for pair in self.pairs]
+        schema = {name: pl.Float64 if name == "gain" else pl.String for name in _COLUMNS}
+        return pl.DataFrame(rows, schema, orient="row")
+
+    @property
+    def not_judged(self) -> Mapping[str, int]:
+        """Why pairs have no grade, and how many; the most frequent cause first."""
+        return dict(Counter(pair.reason for pair in self.pairs if pair.gain is None).most_common())
+
+    @property
+    def _labels(self) -> pl.DataFrame:
+        return self.frame.select(TRUTH.names()).drop_nulls()
+
+    def by(self, who: str) -> Sequence[GradedPair]:
+        """The pairs with a grade by "people" or "judge"."""
+        return [pair for pair in self.pairs if pair.by == who and pair.gain is not None]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        n_not = sum(self.not_judged.values())
+        parts = [f"{len(self.by(PEOPLE))} by people", f"{len(self.by(JUDGE))} by a judge"]
+        return f"Grades({len(self)} pairs: {', '.join(parts)}{f', {n_not} not judged' if n_not else ''})"
+
+
+def holds_rows(path: str | Path) -> bool:
+    """Whether a file of this name holds all that is known of each pair."""
+    return Path(strip_compression(Path(path).name)[0]).suffix.lower() in _LINES
+
+
+def _has_rows(source: Source) -> bool:
+    return holds_rows(source.name) and is_graded_row(next(json_lines(source), (0, {}))[1])
+
+
+def graded_of(truth: Truth) -> list[GradedPair]:
+    """The labels of a truth, as people's."""
+    return [GradedPair(*row) for row in truth.frame.drop_nulls().iter_rows()]
+
+
+def checked_on(scale: str, pairs: Iterable[GradedPair], name: str) -> None:
+    """Raise   InputError where a judge graded some of the pairs on another scale."""
+    for pair in pairs:
+        if pair.by == JUDGE and pair.scale not in ("", scale):
+            raise InputError(
+                f"{name}: holds grades on the scale {pair.scale}, which do not mix with {scale}; choose another file"
+            )

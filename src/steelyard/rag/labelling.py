@@ -1,0 +1,261 @@
+"""A truth drawn up by a judge: documents pooled from runs or found by words, each graded for its question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from steelyard._version import __version__
+from steelyard.base.choices import Unit
+from steelyard.base.errors import InputError
+from steelyard.base.limits import at_least
+from steelyard.base.machine import timestamp
+from steelyard.base.progress import Progress, no_progress
+from steelyard.base.settings import check_arguments
+from steelyard.data.questions import Questions
+from steelyard.experiment import defaults
+from steelyard.experiment.graded_before import graded_before, with_new
+from steelyard.experiment.lending import lent_by, model_files
+from steelyard.experiment.opening import open_corpus, open_pool
+from steelyard.experiment.pools import Pool, merged, run_pool
+from steelyard.judges.grading.agreement import GradeAgreement, agreement
+from steelyard.judges.grading.grader import Grader, Grading, Pair
+from steelyard.judges.grading.grades import JUDGE, PEOPLE, GradedPair, Grades, Key
+from steelyard.judges.grading.registry import grader_class, make_grader
+from steelyard.judges.grading.scale import Scale, scale_of
+from steelyard.rag.word_pool import word_pool
+
+_BLOCK = 256
+"""Pairs that are graded at once, unless a judge wants all."""
+_NO_TEXT = "no text"
+
+
+def label(
+    questions: object,
+    sources: object,
+    judge: object = defaults.JUDGE,
+    *,
+    scale: str | Path | Scale = defaults.SCALE,
+    depth: Annotated[int, at_least(1)] = defaults.POOL_DEPTH,
+    keep: object = None,
+    corpus: object = None,
+    unit: Unit = "chunk",
+    save: str | Path | None = None,
+    progress: Progress = no_progress,
+    **settings: Any,
+) -> Grades:
+    """Draw up a truth: how relevant is each pooled document to its question, on a scale?
+
+    questions   Questions, a path to them, or dicts with `qid` and `query`
+    sources     what is pooled, one or a list of: runs (as `evaluate` takes them), of which the first `depth` of each
+                list are taken; and documents or chunks (as `corpus` takes them), of which the `depth` nearest to the
+                question by BM25 are taken, or all where they are no more
+    judge       "lexical", by words alone, for trying how it goes; "llm"; or a function of your own that takes a list of
+                pairs (query, text) and gives a grade for each, by itself or as "module:object"
+    scale       "0-10", "0-3", or a file of your own in TOML
+    keep        a truth by people, or a path: their grades are kept, and never replaced
+    corpus      where the texts are that runs name by id alone
+    unit        whether documents are cut into chunks as a pipeline does by default, or graded as a whole
+    save        where the truth is written: JSONL, which knows who graded and why, or labels alone in any other format.
+                What a JSONL file there holds is kept too: what people graded, and pairs that are not in the pool
+    progress    called as progress("grades", done, total)
+    settings    of the judge, such as model, base_url, concurrency, budget, price, language
+    Raises      InputError and its children; StageError where a model cannot be asked; OutputError where nothing can be
+                written
+
+    >>> chunks = [{"id": "h#1", "text": "Opening hours: 9 to 17."}, {"id": "h#2", "text": "There is a café."}]
+    >>> runs = [{"qid": "q1", "retrieved": chunks}]
+    >>> grades = label([{"qid": "q1", "query": "What are the opening hours?"}], runs, scale="0-3")
+    >>> grades.frame.select("doc_id", "gain", "reason").rows()
+    [('h#1', 3.0, ''), ('h#2', 0.0, 'missing: opening, hours')]
+    """
+    return label_pool(
+        questions, sources, judge, scale=scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save,
+        progress=progress, settings=settings,
+    )  # fmt: skip
+
+
+def label_pool(
+    questions: object,
+    sources: object,
+    judge: object = defaults.JUDGE,
+    *,
+    scale: str | Path | Scale = defaults.SCALE,
+    depth: int = defaults.POOL_DEPTH,
+    keep: object = None,
+    corpus: object = None,
+    unit: Unit = "chunk",
+    save: str | Path | None = None,
+    progress: Progress = no_progress,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> Grades:
+    """What `label` does; the arguments are its own."""
+    work = _prepared(questions, sources, scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save)
+    with _lent(judge, settings, save, progress) as grader:
+        grades = _graded(work, grader, progress)
+        counts = getattr(grader, "counts", None)
+        calls = {"calls": counts()} if callable(counts) else {}
+    recipe = {
+        "judge": {"name": grader.name, **grader.recipe()},
+        "scale": work.scale.name,
+        "grades": [asdict(grade) for grade in work.scale.grades],
+        "depth": depth,
+        "n_questions": len(work.questions),
+        "pool": work.sources,
+        "n_pairs": work.pool.n_pairs,
+        "questions": work.questions.digest(),
+        "steelyard": __version__,
+        "date": timestamp(),
+        **calls,
+    }
+    result = Grades(with_new(work.existing, _new(work, grades, grader)), recipe, _agreement(work, grades))
+    if save is not None:
+        result.write(save)
+    return result
+
+
+@dataclass(frozen=True)
+class LabellingPlan:
+    """What labelling would take.
+
+    n_pairs    that would be graded;   n_people   of these, that people graded, on which agreement is measured
+    n_calls    of a model that would be asked, and n_cached of which the answers are there; None without a model
+    tokens_in, tokens_out   an estimate;   cost_usd   None where the price is not known
+    """
+
+    judge: str
+    n_questions: int
+    n_pairs: int
+    n_people: int
+    n_calls: int | None = None
+    n_cached: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+
+def plan_labelling(
+    questions: object,
+    sources: object,
+    judge: object = defaults.JUDGE,
+    *,
+    scale: str | Path | Scale = defaults.SCALE,
+    depth: int = defaults.POOL_DEPTH,
+    keep: object = None,
+    corpus: object = None,
+    unit: Unit = "chunk",
+    save: str | Path | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> LabellingPlan:
+    """What `label` would take with these arguments; nobody is asked, and nothing is written."""
+    work = _prepared(questions, sources, scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save)
+    with _lent(judge, settings, save, no_progress) as grader:
+        plan = getattr(grader, "plan", None)
+        calls = asdict(plan(list(work.pairs.values()), work.scale)) if callable(plan) else {}
+    n_people = sum(key in work.by_people for key in work.pairs)
+    return LabellingPlan(grader.name, len(work.questions), work.pool.n_pairs, n_people, **calls)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is to be graded.
+
+    pairs      of the pool, those with a text
+    existing   pairs of the file that is written, and of people
+    sources    what is pooled, for the recipe
+    """
+
+    questions: Questions
+    scale: Scale
+    pool: Pool
+    pairs: Mapping[Key, Pair]
+    existing: Mapping[Key, GradedPair]
+    sources: Mapping[str, Any]
+
+    @property
+    def by_people(self) -> Mapping[Key, float]:
+        """What people graded."""
+        return {
+            key: pair.gain for key, pair in self.existing.items() if pair.by == PEOPLE and pair.gain is not None
+        }  # fmt: skip
+
+
+def _prepared(
+    questions: object, sources: object, scale: str | Path | Scale, *, depth: int, keep: object, corpus: object,
+    unit: Unit, save: str | Path | None,
+) -> _Work:  # fmt: skip
+    check_arguments(label, depth=depth, unit=unit)
+    own_scale = scale_of(scale)
+    asked, systems, corpora = open_pool(questions, sources)
+    texts, queries = open_corpus(corpus), _queries(asked)
+    pools = [run_pool(system, depth, texts) for system in systems]
+    pools += [word_pool(queries, documents, depth, unit) for documents in corpora]
+    pool = merged(pools, asked)
+    if not pool.n_pairs:
+        raise InputError(
+            f"{asked.name}: nothing is retrieved for any of its questions; do questions and runs share ids?"
+        )
+    keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
+    pairs = {(query_id, doc_id): Pair(queries[query_id], pool.texts[doc_id])
+             for query_id, doc_id in keys if doc_id in pool.texts}  # fmt: skip
+    if not pairs:
+        raise InputError(
+            f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they are: "
+            "corpus=..., --corpus DOCUMENTS"
+        )
+    pooled = {"runs": [system.name for system in systems], "documents": [documents.digest() for documents in corpora]}
+    return _Work(asked, own_scale, pool, pairs, graded_before(keep, save, own_scale), pooled)
+
+
+def _queries(questions: Questions) -> dict[str, str]:
+    """The text of each question.
+
+    Raises   InputError for one without.
+    """
+    queries = {question.query_id: question.query or "" for question in questions}
+    if unasked := next((query_id for query_id, query in queries.items() if not query.strip()), None):
+        raise InputError(f"{questions.name}: question {unasked!r} has no text to grade by; give it a `query`")
+    return queries
+
+
+def _lent(
+    judge: object, settings: Mapping[str, Any], save: str | Path | None, progress: Progress
+) -> AbstractContextManager[Grader]:
+    files = {} if save is None or str(save) == "-" else model_files(Path(save))
+    return lent_by(grader_class, make_grader, judge, settings, files=files, progress=progress)
+
+
+def _graded(work: _Work, grader: Grader, progress: Progress) -> Mapping[Key, Grading]:
+    """What the judge says of each pair; pairs that people graded are graded too, so that agreement is known."""
+    remaining, results = iter(work.pairs.items()), dict[Key, Grading]()
+    size = len(work.pairs) if getattr(grader, "wants_all_at_once", False) else _BLOCK
+    while block := dict(islice(remaining, size)):
+        results |= zip(block, grader.grade(list(block.values()), work.scale), strict=True)
+        progress("grades", len(results), len(work.pairs))
+    return results
+
+
+def _new(work: _Work, grades: Mapping[Key, Grading], grader: Grader) -> list[GradedPair]:
+    """What the judge says of the whole pool."""
+    model, day = str(grader.recipe().get("model", "")), timestamp()[:10]
+    listed = [(query_id, doc_id) for query_id, doc_ids in work.pool.doc_ids.items() for doc_id in doc_ids]
+    return [
+        GradedPair(
+            *key, grading.gain, grading.reason, by=JUDGE, judge=grader.name, model=model, prompt=grading.prompt,
+            scale=work.scale.name, date=day,
+        )
+        for key in listed
+        for grading in [grades.get(key, Grading(None, _NO_TEXT))]
+    ]  # fmt: skip
+
+
+def _agreement(work: _Work, grades: Mapping[Key, Grading]) -> GradeAgreement:
+    """How far judge and people agree, on the pairs of the pool that both graded."""
+    shared = [(gain, said) for key, gain in work.by_people.items()
+              if key in grades and (said := grades[key].gain) is not None]  # fmt: skip
+    return agreement([gain for gain, _ in shared], [said for _, said in shared], work.scale)
