@@ -1,0 +1,92 @@
+"""Corrected shares: by hand, at the edges, and how often their intervals hold."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from steelyard.base.errors import InputError
+from steelyard.stats.rogan_gladen import corrected_rate
+
+GOOD = {"hits": 90, "misses": 10, "false_alarms": 20, "rejections": 80}
+
+
+def test_the_share_is_that_of_rogan_and_gladen():
+    # (.55 + .8 - 1) / (.9 + .8 - 1) = .35 / .7
+    assert corrected_rate(550, 1000, **GOOD).value == pytest.approx(0.5)
+
+
+def test_a_judge_that_is_never_wrong_changes_nothing():
+    rate = corrected_rate(300, 1000, hits=500, misses=0, false_alarms=0, rejections=500)
+    assert rate.value == pytest.approx(0.3)
+    assert 0.265 < rate.low < 0.275
+    assert 0.325 < rate.high < 0.335
+
+
+def test_shares_stay_within_their_range():
+    assert corrected_rate(100, 1000, **GOOD).value == 0
+    assert corrected_rate(100, 1000, **GOOD).low == 0
+    assert corrected_rate(950, 1000, **GOOD).value == 1
+
+
+def test_labelled_items_among_the_judged_ones_narrow_the_interval():
+    apart, among = corrected_rate(220, 400, **GOOD), corrected_rate(220, 400, **GOOD, n_shared=200)
+    assert apart.value == among.value
+    assert among.high - among.low < 0.8 * (apart.high - apart.low)
+
+
+@pytest.mark.parametrize(
+    ("counts", "undefined"),
+    [((5, 5, 5, 5), "weak_judge"), ((54, 46, 45, 55), "weak_judge"), ((10, 0, 10, 0), "weak_judge"),
+     ((0, 0, 2, 8), "no_labels"), ((2, 8, 0, 0), "no_labels")],
+)  # fmt: skip
+def test_a_judge_that_says_nothing_corrects_nothing(counts, undefined):
+    rate = corrected_rate(
+        50, 100, **dict(zip(("hits", "misses", "false_alarms", "rejections"), counts, strict=True))
+    )  # fmt: skip
+    assert math.isnan(rate.value)
+    assert rate.undefined == undefined
+    assert corrected_rate(0, 0, **GOOD).undefined == "no_labels"
+
+
+@pytest.mark.parametrize("arguments", [(11, 10, GOOD), (-1, 10, GOOD), (1, 10, GOOD | {"misses": -1}),
+                                       (1, 10, GOOD | {"n_shared": 11})])  # fmt: skip
+def test_counts_must_fit_together(arguments):
+    n_called, n, rest = arguments
+    with pytest.raises(InputError, match="expected"):
+        corrected_rate(n_called, n, **rest)
+
+
+def coverage(sensitivity, specificity, share, n_labels, n, *, among, rng, n_trials):
+    """How often the interval holds, where people found ten of either kind and it is defined."""
+    covered = []
+    for _ in range(n_trials):
+        positives = rng.binomial(n_labels, share)
+        if not 10 <= positives <= n_labels - 10:
+            continue
+        hits, rejections = rng.binomial(positives, sensitivity), rng.binomial(n_labels - positives, specificity)
+        false_alarms = n_labels - positives - rejections
+        others = n - n_labels * among
+        other_positives = rng.binomial(others, share)
+        called = rng.binomial(other_positives, sensitivity) + rng.binomial(others - other_positives, 1 - specificity)
+        rate = corrected_rate(
+            called + (hits + false_alarms) * among, n, hits=hits, misses=positives - hits, false_alarms=false_alarms,
+            rejections=rejections, n_shared=n_labels * among,
+        )  # fmt: skip
+        if rate.undefined is None:
+            covered.append(rate.low <= share <= rate.high)
+    return float(np.mean(covered))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("among", [False, True])
+def test_the_interval_holds_in_95_of_100(among):
+    rng = np.random.default_rng(7)
+    rates = ((0.9, 0.9), (0.7, 0.7), (0.95, 0.5), (0.6, 0.8), (0.97, 0.4))
+    sizes = ((50, 300), (100, 1000), (300, 1000), (200, 400))
+    for (tpr, tnr), share, (n_labels, n) in product(rates, (0.2, 0.3, 0.6, 0.8), sizes):
+        covered = coverage(tpr, tnr, share, n_labels, n, among=among, rng=rng, n_trials=2500)
+        assert 0.93 <= covered <= (0.975 if n_labels >= 100 else 0.985), (tpr, tnr, share, n_labels, n, covered)
