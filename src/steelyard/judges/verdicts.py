@@ -83,11 +83,16 @@ class Verdicts:
 
     @classmethod
     def read(cls, path: str | Path) -> Verdicts:
-        """Read what `write` wrote.
+        """Read what `write` wrote, or the JSON that RAGChecker writes, with its claims and what it says of them.
 
         Raises   InputError where the file is none, of a later version, damaged, or has holes.
         """
-        records, recipe, errors = decode_verdicts(path)
+        if Path(path).suffix == ".json":
+            from steelyard.judges.ragchecker import decode_ragchecker
+
+            records, recipe, errors = decode_ragchecker(path)
+        else:
+            records, recipe, errors = decode_verdicts(path)
         try:
             return cls(records, recipe, errors=errors)
         except InputError as error:
