@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
     from steelyard.report.report import Report
+    from steelyard.report.reviewing import sample_review
     from steelyard.review.calibrating import calibrate_review
     from steelyard.review.importing import import_review
 
@@ -114,6 +115,7 @@ _HOMES = {
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.report": "Report",
+    "report.reviewing": "sample_review",
     "review.calibrating": "calibrate_review",
     "review.importing": "import_review",
     "data.repeats": "Repeats",
@@ -207,6 +209,7 @@ __all__ = [
     "recall",
     "recall_cap",
     "run",
+    "sample_review",
     "score",
     "score_answer",
     "self_test",

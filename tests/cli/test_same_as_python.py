@@ -1,8 +1,10 @@
 """Whatever a command prints, Python gets from the same call: no command knows anything that the library does not."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,18 @@ def _judged_text(format: str, *, save: str, **settings: float) -> str:
     names = "answers.jsonl", "run=answers.jsonl"
     run = judge_run(*names, "lexical", save=save, settings=settings)
     return judging_text(run, format, EN, questions=names[0], outputs=names[1], width=80)
+
+
+def _sampled(folder: str, format: str = "table", **options: Any) -> str:
+    """What sampling prints once the command has: nothing of it may be there any more."""
+    form = (Path(folder) / "form.html").read_bytes()
+    shutil.rmtree(folder)
+    Path("here.json").unlink()
+    sampled = sy.sample_review("halls.jsonl", "halls=halls.jsonl", folder, **options)
+    assert sampled.form.read_bytes() == form
+    shutil.rmtree(folder)
+    Path("here.json").unlink()
+    return review_text(sampled, format, EN, width=80)
 
 
 CASES: dict[str, list[tuple[str, Call]]] = {
@@ -185,6 +199,20 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         (
             "answers.jsonl run=answers.jsonl --threshold 0.5 --dry-run -f json",
             lambda: self_tests_text(plan_self_test("lexical", "answers.jsonl", "run=answers.jsonl"), "json", EN),
+        ),
+    ],
+    "review sample": [
+        (
+            "halls.jsonl halls=halls.jsonl -n 5 -o asked --labels here.json",
+            lambda: _sampled("asked", n=5, labels="here.json"),
+        ),
+        (
+            "halls.jsonl halls=halls.jsonl --width 0.5 -o asked --labels halls=here.json --table said --seed 3 "
+            "--whole-answers --title Halls --instructions text.md --lang zh -f json",
+            lambda: _sampled(
+                "asked", "json", width=0.5, labels={"halls": "here.json"}, table="said", seed=3, whole_answers=True,
+                title="Halls", instructions="A few words.", lang="zh",
+            ),
         ),
     ],
     "review import": [

@@ -68,6 +68,35 @@ COMMANDS = {
             options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
+    "review sample": Command(
+        "Draw a sample of what a judge said, and write a form in which people decide about it.",
+        [
+            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS,
+            argument(
+                "--output", "-o", type=Path, required=True,
+                help="A folder for the form, form.html, and the list of what it asks.",
+            ),
+            argument(
+                "-n", dest="n", type=int, help="How many items of each system, or more than were drawn before (100)."
+            ),
+            argument(
+                "--width", type=float,
+                help="As many as make the 95% interval of the corrected mean so wide, e.g. 0.1.",
+            ),
+            options.ITEM_TABLE,
+            flag("--whole-answers", help="Draw answers with all their items, for measures that are no mean of items."),
+            flag("--adjudicate", help="Draw nothing, and ask what raters are at odds about."),
+            options.VERDICTS, options.JUDGE,
+            argument(
+                "--against-judges", type=options.names, default=[],
+                help="Draw more of what these judges see differently, of those in the run folders: embedding,llm.",
+            ),
+            options.LABELS,
+            argument("--title", default="", help="Title of the form, in place of its own."),
+            argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
+            options.FORMAT, options.SEED, options.LANG,
+        ],
+    ),
     "review import": Command(
         "Take in what people decided in forms, and list what they are at odds about.",
         [

@@ -59,6 +59,20 @@ class Round:
         return reviews
 
 
+@dataclass(frozen=True, eq=False)
+class SampledReview:
+    """A round of review, and where it is.
+
+    form    the file that people open;   items   the list of what it asks
+    files   that the samples, and later the decisions, are kept in
+    """
+
+    round: Round
+    form: Path
+    items: Path
+    files: Sequence[Path]
+
+
 def next_round(
     systems: Sequence[ReviewedSystem],
     table: ItemTable,

@@ -75,9 +75,12 @@ def open_reviewed(
     names = [system.name for system in systems]
     check_labels(labels, names)
     choice = VerdictChoice(verdicts, judge).checked(names)
-    reviewed = [_reviewed(asked, system, choice, labels, against) for system in systems]
-    decisions = [decision for own in reviewed for decision in own.review.labels.decisions]
-    return asked, [own.with_review(_shared(own, decisions)) for own in reviewed]
+    return asked, _sharing([_reviewed(asked, system, choice, labels, against) for system in systems])
+
+
+def reread(systems: Sequence[ReviewedSystem], labels: object) -> list[ReviewedSystem]:
+    """The same systems with their reviews as they are kept now."""
+    return _sharing([own.with_review(_kept_review(labels, own.system)) for own in systems])
 
 
 def _reviewed(
@@ -92,14 +95,16 @@ def _reviewed(
     return ReviewedSystem(
         system, run, [_restricted(other).verdicts for other in others],
         review_file(labels, system.name, system.folder),
-        review_of_named(labels, system) or Review(),
+        _kept_review(labels, system),
     )  # fmt: skip
 
 
-def review_of_named(labels: object, system: System) -> Review | None:
-    """The review of a system; None where its file is not there yet, even if it is named."""
+def _kept_review(labels: object, system: System) -> Review:
+    """The review of a system; an empty one where its file is not there yet, even if it is named."""
     file = review_file(labels, system.name, system.folder)
-    return None if file is not None and not file.exists() else review_of(labels, system.name, system.folder)
+    if file is not None and not file.exists():
+        return Review()
+    return review_of(labels, system.name, system.folder) or Review()
 
 
 def _restricted(run: RunVerdicts) -> RunVerdicts:
@@ -111,6 +116,12 @@ def _restricted(run: RunVerdicts) -> RunVerdicts:
     records = run.verdicts.records
     own = Verdicts([records[id] for id in run.query_ids], run.verdicts.recipe, errors=run.verdicts.errors)
     return replace(run, verdicts=own)
+
+
+def _sharing(systems: Sequence[ReviewedSystem]) -> list[ReviewedSystem]:
+    """Each system with what was decided about its items for others."""
+    decisions = [decision for own in systems for decision in own.review.labels.decisions]
+    return [own.with_review(_shared(own, decisions)) for own in systems]
 
 
 def _shared(own: ReviewedSystem, decisions: Sequence[Decision]) -> Review:

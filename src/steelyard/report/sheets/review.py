@@ -7,11 +7,42 @@ from collections.abc import Sequence
 
 from steelyard.report.details.limits import cut
 from steelyard.report.sheets.section import Paragraph, Section
-from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.sheet import Sheet, percent
 from steelyard.report.words import Words
 from steelyard.review.importing import Conflict, ImportedLabels
+from steelyard.review.rounds import SampledReview
 
 _SHOWN, _LONGEST = 20, 160
+
+
+def sample_sections(sampled: SampledReview, words: Words) -> list[Section]:
+    """What was drawn of each system, and how decisions come back."""
+    drawn, form = sampled.round, sampled.form
+    table = words(f"review.table.{drawn.table}")
+    notes = [words("review.form_asks_conflicts", asked=len(drawn.asked))]
+    sheets = []
+    if not drawn.adjudicating:
+        samples = [(own.name, sample) for own in drawn.systems if (sample := own.review.sample(drawn.table, own.name))]
+        rows = [
+            [name, f"{sample.n_members:,}", f"{len(sample.drawn):,}", percent(len(sample.drawn) / sample.n_members),
+             f"{drawn.n_new[name]:,}"]
+            for name, sample in samples
+        ]  # fmt: skip
+        counted = "answers" if samples[0][1].unit == "answer" else "population"
+        names = ("system", counted, "drawn", "share", "new")
+        notes = [words("review.form_asks", asked=len(drawn.asked), decided=drawn.n_decided)]
+        notes += [words("review.kept", file=str(file)) for file in sampled.files]
+        sheets = [Sheet([words(f"review.head.{name}") for name in names], rows, notes=notes)]
+    title = words("review.adjudicate_title" if drawn.adjudicating else "review.sample_title", table=table)
+    paragraphs = [] if sheets else [Paragraph(note) for note in notes]
+    following = [
+        Paragraph(words("review.form", form=str(form), folder=str(form.parent))),
+        Paragraph(f"steelyard review import {shlex.quote(str(form.parent))}/*.json", is_command=True),
+    ]
+    return [
+        Section("sample", title, paragraphs, sheets),
+        Section("next", words("judging.next"), following),
+    ]
 
 
 def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
@@ -47,8 +78,3 @@ def conflicts_section(conflicts: Sequence[Conflict], words: Words) -> Section:
 def label_text(label: str, words: Words) -> str:
     """A label of a judge or a person in words."""
     return words("review.cannot_say") if label == "cannot_say" else words(f"judging.label.{label}")
-
-
-def command(*parts: str) -> Paragraph:
-    """What can be copied into a shell."""
-    return Paragraph(shlex.join(parts), is_command=True)

@@ -1,0 +1,31 @@
+"""`steelyard review sample`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.base.choices import ItemTable
+from steelyard.cli.reviewing import write_result
+from steelyard.experiment.review_choice import named_labels
+from steelyard.experiment.verdict_choice import named_verdicts
+from steelyard.io.source import source_of
+from steelyard.report.formats.review import check_format
+from steelyard.report.reviewing import sample_review
+from steelyard.report.words import read_words
+
+
+def run(
+    questions: str, runs: list[str], *, output: Path, n: int | None, width: float | None, table: ItemTable,
+    whole_answers: bool, adjudicate: bool, verdicts: list[str], judge: str | None, against_judges: list[str],
+    labels: list[str], title: str, instructions: Path | None, format: str | None, seed: int, lang: str | None,
+) -> None:  # fmt: skip
+    """Draw, write the form, and say what was drawn."""
+    words, format = read_words(lang), format or "table"
+    check_format(format)
+    text = "" if instructions is None else source_of(instructions).read().decode(errors="replace").strip()
+    sampled = sample_review(
+        questions, runs, output, n=n, width=width, table=table, whole_answers=whole_answers, adjudicate=adjudicate,
+        judge=judge, verdicts=named_verdicts(verdicts), labels=named_labels(labels), against=against_judges, seed=seed,
+        title=title, instructions=text, lang=words.code,
+    )  # fmt: skip
+    write_result(sampled, format, None, words)

@@ -1,0 +1,141 @@
+"""Forms in which people decide about what a judge said, written with a list of what they ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from steelyard.base.errors import InputError, OutputError
+from steelyard.experiment import defaults
+from steelyard.io.write import write_text
+from steelyard.judges.items import ItemTable
+from steelyard.judges.review_files import encode_review, locked
+from steelyard.judges.strata import Drawn
+from steelyard.report.form.form import Form, FormItem, Opinion
+from steelyard.report.form.page import form_html
+from steelyard.report.words import Words, read_words
+from steelyard.review.asked import AskedItem
+from steelyard.review.items_file import NAME, ItemsFile, ListedItem, review_id_of
+from steelyard.review.rounds import Round, SampledReview, conflicts_round, next_round
+from steelyard.review.systems import ReviewedSystem, open_reviewed, reread
+
+FORM = "form.html"
+
+
+def sample_review(
+    questions: object,
+    runs: object,
+    output: str | Path,
+    *,
+    n: int | None = None,
+    width: float | None = None,
+    table: ItemTable = "grounded",
+    whole_answers: bool = False,
+    adjudicate: bool = False,
+    judge: str | None = None,
+    verdicts: object = None,
+    labels: object = None,
+    against: Sequence[str] = (),
+    seed: int = defaults.SEED,
+    title: str = "",
+    instructions: str = "",
+    lang: str | None = None,
+) -> SampledReview:
+    """Draw items of judged answers at random, and write a form in which people decide about them.
+
+    questions, runs   as `sy.judge` takes them, of one system or several: what they share is asked once
+    output    a folder: the form, form.html, and the list of what it asks, items.json
+    n         how many items of each system, or answers: 100, unless a width is wished.  After an earlier sample, how
+              many more; the form asks all that were drawn and nobody decided about
+    width     the wished width of the 95% interval of the corrected mean, which says how many are needed in all
+    table     what people are asked: "grounded" (is a sentence supported by all that was retrieved), "joint" (by what it
+              cites), "correctness" (by the gold answers), "said" (is a gold sentence in the answer)
+    whole_answers   draw answers with all of their items, so that any measure can be corrected
+    adjudicate      draw nothing, and ask what raters are at odds about
+    judge, verdicts whose verdicts make the strata, as `sy.evaluate` takes them
+    labels    where samples and decisions are kept: a path, or system -> path; by default in the run folders
+    against   further judges, whose verdicts are in the run folders: items that they differ on are drawn more
+    title, instructions   of the form, in place of its own
+    lang      the language in which it opens
+    Raises    InputError for outputs that have no place for labels, for a sample drawn by other verdicts, and where
+              there is nothing to ask; OutputError where a form is there already, or another process writes
+    """
+    _check_output(Path(output))
+    _, systems = open_reviewed(questions, runs, judge=judge, verdicts=verdicts, labels=labels, against=against)
+    files = _files(systems)
+    with ExitStack() as stack:
+        for folder in dict.fromkeys(file.resolve().parent for file in files):
+            stack.enter_context(locked(folder / NAME))
+        systems = reread(systems, labels)
+        if adjudicate:
+            drawn = conflicts_round(systems, table, seed=seed)
+        else:
+            unit: Drawn = "answer" if whole_answers else "item"
+            drawn = next_round(systems, table, n=n, width=width, unit=unit, seed=seed)
+        form, items = _write(drawn, Path(output), read_words(lang), title, instructions)
+        for file, review in drawn.reviews.items():
+            encode_review(file, review.samples, review.labels.decisions)
+    return SampledReview(drawn, form, items, files)
+
+
+def _check_output(folder: Path) -> None:
+    """Raise   OutputError for a folder that holds a form, which people may have open, and for a file."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is no folder; name one for the form: -o FOLDER")
+    for name in (FORM, NAME):
+        if (folder / name).exists():
+            raise OutputError(
+                f"{folder / name}: is there already; choose another folder (-o), and take in what people saved from it "
+                "with the items.json beside it"
+            )
+
+
+def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:
+    """Where reviews are kept, each file once.
+
+    Raises   InputError for a system without a place.
+    """
+    for own in systems:
+        if own.file is None:
+            raise InputError(
+                f"{own.name}: is no run folder, in which labels could be kept; name a file for them: --labels FILE"
+            )
+    return list(dict.fromkeys(own.file for own in systems if own.file is not None))
+
+
+def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: str) -> tuple[Path, Path]:
+    """Write the form and the list of what it asks into a folder, which is made where it is absent.
+
+    Raises   OutputError.
+    """
+    listed = [
+        ListedItem(own.item.item_id, own.item.query_id, own.record.query, own.unit.text, own.systems)
+        for own in drawn.asked
+    ]
+    ids = [item.item_id for item in listed]
+    review_id = review_id_of("verdicts", drawn.table, ids, adjudicating=drawn.adjudicating)
+    judges = {own.judge for own in drawn.asked}
+    form = Form(
+        "verdicts", title or words("review.form_title", table=words(f"review.table.{drawn.table}")), review_id,
+        [_form_item(own) for own in drawn.asked], judge=judges.pop() if len(judges) == 1 else "",
+        adjudicating=drawn.adjudicating, instructions=instructions,
+    )  # fmt: skip
+    files = {own.name: own.file for own in drawn.systems if own.file is not None}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror or error}); choose another place") from error
+    write_text(folder / FORM, form_html(form, words))
+    items = ItemsFile("verdicts", drawn.table, review_id, drawn.adjudicating, drawn.seed, files, listed)
+    return folder / FORM, items.write(folder)
+
+
+def _form_item(own: AskedItem) -> FormItem:
+    verdict = own.verdict
+    return FormItem(
+        own.item.item_id, own.record.query, own.premises, own.unit.text, own.item.table, own.answer,
+        (own.unit.start, own.unit.end), own.candidate,
+        judged=None if verdict is None else Opinion(verdict.label, verdict.score, verdict.reason),
+        opinions=[Opinion(decision.label, None, decision.note) for decision in own.decisions],
+    )  # fmt: skip
