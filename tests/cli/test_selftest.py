@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.judges.calibration import Calibration, Confusion, Estimate
+from steelyard.judges.judging import judge_recipe
+from steelyard.judges.registry import make_judge
 from tests.cli.command import steelyard
 
 YES = "tests.judges.own_judges:yes"
@@ -70,3 +73,26 @@ def test_refusals_are_one_line(options: list[str], message: str) -> None:
     assert status == 2
     assert message in errors
     assert errors.count("\n") == 1
+
+
+def test_results_are_kept_with_the_calibration(tmp_path: Path) -> None:
+    file, report = tmp_path / "calibration.json", tmp_path / "tests.json"
+    Calibration(
+        {key: value for key, value in judge_recipe(make_judge("lexical"))["judge"].items() if key != "threshold"},
+        "grounded", 20, 20, "2026-11-22", "", Confusion(10, 0, 0, 10), *[Estimate(1.0)] * 4, threshold=Estimate(0.9),
+        rule="youden",
+    ).write(file)  # fmt: skip
+    status, text, _ = _tested("--calibration", str(file), "-n", "50", "--lang", "en")
+    assert status == 0
+    assert f"Kept in {file}." in text.replace("\n", " ")
+    calibration = Calibration.read(file)
+    assert {test.name: test.n for test in calibration.self_tests}["gold"] == 50
+    assert "padded_sentence" in calibration.failed_self_tests
+    assert _tested("--calibration", str(file), "-o", str(report))[0] == 0
+    recipe = json.loads(report.read_text("utf-8"))["recipe"]
+    assert (recipe["judge"]["threshold"], recipe["calibration"]["n"]) == (0.9, 20)
+    assert _tested("--calibration", str(file), "-o", str(file))[0] == 2
+    before = file.read_bytes()
+    assert _tested("--calibration", str(file), "--dry-run")[0] == 0
+    assert "the calibration is of the judge lexical" in _tested("--calibration", str(file), "--judge", YES)[2]
+    assert file.read_bytes() == before

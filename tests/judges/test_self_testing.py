@@ -181,6 +181,7 @@ def test_a_model_is_asked_twice_about_repeats_whatever_the_cache_keeps(tmp_path:
         settings = {**QUICK, "model": "m", "base_url": server.base_url, "n": 3, "keep": tmp_path}
         plan = plan_self_test("llm", **settings)
         assert server.seen(PATH) == []
+        assert not list(tmp_path.iterdir())
         tests = sy.self_test("llm", **settings)
         n_calls = len(server.seen(PATH))
         assert n_calls == plan.n_calls == tests.recipe["calls"]["calls"]

@@ -64,6 +64,10 @@ COMMANDS = {
             *options.JUDGING,
             argument("-n", type=int, default=defaults.TRIALS, metavar="N", help="Trials of each test, at most."),
             argument("--seed", type=int, default=defaults.SEED, help="Of the draw of questions."),
+            argument(
+                "--calibration", type=Path,
+                help="Of the judge (`steelyard review calibrate`): its threshold counts; the results are kept in it.",
+            ),
             flag("--strict", help="Leave with exit status 1 where the judge fails a test."),
             options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
         ],

@@ -23,27 +23,29 @@ FAILED = 1
 
 
 def run(
-    questions: str | None, outputs: str | None, *, judge: str, n: int, seed: int, cache: bool, dry_run: bool,
-    strict: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
+    questions: str | None, outputs: str | None, *, judge: str, n: int, seed: int, calibration: Path | None, cache: bool,
+    dry_run: bool, strict: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Test a judge, and write how it did; or what testing would take."""
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     if output is not None:
-        refuse_overwriting(output, filter(None, [questions, *run_paths(filter(None, [outputs]))]))
+        read = filter(None, [questions, calibration, *run_paths(filter(None, [outputs]))])
+        refuse_overwriting(output, [*map(str, read)])
     settings = {name: value for name, value in settings.items() if value is not None}
     settings |= {} if cache else {"cache": None}
-    keep = (output or Path("selftest")).parent
+    keep = (calibration or output or Path("selftest")).parent
+    settings |= {"n": n, "seed": seed, "calibration": calibration, "keep": keep}
     # What a judge of the user's own prints must not stand among the result.
     with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
         result: SelfTests | JudgingPlan
         if dry_run:
-            result = plan_self_test(judge, questions, outputs, n=n, seed=seed, keep=keep, **settings)
+            result = plan_self_test(judge, questions, outputs, **settings)
         else:
-            result = self_test(judge, questions, outputs, n=n, seed=seed, keep=keep, progress=bars, **settings)
+            result = self_test(judge, questions, outputs, progress=bars, **settings)
     on_screen = output is None
     text = self_tests_text(
-        result, format, words, width=terminal_width() if on_screen else None,
+        result, format, words, file=calibration, width=terminal_width() if on_screen else None,
         colour=on_screen and sys.stdout.isatty(),
     )  # fmt: skip
     write_text(output or "-", text)

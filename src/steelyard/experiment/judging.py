@@ -19,7 +19,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
 from steelyard.experiment import defaults
 from steelyard.experiment.calibrated import calibrated_settings
-from steelyard.experiment.lending import lent, model_files
+from steelyard.experiment.lending import kept, lent, model_files
 from steelyard.experiment.opening import System, open_answers
 from steelyard.judges.calibration import Calibration
 from steelyard.judges.cases import TABLES
@@ -165,7 +165,7 @@ def plan_judging(
     opened, own_settings = calibrated_settings(judge, settings, calibration)
     asked, system = open_answers(questions, outputs)
     outputs = _answers(system)
-    with lent(judge, own_settings, _model_files(system, save), no_progress) as own_judge:
+    with lent(judge, own_settings, kept(_model_files(system, save)), no_progress) as own_judge:
         judge_recipe(own_judge, opened)
         cases = cases_of(asked, outputs, own_judge, tables)
         plan = getattr(own_judge, "plan", None)

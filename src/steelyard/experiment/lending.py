@@ -27,6 +27,11 @@ def model_files(file: Path) -> Mapping[str, Path]:
     return {"cache": file.parent / CACHE_NAME, "log": file.parent / f"{file.stem}.calls.jsonl"}
 
 
+def kept(files: Mapping[str, Path]) -> Mapping[str, Path]:
+    """Those that are there, for whoever only looks: a cache that is opened is made where it is absent."""
+    return {name: file for name, file in files.items() if file.exists()}
+
+
 def lent(
     judge: object, settings: Mapping[str, Any], files: Mapping[str, Path], progress: Progress
 ) -> AbstractContextManager[Judge]:

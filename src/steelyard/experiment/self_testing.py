@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -12,14 +13,16 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.experiment import defaults
+from steelyard.experiment.calibrated import calibrated_settings
 from steelyard.experiment.judging import JudgingPlan
-from steelyard.experiment.lending import lent
+from steelyard.experiment.lending import kept, lent, model_files
 from steelyard.experiment.opening import open_answers
+from steelyard.judges.calibration import Calibration
 from steelyard.judges.drafting import drafts
+from steelyard.judges.judging import judge_recipe
 from steelyard.judges.self_testing import cases_to_ask, run_trials
 from steelyard.judges.self_tests import SelfTests
 from steelyard.judges.trials import Trial, materials, trials
-from steelyard.services.cache import CACHE_NAME
 
 BUNDLED = "bundled"
 _N_OTHERS = 2
@@ -33,6 +36,7 @@ def self_test(
     *,
     n: int = defaults.TRIALS,
     seed: int = defaults.SEED,
+    calibration: Calibration | str | Path | None = None,
     keep: str | Path | None = None,
     progress: Progress = no_progress,
     **settings: Any,
@@ -44,18 +48,24 @@ def self_test(
                 they are there; both None for bundled texts in English and Chinese
     n           trials of each test, at most; each is of another question
     seed        of the draw of questions
+    calibration   of the judge: its threshold counts; where it is a file, the results are kept in it
     keep        a folder in which a model's answers are kept, and its calls logged; None keeps nothing
     progress    called as progress("cases", done, total), or with the calls of a judge that asks a model
     settings    of the judge, such as threshold, model, base_url, concurrency, budget
-    Raises      InputError and its children; StageError where a model cannot be asked
+    Raises      InputError and its children, also for a calibration of another judge; StageError where a model cannot
+                be asked; OutputError where the calibration cannot be written
 
     >>> tests = self_test("lexical")
     >>> tests.frame.filter(name="gold").select("n", "n_failed", "result").row(0)
     (100, 0, 'passed')
     """
+    opened, settings_of_it = calibrated_settings(judge, settings, calibration)
     listed, facts = _trials(questions, outputs, n, seed)
-    with lent(judge, settings, _model_files(keep), progress) as own_judge:
-        return run_trials(own_judge, listed, facts=facts, progress=progress)
+    with lent(judge, settings_of_it, _model_files(keep), progress) as own_judge:
+        tests = run_trials(own_judge, listed, calibration=opened, facts=facts, progress=progress)
+    if opened is not None and isinstance(calibration, str | os.PathLike):
+        opened.with_self_tests(tuple(tests.tests)).write(calibration)
+    return tests
 
 
 def plan_self_test(
@@ -65,13 +75,16 @@ def plan_self_test(
     *,
     n: int = defaults.TRIALS,
     seed: int = defaults.SEED,
+    calibration: Calibration | str | Path | None = None,
     keep: str | Path | None = None,
     **settings: Any,
 ) -> JudgingPlan:
     """What `self_test` would take with these arguments; nobody is asked, and nothing is written."""
+    opened, settings_of_it = calibrated_settings(judge, settings, calibration)
     listed, facts = _trials(questions, outputs, n, seed)
     cases, again = cases_to_ask(listed)
-    with lent(judge, settings, _model_files(keep), no_progress) as own_judge:
+    with lent(judge, settings_of_it, kept(_model_files(keep)), no_progress) as own_judge:
+        judge_recipe(own_judge, opened)
         plan = getattr(own_judge, "plan", None)
         calls = asdict(plan(cases, again=again)) if callable(plan) else {}
     n_asked = len(cases) + len(again)
@@ -99,7 +112,7 @@ def _trials(questions: object, outputs: object, n: int, seed: int) -> tuple[list
 
 def _model_files(keep: str | Path | None) -> Mapping[str, Path]:
     """Where a model's answers are kept, and its calls logged."""
-    return {} if keep is None else {"cache": Path(keep) / CACHE_NAME, "log": Path(keep) / "selftest.calls.jsonl"}
+    return {} if keep is None else model_files(Path(keep) / "selftest")
 
 
 def _bundled() -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:

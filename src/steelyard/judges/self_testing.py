@@ -13,6 +13,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.asking import Asking
+from steelyard.judges.calibration import Calibration
 from steelyard.judges.judging import calls_of, judge_recipe
 from steelyard.judges.self_tests import SelfTest, SelfTests
 from steelyard.judges.trials import MAKERS, Trial, failure
@@ -36,17 +37,20 @@ def cases_to_ask(listed: Sequence[Trial]) -> tuple[list[Case], list[Case]]:
 
 
 def run_trials(
-    judge: Judge, listed: Sequence[Trial], *, facts: Mapping[str, Any], progress: Progress = no_progress
-) -> SelfTests:
+    judge: Judge, listed: Sequence[Trial], *, facts: Mapping[str, Any], calibration: Calibration | None = None,
+    progress: Progress = no_progress,
+) -> SelfTests:  # fmt: skip
     """Ask a judge, and count what went wrong.
 
     facts      what the result says of where the trials are from
+    calibration   of the judge, which has its threshold already
     progress   called as progress("cases", done, total)
-    Raises     InputError where there are no trials, and where the judge fails on all that it is asked.
+    Raises     InputError where there are no trials, where the judge fails on all that it is asked, and for a
+               calibration of another judge.
     """
     if not listed:
         raise InputError("there is nothing to test a judge on; give questions with gold answers, or outputs with texts")
-    recipe = judge_recipe(judge)
+    recipe = judge_recipe(judge, calibration)
     cases, again = cases_to_ask(listed)
     asking = Asking(judge)
     said = asking.verdicts(cases, lambda n: progress("cases", n, len(cases) + len(again)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.judges.self_tests import SelfTests
@@ -16,10 +17,12 @@ FORMAT = 1
 
 
 def self_tests_text(
-    result: SelfTests | JudgingPlan, format: str, words: Words, *, width: int | None = None, colour: bool = False
-) -> str:
+    result: SelfTests | JudgingPlan, format: str, words: Words, *, file: Path | None = None, width: int | None = None,
+    colour: bool = False,
+) -> str:  # fmt: skip
     """How a judge did, or what testing it would take, in a format.
 
+    file     the calibration that the results are kept in
     Raises   InputError for another format than table, markdown and json.
     """
     if isinstance(result, JudgingPlan):
@@ -27,7 +30,7 @@ def self_tests_text(
     check_format(format)
     if format == "json":
         return json.dumps(_content(result), ensure_ascii=False, indent=2) + "\n"
-    sections = self_tests_sections(result, words)
+    sections = self_tests_sections(result, words, file)
     if format == "markdown":
         return sections_markdown(sections)
     return sections_terminal(sections, width=width, colour=colour)

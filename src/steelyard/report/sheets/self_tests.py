@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from steelyard.judges.self_tests import SelfTest, SelfTests
 from steelyard.report.details.limits import cut
@@ -13,12 +14,15 @@ from steelyard.report.words import Words
 _LONGEST = 200
 
 
-def self_tests_sections(tests: SelfTests, words: Words) -> list[Section]:
-    """A row a test; what it comes to; and an example of each test that the judge failed."""
+def self_tests_sections(tests: SelfTests, words: Words, file: Path | None = None) -> list[Section]:
+    """A row a test; what it comes to; and an example of each test that the judge failed.
+
+    file   the calibration that the results are kept in
+    """
     sheet = Sheet(
         [words(f"selftest.head.{name}") for name in ("test", "n", "wrong", "interval", "limit", "result")],
         [_row(test, words) for test in tests.tests],
-        notes=[*_notes(tests, words)],
+        notes=[*_notes(tests, words), *([] if file is None else [words("judging.note.file", file=str(file))])],
     )
     section = Section("selftest", words("selftest.title", judge=tests.judge), [], [sheet])
     examples = [_example(tests, name, words) for name in tests.failed]
