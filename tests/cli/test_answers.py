@@ -10,8 +10,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json
+from steelyard.judges.verdicts import Verdicts
 from tests.cli.command import steelyard
-from tests.experiment import judged
+from tests.experiment import judged, labelled
 from tests.experiment.test_answers import run_folder
 
 pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
@@ -38,6 +39,24 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 BOTH = ("--verdicts", "a=a.parquet", "--verdicts", "b=b.parquet")
+
+
+def test_labels_correct_means_unless_they_shall_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = Verdicts(labelled.answers(60), judged.PEOPLE)
+    lines(tmp_path / "questions.jsonl", labelled.questions(60))
+    lines(tmp_path / "run.jsonl", labelled.outputs(60))
+    own.write("verdicts.parquet")
+    labelled.review(own, ["grounded"], 40, labelled.stricter).write("labels.json")
+    weigh = ("evaluate", "questions.jsonl", "run.jsonl", "-m", "faithfulness", "--verdicts", "verdicts.parquet")
+    labels = ("--labels", "labels.json")
+    measures, options = ["faithfulness"], {"verdicts": "verdicts.parquet", "labels": "labels.json"}
+    assert said(*weigh, *labels, "-f", "json") == as_json(
+        sy.evaluate("questions.jsonl", "run.jsonl", measures, **options)  # type: ignore[arg-type]
+    )
+    assert "people alone" in said(*weigh, *labels)
+    assert said(*weigh, "--no-labels") == said(*weigh)
+    assert "--no-labels" in said(*weigh, *labels, "--no-labels", status=2)
 
 
 def said(*words: object, status: int = 0) -> str:

@@ -20,11 +20,14 @@ from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.judges.items import ItemTable, items
 from steelyard.judges.labels import Decision
 from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.review import FILE
+from steelyard.judges.verdicts import FOLDER, Verdicts
 from steelyard.measures import parse
 from steelyard.measures.registry import definitions
 from tests.experiment.judged import PEOPLE
+from tests.experiment.judged import questions as four
 from tests.experiment.labelled import answers, as_the_judge, outputs, questions, record, review, stricter
+from tests.experiment.test_answers import run_folder
 
 OF_UNITS = [definition.name for definition in definitions() if definition.items]
 TABLES: Sequence[ItemTable] = ("grounded", "joint", "correctness", "said")
@@ -123,6 +126,12 @@ def test_items_correct_no_measure_that_needs_whole_answers() -> None:
     scores = weighed(["answer_f1", "faithfulness", "abstention_f1(answerable=context)"], drawn)
     assert list(scores.corrections["run"]) == ["faithfulness"]
     assert notes_of(scores)["labels_do_not_correct"]["measures"] == ["answer_f1", "abstention_f1(answerable=context)"]
+
+
+def test_a_table_that_nobody_was_asked_about_is_said() -> None:
+    drawn = review(judged_by(answers(N)), ["grounded"], 60, stricter)
+    scores = weighed(["faithfulness", "answer_recall"], drawn)
+    assert notes_of(scores) == {"labels_of_no_table": {"measures": ["answer_recall"], "table": "said"}}
 
 
 def test_recall_by_several_gold_answers_is_no_mean_of_units() -> None:
@@ -239,3 +248,44 @@ def test_columns_are_of_their_types() -> None:
     table = weighed(["answer_recall", "faithfulness"], drawn).mean()
     assert table["n_labels"].dtype == pl.Int64
     assert table["worth"].dtype == pl.Float64
+
+
+def test_labels_in_a_run_folder_count_by_themselves(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "hybrid")
+    (folder / FOLDER).mkdir()
+    own = judged_by([record(str(q), [0.9, 0.1, 0.4], gold_answers=("Nine.",)) for q in range(1, 5)])
+    own.write(folder / FOLDER / "people.parquet")
+    drawn = review(own, ["grounded"], 12, stricter, system="hybrid")
+    drawn.write(folder / FOLDER / FILE)
+    scores = sy.evaluate(four(), folder, "faithfulness")
+    assert scores.corrections["hybrid"]["faithfulness"].mean.n_labels == 12
+    named = sy.evaluate(four(), folder, "faithfulness", labels={"hybrid": folder / FOLDER / FILE})
+    assert named.mean().equals(scores.mean())
+    assert sy.evaluate(four(), folder, "faithfulness", labels=False).corrections == {}
+    replace_system(drawn, "other").write(folder / FOLDER / FILE)
+    assert sy.evaluate(four(), folder, "faithfulness").mean().equals(scores.mean())
+    replace_system(drawn, "a").with_sample(replace(drawn.samples[0], system="b")).write(folder / FOLDER / FILE)
+    others = sy.evaluate(four(), folder, "faithfulness")
+    assert (others.corrections, others.notes["hybrid"][-1].values) == ({}, {"names": ["a", "b"]})
+
+
+def replace_system(drawn: sy.Review, system: str) -> sy.Review:
+    return sy.Review([replace(sample, system=system) for sample in drawn.samples], drawn.labels)
+
+
+def test_means_of_several_runs_are_not_corrected() -> None:
+    own = judged_by(answers(N))
+    drawn = review(own, ["grounded"], 60, stricter)
+    runs = {"run": sy.Repeats([outputs(N), outputs(N)])}
+    scores = sy.evaluate(questions(N), runs, "faithfulness", verdicts={"run": [own, own]}, labels=drawn)
+    assert scores.corrections == {}
+    assert notes_of(scores)["labels_of_runs"] == {"n": 2}
+
+
+def test_questions_of_a_cluster_count_as_one() -> None:
+    drawn = review(judged_by(answers(N)), ["grounded"], 80, stricter)
+    alone = weighed(["faithfulness"], drawn).corrections["run"]["faithfulness"].mean.corrected
+    clusters = {str(q): str(q % 10) for q in range(N)}
+    together = weighed(["faithfulness"], drawn, cluster=clusters).corrections["run"]["faithfulness"].mean.corrected
+    assert together.mean == alone.mean
+    assert together.df <= 9 < alone.df

@@ -25,7 +25,8 @@ COMMANDS = {
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
             options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
-            options.CLUSTER, options.VERDICTS, options.JUDGE, options.PROFILE, options.LANG,
+            options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS, options.PROFILE,
+            options.LANG,
         ],
     ),
     "judge": Command(

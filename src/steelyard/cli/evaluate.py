@@ -11,6 +11,7 @@ from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
@@ -23,7 +24,8 @@ def run(
     truth: str, runs: list[str], measures: list[str], *, min_gain: float | None, missing: Policy, no_relevant: Policy,
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None,
     rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, queries: str | None,
-    cluster: str | None, verdicts: list[str], judge: str | None, profile: str | None, lang: str | None,
+    cluster: str | None, verdicts: list[str], judge: str | None, labels: list[str], no_labels: bool,
+    profile: str | None, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
     refuse_overwriting(output or "-", [truth, *run_paths(runs), *([queries] if queries else [])])
@@ -39,7 +41,8 @@ def run(
         scores = evaluate(
             truth, runs, specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant,
             on_duplicate=on_duplicate, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
-            cluster=cluster, verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+            cluster=cluster, verdicts=named_verdicts(verdicts), judge=judge,
+            labels=named_labels(labels, without=no_labels), progress=bars,
         )  # fmt: skip
     width, colour = (terminal_width(), sys.stdout.isatty()) if output is None else (None, False)
     text = scores_text(scores, format, words, per_query=per_query, profile=rated, width=width, colour=colour)

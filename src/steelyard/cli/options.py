@@ -91,6 +91,7 @@ LABELS = repeated(
     "--labels", dest="labels",
     help="Where decisions of people are kept: FILE, or NAME=FILE for each system; by default in the run folders.",
 )  # fmt: skip
+NO_LABELS = flag("--no-labels", help="Correct no mean by decisions of people, although there are some.")
 ITEM_TABLE = argument(
     "--table", choices=get_args(ItemTable), default="grounded",
     help="What people decide: grounded (is a sentence supported by all that was retrieved), joint (by what it cites), "

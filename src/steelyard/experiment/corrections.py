@@ -75,11 +75,14 @@ def correct(
         return _none(system, review, handed_in=handed_in)
     records = [verdicts.records[query_id] for query_id in query_ids]
     labels = SystemLabels(records, samples, review.labels.consensus)
-    corrections, notes, without = dict[str, Correction](), list[Note](), list[str]()
+    corrections, notes = dict[str, Correction](), list[Note]()
+    without, not_asked = list[str](), dict[str, list[str]]()
     for spec in specs:
         units = labels.units(spec)
         if units is None:
-            without.append(str(spec))
+            table = spec.definition.items
+            asked = table is None or any(sample.table == table for sample in samples)
+            (without if asked else not_asked.setdefault(str(table), [])).append(str(spec))
             continue
         if units.outside.any():
             notes.append(_outside(spec, units, system, handed_in=handed_in))
@@ -88,6 +91,7 @@ def correct(
         notes += _notes(spec, units, correction)
         if correction.mean.n_labels >= 2:
             corrections[str(spec)] = correction
+    notes += [Note("labels_of_no_table", {"measures": names, "table": table}) for table, names in not_asked.items()]
     if without:
         notes.append(Note("labels_do_not_correct", {"measures": without}))
     return SystemCorrections(corrections, notes)

@@ -11,6 +11,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
 from steelyard.report.formats.sheets import SHEET_FORMATS, sheet_latex, sheet_markdown, sheet_terminal
+from steelyard.report.sheets.corrections import corrected_sheet
 from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words, read_words
@@ -32,7 +33,8 @@ def table(
 
 
 def _sheets(scores: Scores, words: Words, *, per_query: bool) -> list[Sheet]:
-    return [*([per_query_sheet(scores, words)] if per_query else []), scores_sheet(scores, words)]
+    sheets = [per_query_sheet(scores, words) if per_query else None, scores_sheet(scores, words)]
+    return [sheet for sheet in (*sheets, corrected_sheet(scores, words)) if sheet is not None]
 
 
 def markdown(scores: Scores, *, per_query: bool, words: Words | None = None) -> str:
