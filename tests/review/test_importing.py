@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review
-from steelyard.review.importing import ImportedLabels, import_labels, read_forms
+from steelyard.report.formats.sections import sections_terminal
+from steelyard.report.sheets.review import conflicts_section
+from steelyard.report.words import read_words
+from steelyard.review.importing import Conflict, ImportedLabels, import_labels, read_forms
 from steelyard.review.items_file import ItemsFile
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed
@@ -180,3 +184,13 @@ def test_items_files_are_checked(edit: Edit, message: str, form: ItemsFile, tmp_
     items.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(sy.InputError, match=message):
         take(file)
+
+
+def test_conflicts_are_lines_that_fit_a_terminal(form: ItemsFile, tmp_path: Path) -> None:
+    item = replace(form.items[0], query="How long may a thing be kept by a member? " * 3, text="Seven days. " * 9)
+    decisions = [Decision(item.item_id, "ann", "supported"), Decision(item.item_id, "bob", "cannot_say")]
+    section = conflicts_section([Conflict(item, decisions)], read_words("en"))
+    lines = sections_terminal([section], width=80).splitlines()
+    assert any(line.startswith("ann: supported, bob: cannot say. “Seven days.") for line in lines)
+    assert len(lines) < 12
+    assert max(map(len, lines)) <= 80

@@ -60,19 +60,23 @@ def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
 
 
 def conflicts_section(conflicts: Sequence[Conflict], words: Words) -> Section:
-    """Items that raters are at odds about."""
-    rows = [
-        [
-            cut(" ".join(own.item.query.split()), _LONGEST),
-            cut(" ".join(own.item.text.split()), _LONGEST),
-            words.listed([f"{d.rater}: {label_text(d.label, words)}" for d in own.decisions]),
-        ]
+    """Items that raters are at odds about: who says what of a sentence, and what was asked."""
+    paragraphs = [
+        Paragraph(
+            words(
+                "review.conflict", query=_line(own.item.query), sentence=_line(own.item.text),
+                labels=words.listed([f"{d.rater}: {label_text(d.label, words)}" for d in own.decisions]),
+            )
+        )
         for own in conflicts[:_SHOWN]
-    ]
-    head = [words("review.head.query"), words("review.head.text"), words("review.head.labels")]
-    notes = [words("review.more", n=len(conflicts) - _SHOWN)] if len(conflicts) > _SHOWN else []
-    sheet = Sheet(head, rows, notes=[*notes, words("review.adjudicate")], n_labels=2)
-    return Section("conflicts", words("review.conflicts_title", n=len(conflicts)), [], [sheet])
+    ]  # fmt: skip
+    more = [words("review.more", n=len(conflicts) - _SHOWN)] if len(conflicts) > _SHOWN else []
+    paragraphs += [Paragraph(text) for text in (*more, words("review.adjudicate"))]
+    return Section("conflicts", words("review.conflicts_title", n=len(conflicts)), paragraphs)
+
+
+def _line(text: str) -> str:
+    return cut(" ".join(text.split()), _LONGEST)
 
 
 def label_text(label: str, words: Words) -> str:
