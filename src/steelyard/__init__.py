@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SteelyardError,
         UnknownMeasureError,
     )
+    from steelyard.comparison.agreement import Agreement, agreement
     from steelyard.comparison.comparison import compare
     from steelyard.comparison.design import Design, plan
     from steelyard.comparison.result import Comparison
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from steelyard.review.importing import import_review
 
 _HOMES = {
+    "comparison.agreement": "Agreement agreement",
     "comparison.comparison": "compare",
     "comparison.design": "Design plan",
     "comparison.result": "Comparison",
@@ -133,6 +135,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "Agreement",
     "Alignment",
     "Calibration",
     "Chunks",
@@ -168,6 +171,7 @@ __all__ = [
     "Verdicts",
     "Weighing",
     "__version__",
+    "agreement",
     "answer_f1",
     "answer_precision",
     "answer_recall",

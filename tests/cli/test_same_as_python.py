@@ -21,6 +21,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
+from steelyard.report.formats.agreement import agreement_json, agreement_terminal
 from steelyard.report.formats.comparison import comparison_json, comparison_terminal
 from steelyard.report.formats.design import design_csv, design_json, design_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
@@ -116,6 +117,28 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             "--profile faq",
             lambda: scores_text(
                 sy.evaluate(TRUTH, RUNS, Profile.read("faq").measures), "table", EN, profile="faq", width=80
+            ),
+        ),
+    ],
+    "agreement": [
+        (
+            "a.qrels b=c.qrels --against b --min-gain 1 --runs keyword.jsonl --runs hybrid.jsonl --runs seed-1.jsonl "
+            "--measure mrr -f json",
+            lambda: agreement_json(
+                sy.agreement(
+                    ["a.qrels", "b=c.qrels"], against="b", min_gain=1,
+                    runs=["keyword.jsonl", "hybrid.jsonl", "seed-1.jsonl"], measure="mrr",
+                )
+            ),
+        ),
+        (
+            "raters.csv --item a --item b --question q --raters ann,bob --categories no,yes --scale nominal --seed 3",
+            lambda: agreement_terminal(
+                sy.agreement(
+                    "raters.csv", item=["a", "b"], question="q", raters=["ann", "bob"], categories=["no", "yes"],
+                    scale="nominal", seed=3,
+                ),
+                EN, width=80,
             ),
         ),
     ],
@@ -326,6 +349,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     demo = copy_data(tmp_path_factory.mktemp("same") / "data")
     convert(demo / "pilot.jsonl", demo / "a.qrels")
     convert(demo / "hybrid.jsonl", demo / "a.run")
+    grades = (demo / "a.qrels").read_text("utf-8").splitlines()
+    (demo / "c.qrels").write_text("".join(f"{row[:-1]}{n % 3}\n" for n, row in enumerate(grades)))
+    said = "".join(f"{n},{n // 2},{n // 3},{'no' if n % 4 else 'yes'},{'yes' if n % 5 else 'no'}\n" for n in range(40))
+    (demo / "raters.csv").write_text(f"a,b,q,ann,bob\n{said}")
     scores = sy.evaluate(demo / TRUTH, [demo / run for run in RUNS], ["recall@5", "precision@5", "mrr"])
     (demo / "span.jsonl").write_text('{"qid": "q", "evidence": [{"doc": "text", "start": 2, "end": 6}]}\n')
     (demo / "places.jsonl").write_text(

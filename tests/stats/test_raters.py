@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError
-from steelyard.stats.rater_counts import Scale, Weights, kendall_of_counts, pair_counts, spearman_of_counts
+from steelyard.stats.rater_counts import Weights, kendall_of_counts, pair_counts, spearman_of_counts
 from steelyard.stats.raters import (
     auc,
     balanced_accuracy,

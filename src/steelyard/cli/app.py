@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits, Unit
+from steelyard.base.choices import AnswerUnits, Scale, Unit
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
@@ -153,6 +153,38 @@ COMMANDS = {
                 help="Whether documents are cut into chunks, or graded as a whole.",
             ),
             *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.LANG,
+        ],
+    ),
+    "agreement": Command(
+        "How far do raters agree, people or judges? Kappa, alpha, confusion of any table of labels.",
+        [
+            argument(
+                "labels", nargs="+",
+                help="Tables (CSV, TSV, JSONL, Parquet): rows of item, rater and label, or a column a rater; or a file "
+                "a rater, such as qrels; NAME=FILE names the rater of one.",
+            ),
+            argument(
+                "--scale", choices=get_args(Scale),
+                help="nominal for words, ordinal for labels in order (numbers, or with --categories), interval.",
+            ),
+            argument("--against", help="The rater whom the others are compared with; by default all pairs are."),
+            argument("--categories", help="All labels in order: poor,fair,good or 0-3; others are left out, counted."),
+            argument(
+                "--min-gain", type=options.label,
+                help="The label from which on an item is positive, for binary kappa, balanced accuracy and AUC.",
+            ),
+            repeated("--item", dest="item", help="A column that names the item; may be repeated."),
+            argument("--question", help="The column of what items belong to: intervals resample questions."),
+            argument(
+                "--raters", type=options.names, default=[],
+                help="Columns that are raters, or the raters that count: ann,bob.",
+            ),
+            repeated("--runs", dest="runs", help="A run, as of `evaluate`; may be repeated: how far is the order of "
+                     "systems by each rater's grades that by those of --against?"),
+            argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
+            options.FORMAT, options.OUTPUT,
+            argument("--charts", type=Path, help="Write confusion and reliability as SVG and PNG into this folder."),
+            options.SEED, options.LANG,
         ],
     ),
     "compare": Command(

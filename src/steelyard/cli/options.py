@@ -21,6 +21,19 @@ def names(text: str) -> list[str]:
     return text.split(",")
 
 
+def label(text: str) -> str | float:
+    """A label as it is in data: a number, or a word.
+
+    >>> label("2"), label("good")
+    (2, 'good')
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
 TRUTH = argument(
     "truth", help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSONL)."
 )

@@ -14,7 +14,7 @@ _DEEP = 0.9
 
 
 @dataclass(frozen=True)
-class Agreement:
+class LeaderboardAgreement:
     """How far the leaderboard by another measure agrees with that by the first one.
 
     kendall   tau-b;   tau_ap   the same with the weight at the top
@@ -30,7 +30,7 @@ class Agreement:
     rbo_p: float
 
 
-def agreements(samples: Sequence[Sample], systems: Sequence[str]) -> list[Agreement]:
+def agreements(samples: Sequence[Sample], systems: Sequence[str]) -> list[LeaderboardAgreement]:
     """Of each further measure's leaderboard with the first one's; none for two systems, which can only swap."""
     if len(systems) < 3:
         return []
@@ -38,7 +38,7 @@ def agreements(samples: Sequence[Sample], systems: Sequence[str]) -> list[Agreem
     boards = [[systems[i] for i in np.argsort(-mean, kind="stable").tolist()] for mean in means]
     p = min(_DEEP, 1 - 2 / len(systems))
     return [
-        Agreement(
+        LeaderboardAgreement(
             str(samples[0].measure), str(sample.measure), kendall_tau(means[0], mean), tau_ap(means[0], mean),
             rank_biased_overlap(boards[0], board, p=p).extrapolated, p,
         )

@@ -13,7 +13,7 @@ import polars as pl
 from steelyard.base.notes import Note
 from steelyard.comparison.changes import Changes
 from steelyard.comparison.drift import Drift
-from steelyard.comparison.leaderboards import Agreement
+from steelyard.comparison.leaderboards import LeaderboardAgreement
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.experiment.scores import COMPONENTS
@@ -166,7 +166,7 @@ class Comparison:
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
     components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
-    agreement: Sequence[Agreement] = ()
+    agreement: Sequence[LeaderboardAgreement] = ()
     segmentation: Segmentation | None = None
     sensitivity: Sensitivity | None = None
     changes: Sequence[Changes] = ()

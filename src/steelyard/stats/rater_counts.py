@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
+from steelyard.base.choices import Scale
 
 Weights = Literal["nominal", "linear", "quadratic"]
 """What it costs two raters to be i and j categories apart: 1, |i - j|, (i - j)²."""
-Scale = Literal["nominal", "ordinal", "interval"]
-"""What labels mean: words, words in order, numbers."""
 
 
 def kappa_of_counts(counts: Floats, weights: Weights = "nominal") -> Floats:

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError, quoted
 from steelyard.stats.rater_counts import (
-    Scale,
     Weights,
     alpha_of_coincidences,
     auc_of_counts,

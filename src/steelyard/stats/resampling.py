@@ -15,7 +15,7 @@ from steelyard.stats.student import t_quantile
 
 Statistics = Callable[[Floats], Floats]
 """From (b, ...) sums to (b, m) statistics of each; NaN where a statistic is undefined."""
-N_RESAMPLES = 2_000
+N_RESAMPLES = 10_000
 _NORMAL = NormalDist()
 _CELLS_AT_ONCE = 1 << 22
 _LEAST_DEFINED = 0.95

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
@@ -14,22 +14,32 @@ from steelyard.report.charts.theme import theme
 from steelyard.report.contents import Contents
 from steelyard.report.words import Words
 
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
 FORMATS = ("svg", "png")
 
 
 def save_charts(
     contents: Contents, folder: str | Path, *, words: Words, formats: Sequence[str] = FORMATS
 ) -> list[Path]:  # fmt: skip
-    """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
+    """Write every chart of a report as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
 
     Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
     """
+    return save_drawings(lambda: draw_charts(contents, words=words), folder, formats=formats)
+
+
+def save_drawings(
+    draw: Callable[[], Mapping[str, TopLevelMixin]], folder: str | Path, *, formats: Sequence[str] = FORMATS
+) -> list[Path]:  # fmt: skip
+    """The same of charts by name, which are drawn where all that it takes is there."""
     odd = [name for name in formats if name not in FORMATS]
     if odd:
         raise InputError(f"charts are not written as {', '.join(odd)}; there are {' and '.join(FORMATS)}")
     converter = require("vl_convert", extra="report", what="saving charts")
     paths = []
-    for name, chart in draw_charts(contents, words=words).items():
+    for name, chart in draw().items():
         spec = spec_of(chart) | {"config": theme(dark=False) | {"background": "white"}}
         for format in formats:
             path = Path(folder) / f"{name}.{format}"

@@ -1,0 +1,206 @@
+"""How far raters agree, people or judges: every pair of them, or each against one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import polars as pl
+
+from steelyard._version import __version__
+from steelyard.base.choices import Scale
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.nearest import nearest
+from steelyard.comparison.rater_pairs import SCALES, Estimate, PairOptions, RaterPair, alpha_together, rater_pair
+from steelyard.comparison.rater_systems import SystemAgreement, system_agreement
+from steelyard.data.rating_tables import RatingColumns
+from steelyard.data.ratings import Label, Ratings, read_ratings
+from steelyard.experiment import defaults
+from steelyard.measures import Measure
+from steelyard.stats.resampling import N_RESAMPLES
+from steelyard.stats.samples import checked_seed, share
+
+TENTATIVE, RELIABLE = 0.667, 0.8
+"""Krippendorff's convention (Content Analysis, 2019, chapter 12): below .667 of alpha, labels support no conclusion,
+below .8 tentative ones."""
+_MEASURE = "ndcg@10"
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "rater": pl.String,
+    "against": pl.String,
+    "statistic": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "n_questions": pl.Int64,
+}
+"""Columns of `Agreement.frame`; see there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far raters agree.
+
+    frame     one row a pair and statistic: rater, against, statistic, value, low, high, n, n_questions.  The rows with
+              "" in both are alpha of all raters together; value is null where undefined, low and high without interval
+    pairs     best first by the headline: alpha on the scale
+    together  alpha of all raters on each scale that the labels have;   n_together   items with two labels or more
+    against   the reference, None where every pair is compared
+    systems   of each rater: how far the order of systems by its labels agrees with that by the reference's
+    """
+
+    ratings: Ratings
+    scale: Scale
+    against: str | None
+    min_gain: Label | None
+    pairs: Sequence[RaterPair]
+    together: Mapping[Scale, Estimate]
+    n_together: int
+    systems: Sequence[SystemAgreement] = ()
+    recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        """The statistic that pairs are ranked by."""
+        return f"alpha_{self.scale}"
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """See the class."""
+        n_questions = self.ratings.n_questions
+        rows = [("", "", f"alpha_{scale}", *_ends(estimate), self.n_together, n_questions)
+                for scale, estimate in self.together.items()]  # fmt: skip
+        for pair in self.pairs:
+            rows += [(pair.rater, pair.against, name, *_ends(estimate), pair.n, pair.n_questions)
+                     for name, estimate in pair.estimates.items()]  # fmt: skip
+        for system in self.systems:
+            against = self.against or ""
+            top = (system.tau_ap, math.nan, math.nan)
+            rows += [(system.rater, against, name, *_ends(Estimate(*ends)), len(system.means), system.n_questions)
+                     for name, ends in (("system_kendall", system.kendall), ("system_tau_ap", top))]  # fmt: skip
+        return pl.DataFrame(rows, COLUMNS, orient="row")
+
+
+def agreement(
+    labels: object,
+    *,
+    scale: Scale | None = None,
+    against: str | None = None,
+    categories: str | Sequence[Label] | None = None,
+    min_gain: Label | None = None,
+    item: str | Sequence[str] = (),
+    question: str | None = None,
+    raters: Sequence[str] = (),
+    runs: object = None,
+    measure: str | Measure | None = None,
+    level: float = 0.95,
+    seed: int = defaults.SEED,
+) -> Agreement:
+    """How far raters agree about the same items: kappa, alpha and more of each pair, with intervals.
+
+    labels      a path or several: tables with a row a label (item, rater, label), or a row an item and a column a
+                rater, or qrels and other files of one rater each, who is called what the file is, or NAME=FILE; a
+                frame, a list of dicts; a dict {rater: {item: label}}, {rater: qrels}.  Empty cells are gaps
+    scale       "nominal" for words, "ordinal" for labels in order, "interval" for numbers to be subtracted; by default
+                nominal for words without `categories`, else ordinal
+    against     the rater whom all others are compared with; by default every pair is compared
+    categories  all labels in order: a list, "poor,fair,good", "0-3"; labels that are none of them are left out, counted
+    min_gain    the label from which on an item is positive, for kappa, balanced accuracy and AUC of labels cut in two
+    item        columns that together name an item, where their names do not say so;   question   the column of what
+                items belong to: intervals resample questions, or items where there are none
+    raters      columns of a wide table that are raters; or those raters of other data that count
+    runs        runs as of `evaluate`: how far is their order by each rater's grades that by those of `against`?
+    measure     by which, "ndcg@10" by default
+    level       coverage of the intervals;   seed   of resampling
+    Raises      InputError: one rater alone, contradictory labels, an unknown name, with the place and what to try.
+
+    >>> pairs = agreement({"ann": {"a": 2, "b": 0, "c": 1}, "bob": {"a": 2, "b": 0, "c": 0}}).pairs
+    >>> round(pairs[0].estimates["kappa_quadratic"].value, 3)
+    0.8
+    """
+    share(level, "level")
+    columns = RatingColumns([item] if isinstance(item, str) else list(item), question, list(raters))
+    ratings = read_ratings(labels, columns=columns, categories=categories)
+    if against is not None and against not in ratings.raters:
+        raise InputError(f"no rater is called {quoted(against)}; {nearest(against, ratings.raters)}")
+    scale = _checked_scale(scale, ratings)
+    if min_gain is not None:
+        _check_cut(min_gain, ratings)
+    options = PairOptions(ratings, min_gain, level, checked_seed(seed))
+    places = _pairs(ratings, against)
+    pairs = [rater_pair(options, *place, against_reference=against is not None) for place in places]
+    pairs.sort(key=lambda pair: -_rank(pair, f"alpha_{scale}"))
+    together, n_together = alpha_together(options) if len(pairs) > 1 else _alpha_of(pairs[0])
+    systems, recipe = _systems(ratings, against, runs, measure, level=level, seed=seed)
+    recipe |= {
+        "scale": scale, "against": against, "categories": list(ratings.categories) if ratings.are_named else None,
+        "min_gain": min_gain, "level": level, "n_resamples": N_RESAMPLES, "seed": seed, "labels": ratings.digest,
+        "version": __version__,
+    }  # fmt: skip
+    return Agreement(ratings, scale, against, min_gain, pairs, together, n_together, systems, recipe)
+
+
+def _systems(
+    ratings: Ratings, against: str | None, runs: object, measure: str | Measure | None, *, level: float, seed: int
+) -> tuple[Sequence[SystemAgreement], dict[str, object]]:
+    """The agreement of the order of systems, and by what measure; nothing without runs."""
+    if runs is None:
+        if measure is not None:
+            raise InputError(f"a measure ({measure}) without runs to be weighed by it; name runs: runs=[...], --runs")
+        return (), {}
+    if against is None:
+        raise InputError("runs are ordered by the grades of each rater and of a reference; name it: against, --against")
+    measure = measure or _MEASURE
+    systems = system_agreement(ratings, against, runs, measure, level=level, seed=seed)
+    return systems, {"measure": str(measure)}
+
+
+def _checked_scale(scale: Scale | None, ratings: Ratings) -> Scale:
+    if scale is None:
+        return "ordinal" if ratings.have_order else "nominal"
+    if scale not in SCALES:
+        raise InputError(f"no scale is called {quoted(scale)}; {nearest(scale, SCALES)}")
+    if scale != "nominal" and not ratings.have_order:
+        words = ", ".join(str(word) for word in ratings.categories[:5])
+        raise InputError(f"{scale}: labels are words ({words}); name all of them in order: categories, --categories")
+    return scale
+
+
+def _check_cut(min_gain: Label, ratings: Ratings) -> None:
+    if isinstance(min_gain, str) == ratings.are_numbers:
+        raise InputError(f"min_gain {quoted(min_gain)} is no label; they are {_shown(ratings.categories)}")
+    if not ratings.are_numbers and min_gain not in ratings.categories:
+        raise InputError(f"min_gain {quoted(min_gain)} is no label; they are {_shown(ratings.categories)}")
+    if not ratings.have_order and len(ratings.categories) > 2:
+        raise InputError("min_gain: words have no order; name all of them in order: categories, --categories")
+
+
+def _shown(categories: Sequence[Label]) -> str:
+    return ", ".join(map(str, categories[:10]))
+
+
+def _pairs(ratings: Ratings, against: str | None) -> list[tuple[int, int]]:
+    """Places of each rater and of the one it is compared with."""
+    if against is None:
+        return list(combinations(range(len(ratings.raters)), 2))
+    reference = ratings.raters.index(against)
+    return [(rater, reference) for rater in range(len(ratings.raters)) if rater != reference]
+
+
+def _alpha_of(pair: RaterPair) -> tuple[dict[Scale, Estimate], int]:
+    """Alpha of two raters, who are a pair, and its items."""
+    estimates = {scale: pair.estimates.get(f"alpha_{scale}") for scale in SCALES}
+    return {scale: estimate for scale, estimate in estimates.items() if estimate is not None}, pair.n
+
+
+def _rank(pair: RaterPair, headline: str) -> float:
+    """What a pair is ranked by: the headline, AUC where scores have no such thing; undefined ones come last."""
+    estimate = pair.estimates.get(headline) or pair.estimates.get("auc")
+    return -math.inf if estimate is None or math.isnan(estimate.value) else estimate.value
+
+
+def _ends(estimate: Estimate) -> list[float | None]:
+    return [None if math.isnan(end) else end for end in (estimate.value, estimate.low, estimate.high)]

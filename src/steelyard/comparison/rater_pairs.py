@@ -1,0 +1,184 @@
+"""Two raters: what is computed of their labels on the items that both labelled, with intervals; and alpha of all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.choices import Scale
+from steelyard.comparison.rater_statistics import STATISTICS, LabelMeaning, wanted_statistics
+from steelyard.data.ratings import Label, Ratings
+from steelyard.stats.rater_counts import alpha_of_coincidences, pair_counts
+from steelyard.stats.raters import coincidences
+from steelyard.stats.resampling import Statistics, cluster_bootstrap
+
+FEWEST = 10
+"""Items, or questions where they are known, from which on intervals are given."""
+SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
+_MOST_LABELS = 50
+_MOST_CELLS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic and its interval; NaN where it is undefined, or has none."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class RaterPair:
+    """How far a rater agrees with another, or with the reference.
+
+    n            items that both labelled;   n_questions   they belong to, None where that is not known
+    estimates    by the names of STATISTICS, as far as the labels allow them
+    undefined    why some are NaN: "no_items", "one_label" (both give all items the same label), "one_rater_ties" (one
+                 of them does); "" for none
+    no_interval  why none is given: "few" (fewer than 10 items or questions), "large" (too many values to resample), ""
+    confusion    (r, c) counts of labels: rows of `against`, columns of `rater`
+    labels       (c,) those of the columns;   row_labels   (r,) the same, unless they are scores
+    """
+
+    rater: str
+    against: str
+    n: int
+    n_questions: int | None
+    estimates: Mapping[str, Estimate]
+    undefined: str
+    no_interval: str
+    confusion: Ints = field(repr=False)
+    labels: Sequence[Label] = field(repr=False)
+    row_labels: Sequence[Label] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """What all pairs share.
+
+    min_gain   the label from which on an item is positive;   level, seed   of the intervals
+    """
+
+    ratings: Ratings
+    min_gain: Label | None
+    level: float
+    seed: int
+
+
+def rater_pair(options: PairOptions, rater: int, other: int, *, against_reference: bool) -> RaterPair:
+    """What is computed of two raters, by their places."""
+    ratings = options.ratings
+    both = (ratings.codes[rater] >= 0) & (ratings.codes[other] >= 0)
+    first, second = ratings.codes[other, both], ratings.codes[rater, both]
+    columns, rows = _labels_of(ratings, first, second)
+    first, second = np.searchsorted(rows, first), np.searchsorted(columns, second)
+    labels, row_labels = ([ratings.categories[place] for place in places.tolist()] for places in (columns, rows))
+    meaning = _meaning(ratings, labels, row_labels, options.min_gain)
+    names = wanted_statistics(meaning, against_reference=against_reference)
+    groups, n_questions = _groups(ratings, both)
+    shape, n_groups = (len(rows), len(columns)), int(groups.max(initial=-1)) + 1
+    no_interval = "few" if n_groups < FEWEST else "large" if n_groups * math.prod(shape) > _MOST_CELLS else ""
+    tables = pair_counts(first, second, shape, None if no_interval else groups)
+    estimates = _estimates(names, tables, meaning, options, resample=not no_interval)
+    confusion = tables.sum(axis=0).astype(np.int64)
+    return RaterPair(
+        ratings.raters[rater], ratings.raters[other], len(first), n_questions, estimates,
+        _undefined(rows[first], columns[second]), no_interval, confusion, labels, row_labels,
+    )  # fmt: skip
+
+
+def _labels_of(ratings: Ratings, first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """Places of the categories in columns and rows: all that are named, else those that the two use, since others must
+    not lie between them; of scores each rater's own.
+    """
+    used = np.arange(len(ratings.categories)) if ratings.are_named else np.unique([first, second])
+    return (used, used) if len(used) <= _MOST_LABELS else (np.unique(second), np.unique(first))
+
+
+def alpha_together(options: PairOptions) -> tuple[dict[Scale, Estimate], int]:
+    """Alpha of all raters on each scale that the labels have, and the number of items that it rests on."""
+    ratings = options.ratings
+    rated = (ratings.codes >= 0).sum(axis=0) > 1
+    n, k = int(rated.sum()), len(ratings.categories)
+    meaning = _meaning(ratings, ratings.categories, ratings.categories, None)
+    scales = [scale for scale in SCALES if scale == "nominal" or meaning.have_order]
+    scales = [scale for scale in scales if scale != "interval" or meaning.values is not None]
+    if not n or meaning.are_scores:
+        return {scale: Estimate(math.nan, math.nan, math.nan) for scale in scales}, n
+    groups, _ = _groups(ratings, rated)
+    tables = coincidences(ratings.codes[:, rated], k, groups)
+
+    def alphas(sums: Floats) -> Floats:
+        return np.stack([alpha_of_coincidences(sums, scale, meaning.values) for scale in scales], axis=1)
+
+    ends = _ends(tables, alphas, options, resample=len(tables) >= FEWEST)
+    return dict(zip(scales, ends, strict=True)), n
+
+
+def _estimates(
+    names: Sequence[str], tables: Floats, meaning: LabelMeaning, options: PairOptions, *, resample: bool
+) -> dict[str, Estimate]:
+    """Statistics by name, of (g, k, k) tables of g questions."""
+    if not tables.sum():
+        return {name: Estimate(math.nan, math.nan, math.nan) for name in names}
+
+    def statistics(sums: Floats) -> Floats:
+        return np.stack([STATISTICS[name](sums, meaning) for name in names], axis=1)
+
+    return dict(zip(names, _ends(tables, statistics, options, resample=resample), strict=True))
+
+
+def _ends(tables: Floats, statistics: Statistics, options: PairOptions, *, resample: bool) -> list[Estimate]:
+    if not resample:
+        values = statistics(tables.sum(axis=0, keepdims=True))[0].tolist()
+        return [Estimate(value, math.nan, math.nan) for value in values]
+    resampled = cluster_bootstrap(tables, statistics, level=options.level, seed=options.seed)
+    ends = np.stack([resampled.values, resampled.low, resampled.high], axis=1).tolist()
+    return [Estimate(*end) for end in ends]
+
+
+def _meaning(
+    ratings: Ratings, labels: Sequence[Label], row_labels: Sequence[Label], min_gain: Label | None
+) -> LabelMeaning:
+    values, row_values = _values(ratings, labels), _values(ratings, row_labels)
+    positive = _positive(ratings, row_labels, min_gain)
+    are_scores = max(len(labels), len(row_labels)) > _MOST_LABELS
+    return LabelMeaning(values, row_values, ratings.have_order, positive, are_scores)
+
+
+def _values(ratings: Ratings, labels: Sequence[Label]) -> Floats | None:
+    if ratings.are_numbers:
+        return np.array(labels, float)
+    return np.array([ratings.categories.index(label) for label in labels], float) if ratings.are_named else None
+
+
+def _positive(ratings: Ratings, labels: Sequence[Label], min_gain: Label | None) -> int | None:
+    """Place of the first label that counts as positive; None where all do, or none does, or none was named."""
+    if min_gain is None:
+        return None
+    if ratings.are_numbers:
+        place = int(np.searchsorted(np.array(labels, float), float(min_gain)))
+    else:
+        place = labels.index(min_gain) if min_gain in labels else len(labels)
+    return place if 0 < place < len(labels) else None
+
+
+def _groups(ratings: Ratings, items: Bools) -> tuple[Ints, int | None]:
+    """Number of the question of each of some items, from 0, and of how many; items count by themselves without."""
+    if ratings.clusters is None:
+        return np.arange(int(items.sum())), None
+    groups = np.unique(ratings.clusters[items], return_inverse=True)[1].astype(np.int64)
+    return groups, int(groups.max(initial=-1)) + 1
+
+
+def _undefined(first: Ints, second: Ints) -> str:
+    if not len(first):
+        return "no_items"
+    if len(np.unique([first, second])) == 1:
+        return "one_label"
+    return "one_rater_ties" if len(np.unique(first)) == 1 or len(np.unique(second)) == 1 else ""
