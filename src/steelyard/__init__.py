@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from steelyard.report.reviewing import sample_review
     from steelyard.review.calibrating import calibrate_review
     from steelyard.review.importing import import_review
+    from steelyard.review.reporting import report_review
 
 _HOMES = {
     "comparison.agreement": "Agreement agreement",
@@ -120,6 +121,7 @@ _HOMES = {
     "report.reviewing": "sample_review",
     "review.calibrating": "calibrate_review",
     "review.importing": "import_review",
+    "review.reporting": "report_review",
     "data.repeats": "Repeats",
     "data.run": "Run",
     "experiment.scores": "Scores",
@@ -212,6 +214,7 @@ __all__ = [
     "rbp",
     "recall",
     "recall_cap",
+    "report_review",
     "run",
     "sample_review",
     "score",

@@ -30,13 +30,13 @@ from steelyard.report.formats.judging import judging_text
 from steelyard.report.formats.labelling import labelling_text
 from steelyard.report.formats.measures import measures_text
 from steelyard.report.formats.report import report_terminal
-from steelyard.report.formats.review import review_text
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.formats.scores import FORMATS, scores_text
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.formats.self_tests import self_tests_text
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
+from steelyard.report.reviewing import review_text
 from steelyard.report.sheets.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 from steelyard.review.rounds import next_round
@@ -246,6 +246,25 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         (
             "review/items.json review/ann.json --labels labels.json -f json",
             lambda: review_text(sy.import_review("review/ann.json", labels="labels.json"), "json", EN),
+        ),
+    ],
+    "review report": [
+        (
+            "halls.jsonl halls=halls.jsonl --labels decided.json",
+            lambda: review_text(
+                sy.report_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json"), "table", EN, width=80
+            ),
+        ),
+        (
+            "halls.jsonl halls=halls.jsonl --labels decided.json -m faithfulness -m hallucination --seed 3 -f html "
+            "--examples text.md",
+            lambda: review_text(
+                sy.report_review(
+                    "halls.jsonl", "halls=halls.jsonl", ["faithfulness", "hallucination"], labels="decided.json",
+                    seed=3, examples=["A few words."],
+                ),
+                "html", EN,
+            ),
         ),
     ],
     "review calibrate": [

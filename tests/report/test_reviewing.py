@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard.data.run_lock import run_lock
 from steelyard.judges.review import Review
-from steelyard.report.formats.review import review_text
+from steelyard.report.reviewing import review_text
 from steelyard.report.words import read_words
 from steelyard.review.items_file import ItemsFile
 from tests.rag.small import QUESTIONS as ASKED
@@ -123,5 +123,5 @@ def test_rounds_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None
         ("zebra", 12, 8, "answer"), ("okapi", 12, 8, "answer")
     ]  # fmt: skip
     assert content["n_asked"] == len(sampled.round.asked)
-    with pytest.raises(sy.InputError, match="a review cannot be written as csv; choose table, markdown or json"):
+    with pytest.raises(sy.InputError, match="a review cannot be written as csv; choose table, markdown, json or html"):
         review_text(sampled, "csv", read_words(lang))

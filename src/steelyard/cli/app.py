@@ -99,7 +99,7 @@ COMMANDS = {
             options.LABELS,
             argument("--title", default="", help="Title of the form, in place of its own."),
             argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
-            options.FORMAT, options.SEED, options.LANG,
+            options.REVIEW_FORMAT, options.SEED, options.LANG,
         ],
     ),
     "review import": Command(
@@ -108,7 +108,16 @@ COMMANDS = {
             argument(
                 "files", nargs="+", help="What people saved from forms; the items.json beside a form may be among them."
             ),
-            options.LABELS, options.FORMAT, options.OUTPUT, options.LANG,
+            options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "review report": Command(
+        "How far people agree with each other and with the judge, and what means are by their labels.",
+        [
+            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS, options.MEASURES,
+            argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
+            options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.SEED,
+            options.LANG,
         ],
     ),
     "review calibrate": Command(
@@ -125,7 +134,7 @@ COMMANDS = {
                 help="Write the calibration here, for `steelyard judge --calibration` and `steelyard gate --judge`.",
             ),
             argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
-            options.VERDICTS, options.JUDGE, options.LABELS, options.FORMAT, options.SEED, options.LANG,
+            options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.SEED, options.LANG,
         ],
     ),
     "label": Command(
@@ -152,7 +161,7 @@ COMMANDS = {
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or graded as a whole.",
             ),
-            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.LANG,
+            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.REVIEW_FORMAT, options.LANG,
         ],
     ),
     "agreement": Command(

@@ -144,6 +144,10 @@ FORMAT = argument(
     "--format", "-f", choices=_FORMATS, metavar="FORMAT",
     help=f"How to write the result: {', '.join(_FORMATS)}; by default what --output ends in.",
 )  # fmt: skip
+REVIEW_FORMAT = argument(
+    "--format", "-f", choices=("table", "markdown", "json", "html"), metavar="FORMAT",
+    help="How to write the result: table, markdown, json, html; by default what --output ends in.",
+)  # fmt: skip
 OUTPUT = argument("--output", "-o", type=Path, help="Write to this file instead.")
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")

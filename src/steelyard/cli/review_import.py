@@ -7,8 +7,8 @@ from pathlib import Path
 from steelyard.cli.reviewing import write_result
 from steelyard.experiment.review_choice import named_labels
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.review import check_format
 from steelyard.report.formats.suffix import format_of
+from steelyard.report.reviewing import check_format
 from steelyard.report.words import read_words
 from steelyard.review.importing import import_review
 

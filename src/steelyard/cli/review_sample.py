@@ -9,8 +9,7 @@ from steelyard.cli.reviewing import write_result
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.source import source_of
-from steelyard.report.formats.review import check_format
-from steelyard.report.reviewing import sample_review
+from steelyard.report.reviewing import check_format, sample_review
 from steelyard.report.words import read_words
 
 

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.terminal import terminal_width
+from steelyard.io.source import source_of
 from steelyard.io.write import write_text
-from steelyard.report.formats.review import Result, review_text
+from steelyard.report.formats.review import Result
+from steelyard.report.reviewing import review_text
 from steelyard.report.words import Words
 
 
@@ -19,3 +21,9 @@ def write_result(result: Result, format: str, output: Path | None, words: Words)
         colour=on_screen and sys.stdout.isatty(),
     )  # fmt: skip
     write_text(output or "-", text)
+
+
+def lines_of(file: Path | None) -> list[str]:
+    """The lines of a text file that are not empty."""
+    text = "" if file is None else source_of(file).read().decode(errors="replace")
+    return [line.strip() for line in text.splitlines() if line.strip()]

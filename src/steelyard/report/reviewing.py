@@ -1,4 +1,4 @@
-"""Forms in which people decide about what a judge said, written with a list of what they ask."""
+"""Forms in which people decide about what a judge said, and what came of a review, in every format."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from steelyard.judges.review_files import encode_review, locked
 from steelyard.judges.strata import Drawn
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.form.page import form_html
+from steelyard.report.formats.review import Result, review_json, review_sections
+from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.html.sections import sections_html
 from steelyard.report.words import Words, read_words
 from steelyard.review.asked import AskedItem
 from steelyard.review.items_file import NAME, ItemsFile, ListedItem, review_id_of
@@ -77,6 +80,30 @@ def sample_review(
         for file, review in drawn.reviews.items():
             encode_review(file, review.samples, review.labels.decisions)
     return SampledReview(drawn, form, items, files)
+
+
+def check_format(format: str) -> None:
+    """Raise   InputError for a format that reviews are not written in."""
+    if format not in ("table", "markdown", "json", "html"):
+        raise InputError(f"a review cannot be written as {format}; choose table, markdown, json or html")
+
+
+def review_text(
+    result: Result, format: str, words: Words, *, width: int | None = None, colour: bool = False
+) -> str:  # fmt: skip
+    """What was sampled, imported, calibrated or reported, in a format.
+
+    Raises   InputError for another format.
+    """
+    check_format(format)
+    if format == "json":
+        return review_json(result)
+    sections = review_sections(result, words)
+    if format == "html":
+        return sections_html(sections[0].title, sections, words)
+    if format == "markdown":
+        return sections_markdown(sections)
+    return sections_terminal(sections, width=width, colour=colour)
 
 
 def _check_output(folder: Path) -> None:

@@ -1,59 +1,47 @@
-"""Rounds of review, and what they say of a judge, as text, Markdown or JSON."""
+"""Rounds of review, and what they say of a judge, in words and as JSON."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.base.errors import InputError
+from steelyard.experiment.corrections_json import correction_json
 from steelyard.judges.calibration import Calibration
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.sheets.calibration import calibration_section
 from steelyard.report.sheets.review import import_sections, sample_sections
+from steelyard.report.sheets.review_report import report_sections
 from steelyard.report.sheets.section import Section
 from steelyard.report.words import Words
 from steelyard.review.importing import ImportedLabels
+from steelyard.review.reporting import ReviewReport
 from steelyard.review.rounds import SampledReview
 
 FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
 
-Result = SampledReview | ImportedLabels | Calibration
+Result = SampledReview | ImportedLabels | Calibration | ReviewReport
+"""What a command of review does."""
 
 
-def check_format(format: str) -> None:
-    """Raise   InputError for a format that reviews are not written in."""
-    if format not in ("table", "markdown", "json"):
-        raise InputError(f"a review cannot be written as {format}; choose table, markdown or json")
-
-
-def review_text(
-    result: Result, format: str, words: Words, *, width: int | None = None, colour: bool = False
-) -> str:  # fmt: skip
-    """What a command of review did, in a format.
-
-    Raises   InputError for another format.
-    """
-    check_format(format)
-    if format == "json":
-        return _json(result)
-    sections = _sections(result, words)
-    if format == "markdown":
-        return sections_markdown(sections)
-    return sections_terminal(sections, width=width, colour=colour)
-
-
-def _sections(result: Result, words: Words) -> list[Section]:
+def review_sections(result: Result, words: Words) -> list[Section]:
+    """What was done, in words."""
     if isinstance(result, Calibration):
         return [calibration_section(result, words)]
-    return sample_sections(result, words) if isinstance(result, SampledReview) else import_sections(result, words)
+    if isinstance(result, SampledReview):
+        return sample_sections(result, words)
+    return import_sections(result, words) if isinstance(result, ImportedLabels) else report_sections(result, words)
 
 
-def _json(result: Result) -> str:
+def review_json(result: Result) -> str:
+    """What was done, as JSON: of a calibration what its file holds."""
     if isinstance(result, Calibration):
         return result.text
-    content = _sample(result) if isinstance(result, SampledReview) else _import(result)
+    if isinstance(result, SampledReview):
+        content = _sample(result)
+    else:
+        content = _import(result) if isinstance(result, ImportedLabels) else _report(result)
     return json.dumps({"format": FORMAT, **content}, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -93,3 +81,23 @@ def _import(result: ImportedLabels) -> dict[str, Any]:
         ],
         "files": [str(file) for file in result.files],
     }
+
+
+def _report(report: ReviewReport) -> dict[str, Any]:
+    return {
+        "systems": list(report.systems),
+        "means": [
+            {"system": system, "measure": name, **correction_json(correction)}
+            for system, corrections in report.scores.corrections.items() for name, correction in corrections.items()
+        ],
+        "tables": [_finite(asdict(own)) for own in report.tables],
+    }  # fmt: skip
+
+
+def _finite(value: Any) -> Any:
+    """The same as JSON can hold it: null for numbers that are not."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

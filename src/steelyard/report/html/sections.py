@@ -1,0 +1,66 @@
+"""Sections of a report as one HTML page without script, which loads nothing."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+
+from steelyard._version import __version__
+from steelyard.report.html.document import HTML_LANG, read_part
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.visible import visible
+from steelyard.report.words import Words
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def sections_html(title: str, sections: Iterable[Section], words: Words) -> str:
+    """A page with headings, paragraphs and tables; no text of it can act, whatever names and sentences hold."""
+    style = read_part("html/base.css") + read_part("html/sections.css")
+    body = "\n".join(part for section in sections for part in _section(section))
+    return (
+        f'<!doctype html>\n<html lang="{HTML_LANG[words.code]}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="Steelyard {__version__}">\n<title>{_text(title)}</title>\n'
+        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{_text(title)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f'<section id="{html.escape(section.name)}">\n<h2>{_text(section.title)}</h2>'
+    yield from map(_paragraph, section.paragraphs)
+    yield from map(_table, section.sheets)
+    yield "</section>"
+
+
+def _paragraph(paragraph: Paragraph) -> str:
+    title = f"<h3>{_text(paragraph.title)}</h3>\n" if paragraph.title else ""
+    return title + (
+        f"<pre>{_text(paragraph.text)}</pre>" if paragraph.is_command else f"<p>{_text(paragraph.text)}</p>"
+    )
+
+
+def _table(sheet: Sheet) -> str:
+    head = "".join(f'<th scope="col"{_label(sheet, c)}>{_text(cell)}</th>' for c, cell in enumerate(sheet.header))
+    rows = [
+        "".join(f"<td{_label(sheet, c, best=(r, c) in sheet.best)}>{_text(cell)}</td>" for c, cell in enumerate(row))
+        for r, row in enumerate(sheet.rows)
+    ]
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    notes = "".join(f'\n<p class="note">{_text(note)}</p>' for note in sheet.notes)
+    return (
+        f'<div class="scroll" tabindex="0"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n'
+        f"</table></div>{notes}"
+    )
+
+
+def _label(sheet: Sheet, column: int, *, best: bool = False) -> str:
+    names = ["label"] * (column < sheet.n_labels) + ["best"] * best
+    return f' class="{" ".join(names)}"' if names else ""
+
+
+def _text(text: str) -> str:
+    return html.escape(visible(text))
