@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 class SyGate(Protocol):
     """What the fixture `sy_gate` is: see `judge`."""
 
-    def __call__(self, scores: Scores | str | Path, profile: Profile | str | None = None, **options: Any) -> Gate:
+    def __call__(
+        self, scores: Scores | str | Path | None = None, profile: Profile | str | None = None, **options: Any
+    ) -> Gate:
         """Judge."""
         ...
 
 
-def judge(scores: Scores | str | Path, profile: Profile | str | None = None, **options: Any) -> Gate:
+def judge(scores: Scores | str | Path | None = None, profile: Profile | str | None = None, **options: Any) -> Gate:
     """Judge as `steelyard gate` and `sy.gate` do.
 
-    scores, profile, options   those of `sy.gate`: level, baseline, margin, max_failed, ...
+    scores, profile, options   those of `sy.gate`: level, baseline, margin, max_failed, ...; without scores,
+        `judge="calibration.json"` gates the judge alone
     """
     from steelyard.gates.gating import gate
 
@@ -41,7 +44,7 @@ def sy_gate() -> SyGate:
 
 
 def assert_gate(
-    scores: Scores | str | Path,
+    scores: Scores | str | Path | None = None,
     profile: Profile | str | None = None,
     *,
     insufficient: Literal["fail", "skip"] = "fail",

@@ -22,7 +22,8 @@ DEFAULTS: dict[str, Any] = {
     "max_failed": None, "max_unjudged": None, "max_missing": None, "max_unmapped": None,
     "max_not_judged": None, "values": [], "junit": None,
     "summary": None, "truth": None, "cluster": None, "unit": None, "lang": "en", "alpha": 0.05,
-    "verdicts": [], "judge": None, "mixed_judges": False,
+    "verdicts": [], "judge": None, "mixed_judges": False, "min_kappa": None, "min_sensitivity": None,
+    "min_specificity": None, "max_below_people": None,
 }  # fmt: skip
 MEASURES = ["recall@5", "precision@5", "mrr"]
 

@@ -16,6 +16,7 @@ from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.scores_json import as_json
 from steelyard.experiment.self_testing import plan_self_test
 from steelyard.gates.profiles import Profile
+from steelyard.judges.calibrating import calibrate
 from steelyard.judges.labels import Decision
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
@@ -42,6 +43,7 @@ from steelyard.report.words import read_words
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed
 from tests.cli.command import steelyard
+from tests.judges.labelled import labelled, scored
 from tests.review import small as halls
 
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
@@ -313,6 +315,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
     ],
     "gate": [
+        (
+            "--judge judge.json --min-kappa 0.9 --max-below-people 0.1 --lang en",
+            lambda: gate_text(sy.gate(judge="judge.json", min_kappa=0.9, max_below_people=0.1), EN, width=80),
+        ),
         ("scores.json -p production", lambda: gate_text(sy.gate("scores.json", "production"), EN, width=80)),
         (
             "clustered.json --cluster talk --baseline keyword --margin 0.2",
@@ -392,6 +398,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = {"retrieved": [{"id": "h#1", "text": "It opens at 9."}], "answer": "It opens at 9 [h#1]. It has a café."}
     (demo / "answers.jsonl").write_text(json.dumps({"qid": "q", "query": "When?", **answer}) + "\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
+    verdicts = scored([0.1, 0.4, 0.6, 0.9] * 8)
+    calibrate(verdicts, labelled(verdicts, [False, True, True, True] * 8), date="d").write(demo / "judge.json")
     _write_review(demo)
     return demo
 

@@ -13,6 +13,9 @@ import polars as pl
 from steelyard.base.schema import RUN, TRUTH
 from steelyard.cli.app import app
 from steelyard.io.write import write_run, write_truth
+from steelyard.judges.calibrating import calibrate
+from steelyard.judges.self_tests import SelfTest
+from tests.judges.labelled import labelled, scored
 
 TABLES = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "trec.gz", "csv.zst", "parquet.gz")
 DOCUMENTS = {
@@ -210,6 +213,9 @@ def _configurations(folder: Path) -> list[Target]:
     qrels, run, scores = (str(folder / name) for name in ("ok.qrels", "ok.trec", "scores.json"))
     app(["evaluate", qrels, run, "-m", "map", "-m", "mrr", "--format", "json", "--output", scores])
     app(["run", str(folder / "small.toml"), "-o", str(folder / "done")])
+    verdicts = scored([0.1, 0.4, 0.6, 0.9] * 5)
+    people = labelled(verdicts, [False, True, True, True] * 5)
+    calibrate(verdicts, people, self_tests=[SelfTest("gold", 9, 1, 0.01, 0.5, 0.1)]).write(folder / "judge.json")
     profiled = ("--profile", "profile.toml", "--value", "latency=100", "--min-questions", "2")
     gate = ("gate", "scores.json", *profiled)
     finished = (("evaluate", "questions.jsonl", "done"), ("gate", "done", "--profile", "run.toml"),
@@ -220,6 +226,7 @@ def _configurations(folder: Path) -> list[Target]:
         *[Target("small.toml", (("run", "small.toml", "-o", "out/run", "--overwrite"),))] * 3,
         Target("grid.toml", (("sweep", "grid.toml", "--overwrite"),)),
         *[Target("scores.json", (gate, (*gate, "--baseline", "scores.json")))] * 3,
+        *[Target("judge.json", (("gate", "--judge", "judge.json"),))] * 2,
         *[Target("profile.toml", (gate, ("evaluate", "ok.qrels", "ok.trec", "--profile", "profile.toml")))] * 3,
         *(Target(f"done/{name}", finished) for name in names),
     ]

@@ -64,7 +64,13 @@ def test_the_summary_names_failed_self_tests():
         ({"table": "support"}, "`table` is 'support', expected grounded or"),
         ({"rule": "best"}, "`rule` is 'best'"),
         ({"threshold": {"value": 7, "low": 0, "high": 1}}, "`threshold.value` is 7"),
+        ({"threshold": {"value": None, "low": 0, "high": 1}}, "`threshold.value` is None"),
         ({"threshold": {"value": 0.5}}, "is missing"),
+        ({"kappa": {"value": 0.5, "low": -7, "high": 1}}, "`kappa.low` is -7, expected a number from -1 to 1"),
+        (
+            {"self_tests": [{"name": "x", "n": 1, "n_failed": 2, "n_not_judged": 0, "low": 0, "high": 1, "limit": 1}]},
+            "'x' went wrong 2 times of 1",
+        ),
         ({"human": {"n": 3}}, "is missing"),
         ({"judge": {}}, "`judge.name` is missing"),
         ({"self_tests": [{"name": "gold"}]}, "is missing"),

@@ -22,24 +22,30 @@ REASONS = {
     "baseline": ("not_worse", "identical", "worse", "undecided", "no_interval", "few_questions", "not_measured"),
     "relative": ("reached", "missed", "spans", "no_ratio", "no_interval", "few_questions", "not_measured"),
     "share": ("within", "exceeded", "not_measured"),
+    "judge": ("reached", "missed", "spans", "few_labels", "undefined", "no_interval"),
+    "people": ("not_worse", "worse", "undecided", "few_labels", "no_interval", "no_second_rater"),
+    "self_test": ("within", "exceeded", "few_trials"),
 }
+NAMES = {"share": SHARES, "level": ("mrr", "latency_ms_p95"), "judge": ("kappa", "sensitivity", "specificity"),
+         "self_test": ("injection",)}  # fmt: skip
+"""What checks of a kind may be called; mrr elsewhere."""
+MAY_NEED = {("baseline", "undecided"), ("people", "undecided"), ("judge", "spans")}
 
 
 def every_check() -> list[Check]:
     made = []
     for kind, reasons in REASONS.items():
-        names = SHARES if kind == "share" else ("mrr", "latency_ms_p95") if kind == "level" else ("mrr",)
-        for name, reason, n in itertools.product(names, reasons, (0, 1, 12)):
+        for name, reason, n in itertools.product(NAMES.get(kind, ("mrr",)), reasons, (0, 1, 12)):
             if name == "latency_ms_p95" and n == 0 and reason not in ("reached", "missed", "not_measured"):
                 continue  # a number that is handed in has no interval and no questions
             if name == "latency_ms_p95" and reason == "out_of_reach":
                 continue  # no truth bounds it
             high = math.inf if n == 12 and kind == "level" else 0.6
             level = "target" if kind == "level" else None
-            left_out = (0, 0) if kind == "share" else (3, 4)
+            left_out = (3, 4) if kind in ("level", "baseline", "relative") else (0, 0)
             one = Check("系统<b>", name, kind, reason, value=0.5, low=0.4, high=high, limit=0.5, n=n, level=level,
                         left_out=left_out, detectable=0.02)  # fmt: skip
-            made += [one, replace(one, needed=99)] if reason == "undecided" else [one]
+            made += [one, replace(one, needed=99)] if (kind, reason) in MAY_NEED else [one]
     return made
 
 
@@ -70,7 +76,7 @@ def test_no_english_is_left_in_chinese() -> None:
     found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
     for text in (gate_text(found, ZH), gate_markdown(found, ZH)):
         plain = re.sub(
-            r"[a-z]+@\d+|latency_ms_p95|mrr|r_precision|recall_cap|ndcg|--value|NAME|-m|Steelyard|reranker|old|gt|lt|\bID\b"
+            r"[a-z]+@\d+|latency_ms_p95|mrr|r_precision|recall_cap|ndcg|--value|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
             r"|b>",
             "",
             text.replace("\\_", "_"),

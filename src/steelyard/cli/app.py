@@ -273,7 +273,10 @@ COMMANDS = {
     "gate": Command(
         "May it ship? Exit status 0: pass, 1: fail, 3: too few data to say.",
         [
-            argument("scores", help="JSON of `evaluate --format json --output SCORES`, or a run folder."),
+            argument(
+                "scores", nargs="?",
+                help="JSON of `evaluate --format json --output SCORES`, or a run folder; none to gate a judge alone.",
+            ),
             options.PROFILE,
             argument("--level", help="Which level of the profile; the first by default."),
             argument(
@@ -296,7 +299,14 @@ COMMANDS = {
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
             argument("--truth", help="Questions of a run folder that does not find its own."),
-            options.CLUSTER, options.UNIT, options.VERDICTS, options.JUDGE, options.MIXED_JUDGES, options.ALPHA,
+            options.CLUSTER, options.UNIT, options.VERDICTS, options.GATED_JUDGE, options.MIXED_JUDGES, options.ALPHA,
+            argument("--min-kappa", type=float, help="Of the judge: least κ with people (0.4)."),
+            argument("--min-sensitivity", type=float, help="Least share that it finds of what people support (0.7)."),
+            argument("--min-specificity", type=float, help="Least share that it rejects of what people do not (0.7)."),
+            argument(
+                "--max-below-people", type=float,
+                help="Most by which its κ may be less than that of two people with each other, e.g. 0.1.",
+            ),
             options.LANG,
         ],
     ),

@@ -18,16 +18,17 @@ from steelyard.report.words import read_words
 
 
 def run(
-    scores: str, *, profile: str | None, level: str | None, baseline: str | None, margin: float | None,
+    scores: str | None, *, profile: str | None, level: str | None, baseline: str | None, margin: float | None,
     system: str | None, min_questions: int, max_failed: float | None, max_unjudged: float | None,
     max_missing: float | None, max_unmapped: float | None, max_not_judged: float | None,
     values: list[str], junit: Path | None, summary: Path | None, truth: str | None, cluster: str | None,
     unit: Unit | None, lang: str | None, alpha: float,
-    verdicts: list[str], judge: str | None, mixed_judges: bool,
+    verdicts: list[str], judge: str | None, mixed_judges: bool, min_kappa: float | None,
+    min_sensitivity: float | None, min_specificity: float | None, max_below_people: float | None,
 ) -> None:  # fmt: skip
     """Judge scores, write the result, and exit with 0 (pass), 1 (fail) or 3 (too few data)."""
     words = read_words(lang)
-    inputs = [path for path in (scores, baseline, truth) if path is not None]
+    inputs = [path for path in (scores, baseline, truth, judge) if path is not None]
     for output in (junit, summary):
         if output is not None:
             refuse_overwriting(output, inputs)
@@ -36,7 +37,8 @@ def run(
         max_failed=max_failed, max_missing=max_missing, max_unjudged=max_unjudged, max_unmapped=max_unmapped,
         max_not_judged=max_not_judged,
         numbers=parse_numbers(values), truth=truth, cluster=cluster, unit=unit, alpha=alpha,
-        verdicts=named_verdicts(verdicts), judge=judge, mixed_judges=mixed_judges,
+        verdicts=named_verdicts(verdicts), judge=judge, mixed_judges=mixed_judges, min_kappa=min_kappa,
+        min_sensitivity=min_sensitivity, min_specificity=min_specificity, max_below_people=max_below_people,
     )  # fmt: skip
     if junit is not None:
         write_text(junit, as_junit(verdict, words))

@@ -110,6 +110,10 @@ ITEM_TABLE = argument(
     help="What people decide: grounded (is a sentence supported by all that was retrieved), joint (by what it cites), "
     "correctness (by the gold answers), said (is a gold sentence in the answer).",
 )  # fmt: skip
+GATED_JUDGE = argument(
+    "--judge",
+    help="The calibration of a judge (.json): may it be trusted? Or whose verdicts in the run folder count, by name.",
+)
 MIXED_JUDGES = flag(
     "--mixed-judges", help="Compare by measures of answers although the systems were judged in different ways."
 )

@@ -11,10 +11,11 @@ import polars as pl
 from steelyard.measures.registry import Direction
 
 Outcome = Literal["pass", "fail", "insufficient"]
-CheckKind = Literal["level", "baseline", "relative", "share"]
+CheckKind = Literal["level", "baseline", "relative", "share", "judge", "people", "self_test"]
 CheckReason = Literal[
     "reached", "missed", "spans", "out_of_reach", "few_questions", "no_interval", "not_measured", "not_worse", "worse",
-    "identical", "undecided", "no_ratio", "within", "exceeded",
+    "identical", "undecided", "no_ratio", "within", "exceeded", "few_labels", "undefined", "no_second_rater",
+    "few_trials",
 ]  # fmt: skip
 
 SHARES = ("failed", "missing", "unjudged", "unmapped", "not_judged")
@@ -58,6 +59,9 @@ class Check:
                 relative  its change as a share of the baseline's mean against the least gain: upwards, or downwards
                           where lower is better
                 share     a share of questions, documents or gold pieces against the most that is allowed
+                judge     how well a judge agrees with people, against a level
+                people    kappa of a judge with people, less that of people with each other, against -limit
+                self_test   the share of trials in which a judge went wrong, against the most that is allowed
     reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
                 spans: it lies on both;   few_questions: there are fewer than asked for
                 out_of_reach: no ranking reaches the level on these questions
@@ -66,16 +70,20 @@ class Check:
                 identical: both gave the same lists, so there is nothing to lose
                 no_ratio: the baseline's mean is too near 0 for a share of it
                 within, exceeded: what is allowed
+                few_labels: there are fewer than asked for;   undefined: all labels of people are equal
+                no_second_rater: one person decided alone;   few_trials: the interval of a self-test spans its limit
     value, low, high   the value and its interval: of 95% for levels and relative changes; the one-sided limits
                 at alpha for differences, which make an interval of 1 - 2 alpha; NaN where there is none
     limit       level, margin, least gain, or most that is allowed
     reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else
     level       name of the level, or None
-    n           questions (gold pieces for unmapped) behind the value; 0 where it was handed in, or there is none
+    n           questions (gold pieces for unmapped, labels or trials of a judge) behind the value; 0 where it was
+                handed in, or there is none
     n_failed    those of them that failed, for latencies: they count as slower than any limit
     left_out    questions that only the system, and only the baseline, has a value for; (0, 0) without a baseline
     detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
-    needed      undecided: questions that hold the margin so; None where that is no more than there are
+    needed      undecided: questions that hold the margin so; None where that is no more than there are.  Of a judge
+                whose interval spans a level: labels that would decide, if the value stays
     """
 
     system: str

@@ -25,10 +25,12 @@ from steelyard.experiment.signature import Signature
 from steelyard.experiment.stored import open_scores
 from steelyard.gates.against import baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
+from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
 from steelyard.gates.levels import level_check
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Latencies, Numbers, StandardValue, standard_values
 from steelyard.gates.shares import share_checks
+from steelyard.judges.calibration import Calibration
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
@@ -98,7 +100,7 @@ class Gate:
 
 
 def gate(
-    scores: Scores | str | Path,
+    scores: Scores | str | Path | None = None,
     profile: Profile | str | None = None,
     *,
     level: str | None = None,
@@ -118,10 +120,14 @@ def gate(
     unit: Unit | None = None,
     alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
     verdicts: object = None,
-    judge: str | None = None,
+    judge: str | Path | Calibration | None = None,
     mixed_judges: bool = False,
+    min_kappa: Annotated[float, between(-1, 1)] | None = None,
+    min_sensitivity: Share | None = None,
+    min_specificity: Share | None = None,
+    max_below_people: Annotated[float, above(0)] | None = None,
 ) -> Gate:
-    """Judge systems by a profile's levels, by a baseline, and by what could not be measured.
+    """Judge systems by a profile's levels, by a baseline, and by what could not be measured; and a judge by labels.
 
     A level is reached where the whole 95% interval is at it or beyond; it is missed where the whole interval is short
     of it; an interval that spans it, or fewer questions than asked for, are too few data.  Numbers that are handed in
@@ -133,8 +139,13 @@ def gate(
     them without a profile.  A profile that asks for a gain over the baseline is judged by that too; without a baseline
     that requirement is left open, and named in `not_judged`, since most gates have none.
 
-    scores        Scores, the path of a JSON of scores, or that of a run folder, which is weighed by the measures that
-                  the profile recommends, else by those of its configuration, and whose latencies count
+    A judge, by its calibration, is trusted where the whole interval of its kappa, sensitivity and specificity is at the
+    level or beyond, and where it passes its self-tests.  Beside scores, it must be the judge that they are by, and the
+    gravest outcome of both counts.
+
+    scores        None to gate a judge alone; Scores, the path of a JSON of scores, or that of a run folder, which is
+                  weighed by the measures that the profile recommends, else by those of its configuration, and whose
+                  latencies count
     profile       Profile, or name or path of one; None: by the baseline and the bounds alone
     level         one of the profile's levels; its first by default
     baseline      a system of `scores`; or other Scores, or a path to such: of one system, or with a system of the same
@@ -153,16 +164,30 @@ def gate(
     max_not_judged  most of the questions whose answer was not judged in full, for the measure of answers of which it is
                   largest
     numbers, latency_ms   as in `rate`
-    verdicts, judge   on the answers of a run folder, as of `evaluate`; judge is that of a baseline's folder too
+    verdicts, judge   on the answers of a run folder, as of `evaluate`; judge is that of a baseline's folder too.  A
+                  Calibration, or the path of one, is of the judge that is to be trusted
+    min_kappa, min_sensitivity, min_specificity   levels of that judge, in place of those of the profile's table
+                  [judge], else .4, .7 and .7 (see `steelyard.gates.judges.JudgeLevels`); min_questions is of labels too
+    max_below_people   most by which its kappa with people may be less than that of two people with each other
     mixed_judges  judge by measures of answers although system and baseline were judged in different ways
     Raises        InputError where there is nothing to judge by, naming what to weigh; for a level, system or baseline
                   that is not there, a baseline without a margin, and numbers out of range
     """
     check_arguments(
         gate, margin=margin, min_questions=min_questions, alpha=alpha, max_failed=max_failed, max_missing=max_missing,
-        max_unjudged=max_unjudged, max_unmapped=max_unmapped, max_not_judged=max_not_judged,
+        max_unjudged=max_unjudged, max_unmapped=max_unmapped, max_not_judged=max_not_judged, min_kappa=min_kappa,
+        min_sensitivity=min_sensitivity, min_specificity=min_specificity, max_below_people=max_below_people,
     )  # fmt: skip
     profile = Profile.read(profile) if isinstance(profile, str) else profile
+    calibration = calibration_named(judge)
+    trust = judge_gate(
+        calibration, profile, needs_levels=scores is None, min_labels=min_questions, kappa=min_kappa,
+        sensitivity=min_sensitivity, specificity=min_specificity, below_people=max_below_people,
+    )  # fmt: skip
+    if scores is None:
+        of_scores = {"baseline": baseline, "margin": margin, "system": system, "level": level, "verdicts": verdicts}
+        return _of_judge_alone(trust, profile, {**of_scores, "numbers": numbers}, min_questions, alpha)
+    judge = judge if isinstance(judge, str) and trust is None else None
     if isinstance(scores, str | Path):
         stored = open_scores(
             scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
@@ -171,6 +196,8 @@ def gate(
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
     elif verdicts is not None or judge is not None:
         raise InputError("verdicts and judge are of a run folder, and these are scores; leave them out")
+    if calibration is not None:
+        check_judged_by(calibration, verdict_recipes(scores))
     bounds = (max_failed, max_missing, max_unjudged, max_unmapped, max_not_judged)
     most = dict(zip(SHARES, bounds, strict=True))
     other, against = _baseline(scores, baseline, truth, cluster, unit, judge)
@@ -197,13 +224,37 @@ def gate(
     _check_any(checks, scores, profile if other is not None else None)
     open_ = profile.relative if profile is not None and other is None else None
     truths = {_truth(scores), None if other is None else _truth(other)} - {None}
+    notes = {name: scores.notes[name] for name in judged if name in scores.notes}
     return Gate(
         profile=profile, level=wanted if any(check.kind == "level" for check in checks) else None,
         baselines={} if other is None else {name: against or name for name in judged}, margin=margin,
-        min_questions=min_questions, alpha=alpha, checks=tuple(checks), other_truth=len(truths) > 1,
+        min_questions=min_questions, alpha=alpha, checks=(*checks, *(trust.checks if trust else ())),
+        other_truth=len(truths) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
         recipe=scores.recipe, clustering=scores.clustering, components=scores.components,
-        notes={name: scores.notes[name] for name in judged if name in scores.notes},
+        notes=notes | (dict(trust.notes) if trust else {}),
+    )  # fmt: skip
+
+
+def _of_judge_alone(
+    trust: Trust | None, profile: Profile | None, of_scores: Mapping[str, object], min_labels: int, alpha: float
+) -> Gate:
+    """The gate of a judge without scores.
+
+    Raises   InputError where there is no judge either, and for what is of scores alone
+    """
+    if trust is None:
+        raise InputError(
+            "there is nothing to gate; give SCORES of `evaluate --format json`, a run folder, or the calibration of a "
+            "judge (judge=FILE, --judge FILE)"
+        )
+    if named := [name for name, value in of_scores.items() if value]:
+        raise InputError(
+            f"{named[0]} is of scores, and this gate is of a judge alone; name the scores, or leave it out"
+        )
+    return Gate(
+        profile=profile, level=None, baselines={}, margin=None, min_questions=min_labels, alpha=alpha,
+        checks=trust.checks, notes=trust.notes,
     )  # fmt: skip
 
 

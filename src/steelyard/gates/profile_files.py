@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.base.errors import InputError, MeasureError
-from steelyard.base.limits import Limits, Words, above
+from steelyard.base.limits import Limits, Words, above, between
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import SettingError, parse_toml, validate
 from steelyard.base.toml_lines import Key
@@ -53,6 +53,16 @@ class RelativeTable(BaseModel):
     least: Annotated[float, above(0), Words("a share above 0, such as 0.15")]
 
 
+class JudgeTable(BaseModel):
+    """What a judge must reach: `JudgeLevels`."""
+
+    model_config = ConfigDict(extra="forbid")
+    kappa: Annotated[float, between(-1, 1)] | None = None
+    sensitivity: Annotated[float, between(0, 1)] | None = None
+    specificity: Annotated[float, between(0, 1)] | None = None
+    below_people: Annotated[float, above(0)] | None = None
+
+
 class ProfileTable(BaseModel):
     """All of the file."""
 
@@ -65,6 +75,7 @@ class ProfileTable(BaseModel):
     recommend: Names = []
     measures: dict[str, MeasureTable] = {}
     relative: RelativeTable | None = None
+    judge: JudgeTable | None = None
 
 
 def parse_profile(text: str, *, file: str, name: str) -> dict[str, Any]:
@@ -83,12 +94,13 @@ def parse_profile(text: str, *, file: str, name: str) -> dict[str, Any]:
             raise SettingError(f"below is called {table.below!r}, as one of the levels; choose another name", "below")
         standards = {standard.measure: standard for standard in _standards(table)}
         recommend = [_measure(spec, "recommend", i) for i, spec in enumerate(table.recommend)]
-        if not standards and not recommend:
+        judge = {} if table.judge is None else table.judge.model_dump(exclude_none=True)
+        if not standards and not recommend and not judge:
             raise InputError('names no measure; expected `recommend` or tables such as [measures."mrr"]')
         return {
             "name": table.name or name, "title": _by_language(table.title), "note": _by_language(table.note),
             "below": table.below, "levels": tuple(table.levels), "recommend": tuple(dict.fromkeys(recommend)),
-            "standards": standards, "relative": _relative(table.relative),
+            "standards": standards, "relative": _relative(table.relative), "judge": judge,
         }  # fmt: skip
 
 

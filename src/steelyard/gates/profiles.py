@@ -21,6 +21,12 @@
     measure = "ndcg@10"
     least = 0.15
 
+    [judge]                                            # what the judge of answers must reach, all optional
+    kappa = 0.4
+    sensitivity = 0.7
+    specificity = 0.7
+    below_people = 0.1                                 # kappa may be so much less than that of two people
+
 The shipped profiles lie beside this module, in standards/.
 """
 
@@ -28,7 +34,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -51,6 +57,7 @@ class Profile:
     recommend     measures that suit the scenario
     standards     key -> Standard, as the file has them
     relative      what is asked against a baseline, or None
+    judge         levels of a judge by the names of `steelyard.gates.judges.JudgeLevels`; empty for those of no profile
     """
 
     name: str
@@ -61,6 +68,7 @@ class Profile:
     recommend: tuple[Measure, ...]
     standards: Mapping[str, Standard]
     relative: Relative | None = None
+    judge: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, source: str | Path) -> Profile:

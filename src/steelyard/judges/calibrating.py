@@ -200,9 +200,12 @@ def _of_calls(sample: _Sample, calls: Bools, flattery: Floats, seed: int) -> tup
         return Estimate(0.0, 0.0, 0.0), Estimate(0.5, 0.5, 0.5)
     resampled = cluster_bootstrap(sample.tables(calls), lambda sums: _statistics(sums)[:, :2], seed=seed)
     kappa, accuracy = (
-        Estimate(*(float(part[place] - flattery[place]) for part in (resampled.values, resampled.low, resampled.high)))
-        for place in range(2)
-    )
+        Estimate(*(
+            max(float(part[place] - flattery[place]), least)
+            for part in (resampled.values, resampled.low, resampled.high)
+        ))
+        for place, least in enumerate((-1.0, 0.0))
+    )  # fmt: skip
     if (calls == sample.people).all():
         kappa, accuracy = _never_wrong(sample, kappa), _never_wrong(sample, accuracy)
     return kappa, accuracy

@@ -223,6 +223,9 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+_RATES = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
+_RANGES = {"kappa": (-1, 1), "judge_kappa": (-1, 1), "difference": (-2, 2)}
+"""What can be; anything else is from 0 to 1."""
 _NUMBER: Shape = (int, float, type(None))
 _ESTIMATE = Table(dict.fromkeys(("value", "low", "high"), _NUMBER))
 _SELF_TEST = Table(
@@ -239,7 +242,7 @@ _SHAPE = Table(
         **dict.fromkeys(("table", "date", "digest"), str),
         **dict.fromkeys(("n", "n_questions"), int),
         "confusion": Table(dict.fromkeys(("hits", "misses", "false_alarms", "rejections"), int)),
-        **dict.fromkeys(("kappa", "sensitivity", "specificity", "balanced_accuracy"), _ESTIMATE),
+        **dict.fromkeys(_RATES, _ESTIMATE),
         "threshold": (dict, type(None)),
         "rule": (str, type(None)),
         "target": _NUMBER,
@@ -265,24 +268,38 @@ def _calibration(data: Mapping[str, Any]) -> Calibration:
     confusion, threshold, human = Confusion(**_named(Confusion, data["confusion"])), data["threshold"], data["human"]
     if min(asdict(confusion).values()) < 0 or confusion.n != data["n"]:
         raise ValueError(f"`confusion` holds {confusion.n} items, and `n` is {data['n']}")
-    if threshold is not None and not 0 <= (threshold["value"] if threshold["value"] is not None else -1) <= 1:
-        raise ValueError(f"`threshold.value` is {quoted(threshold['value'])}, expected a number from 0 to 1")
-    estimates = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
     return Calibration(
         judge=data["judge"], table=cast("ItemTable", data["table"]), n=data["n"], n_questions=data["n_questions"],
         date=data["date"], digest=data["digest"], confusion=confusion,
-        **{name: _estimate(data[name]) for name in estimates},
-        threshold=None if threshold is None else _estimate(threshold), rule=data["rule"], target=data["target"],
+        **{name: _estimate(data[name], name) for name in _RATES},
+        threshold=None if threshold is None else _estimate(threshold, "threshold", defined=True), rule=data["rule"],
+        target=data["target"],
         human=None if human is None else HumanAgreement(
-            human["n"], *(_estimate(human[name]) for name in ("kappa", "judge_kappa", "difference"))
+            human["n"], *(_estimate(human[name], name) for name in ("kappa", "judge_kappa", "difference"))
         ),
         left_out=data["left_out"], notes=tuple(data["notes"]),
-        self_tests=tuple(SelfTest(**_named(SelfTest, test)) for test in data["self_tests"]),
+        self_tests=tuple(map(_self_test, data["self_tests"])),
     )  # fmt: skip
 
 
-def _estimate(data: Mapping[str, float | None]) -> Estimate:
-    return Estimate(*(_number(data[name]) for name in ("value", "low", "high")))
+def _estimate(data: Mapping[str, float | None], name: str, *, defined: bool = False) -> Estimate:
+    """An estimate in its range.
+
+    Raises   ValueError for a number out of it, and for none where there must be one.
+    """
+    least, most = _RANGES.get(name, (0, 1))
+    for part in ("value", "low", "high"):
+        number = data[part]
+        if (number is None and defined and part == "value") or (number is not None and not least <= number <= most):
+            raise ValueError(f"`{name}.{part}` is {quoted(number)}, expected a number from {least} to {most}")
+    return Estimate(*(_number(data[part]) for part in ("value", "low", "high")))
+
+
+def _self_test(data: Mapping[str, Any]) -> SelfTest:
+    test = SelfTest(**_named(SelfTest, data))
+    if not (0 <= test.n_failed <= test.n and 0 <= test.low <= test.high <= 1):
+        raise ValueError(f"the self-test {quoted(test.name)} went wrong {test.n_failed} times of {test.n}")
+    return test
 
 
 def _named(record: type, data: Mapping[str, Any]) -> dict[str, Any]:

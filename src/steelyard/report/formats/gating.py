@@ -192,19 +192,21 @@ def outcome_line(gate: Gate, system: str, words: Words) -> str:
     counts = Counter[str](check.outcome for check in gate.checks if check.system == system)
     worst = outcome_of(gate, system)
     counted = [words(f"gate.counts.{name}", n=counts[name]) for name in _OUTCOMES if counts[name]]
-    return words(
-        "gate.line", system=system, outcome=outcome_text(worst, words), counts=words("list.comma").join(counted)
-    )  # fmt: skip
+    of_judge = any(check.kind == "judge" for check in checks_of(gate, system).values())
+    outcome = words(f"gate.trust.{worst}") if of_judge else outcome_text(worst, words)
+    return words("gate.line", system=system, outcome=outcome, counts=words("list.comma").join(counted))
 
 
 def check_name(check: Check, words: Words) -> str:
     """What a check is called in a table."""
-    return words(f"gate.name.{check.name if check.kind == 'share' else check.kind}", name=check.name)
+    return words(f"gate.name.{check.name if check.kind in ('share', 'judge') else check.kind}", name=check.name)
 
 
 def wanted_text(check: Check, words: Words) -> str:
     """What a check asks for: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%"."""
     higher = check.better == "higher"
+    if check.kind == "people":
+        return words("gate.wanted.bound", sign=">", limit=f"−{_limit(check)}")
     if check.kind == "level":
         sign = "≥" if higher else "≤"
         return words("gate.wanted.level", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
@@ -223,8 +225,8 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
         family = check.name
     reason: str = check.reason
     if check.needed is not None:
-        reason = "undecided_needed"
-    elif reason == "undecided" and math.isnan(check.detectable):
+        reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
+    elif reason == "undecided" and check.kind == "baseline" and math.isnan(check.detectable):
         reason = "no_spread"
     elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
@@ -245,7 +247,7 @@ def _level(level: str, words: Words) -> str:
 
 
 def _limit(check: Check) -> str:
-    return _share(check.limit) if check.kind in ("relative", "share") else f"{check.limit:g}"
+    return _share(check.limit) if check.kind in ("relative", "share", "self_test") else f"{check.limit:g}"
 
 
 def _share(value: float) -> str:
@@ -256,19 +258,25 @@ def check_value(check: Check, gate: Gate) -> str:
     """The value, difference, change or share that was judged."""
     if math.isnan(check.value):
         return "–"
-    if check.kind == "share":
+    if check.kind in ("share", "self_test"):
         return _share(check.value)
     if check.kind == "relative":
         return percent(check.value, 1, sign=True)
-    return signed(check.value, 4) if check.kind == "baseline" else value_text(check.value, _is_handed_in(check, gate))
+    return (
+        signed(check.value, 4)
+        if check.kind in ("baseline", "people")
+        else value_text(check.value, _is_handed_in(check, gate))
+    )
 
 
 def check_interval(check: Check, words: Words) -> str:
     """Both ends of its interval, or a dash."""
     if math.isnan(check.low) or math.isnan(check.high):
         return "–"
-    if check.kind == "level":
+    if check.kind in ("level", "judge"):
         return interval_text(check.low, check.high, check.n)
+    if check.kind == "self_test":
+        return words("gate.interval_of_shares", low=_share(check.low), high=_share(check.high))
     if check.kind == "relative":
         low, high = (percent(end, 1, sign=True) for end in (check.low, check.high))
         return words("compare.interval", low=low, high=high)
