@@ -104,3 +104,21 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "the model folder is not there" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_review(tmp_path: Path) -> None:
+    done = run("review", "--output", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert "exit status" not in done.stdout
+    text = " ".join(done.stdout.split())
+    readme = (EXAMPLES / "review" / "README.md").read_text("utf-8")
+    assert "supported 41 63%" in text
+    assert "assistant 65 40 62% 40" in text
+    assert "Raters are at odds about 6 items" in text
+    assert "Of 6 items that were asked, 6 have a decision." in text
+    assert "faithfulness 0.6190 0.7562 0.600–0.889 0.7562 0.600–0.889" in text
+    assert "95% interval .60 to .89" in readme
+    assert "calibrated threshold 0.472" in text
+    assert "kappa with people 0.849" in text
+    assert "kappa of two people (39 items) 0.807" in text
+    assert " failed " not in text[text.index("Self-tests of the judge") :]

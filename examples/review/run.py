@@ -1,0 +1,87 @@
+"""How far may a number by the lexical judge be believed? People decide about some sentences, and correct it.
+
+python examples/review/run.py [--output FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+from pathlib import Path
+
+from steelyard.cli.app import app
+from steelyard.demo import copy_data
+
+HERE = Path(__file__).resolve().parent
+DATE = "2026-11-22T10:00:00Z"
+REVIEWED = "pilot.jsonl runs/assistant"
+
+
+def main() -> None:
+    """Answers judged, reviewed and corrected; each step is a command that can be typed."""
+    folder = copy_data(arguments().output)
+    os.chdir(folder)
+    say("A system answers 40 questions, and the lexical judge looks at every sentence.")
+    steelyard("run assistant.toml -m mrr@10 -o runs/assistant --overwrite")
+    steelyard(f"judge {REVIEWED}")
+    say("40 sentences are drawn, and two people decide about each in a form, each for themselves.")
+    steelyard(f"review sample {REVIEWED} -n 40 -o forms")
+    decide("forms", "ann")
+    decide("forms", "bob")
+    steelyard("review import forms/ann.json forms/bob.json")
+    say("What they are at odds about is settled together.")
+    steelyard(f"review sample {REVIEWED} --adjudicate -o conflicts")
+    decide("conflicts", "adjudication")
+    steelyard("review import conflicts/adjudication.json")
+    say("What that says of the judge, and of the system.")
+    steelyard(f"evaluate {REVIEWED} -m faithfulness")
+    say("The judge: its threshold by these labels, and what it gets wrong without any.")
+    steelyard(f"review calibrate {REVIEWED} -o calibration.json")
+    steelyard("selftest --calibration calibration.json")
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description="A judge, reviewed by people.")
+    parser.add_argument("--output", type=Path, default=HERE / "review-demo", help="folder for all of it")
+    return parser.parse_args()
+
+
+def say(text: str) -> None:
+    """A line between the commands."""
+    print(f"\n# {text}\n")
+
+
+def steelyard(command: str) -> None:
+    """Run a command as a terminal would, and show its exit status where it is not 0."""
+    print(f"$ steelyard {command}", flush=True)
+    try:
+        status = app(shlex.split(command))
+    except SystemExit as leaving:
+        status = int(leaving.code or 0)
+    print(f"[exit status {status}]\n" if status else "")
+
+
+def decide(folder: str, rater: str) -> None:
+    """Save what a person decided in the form of a folder: decisions.jsonl holds what they said of every sentence."""
+    prepared = map(json.loads, (HERE / "decisions.jsonl").read_text("utf-8").splitlines())
+    rows = {(row["qid"], row["sentence"]): row for row in prepared}
+    form = json.loads(Path(folder, "items.json").read_text("utf-8"))
+    column = "settled" if rater == "adjudication" else rater
+    decisions = []
+    for item in form["items"]:
+        row = rows[item["query_id"], item["text"]]
+        note = row.get("note", "") if rater == "adjudication" else ""
+        decisions.append({"item_id": item["item_id"], "label": row[column], "note": note, "date": DATE})
+    saved = {
+        "format": "steelyard-review", "version": 1, "review_id": form["review_id"], "rater": rater,
+        "kind": form["kind"], "decisions": decisions,
+    }  # fmt: skip
+    Path(folder, f"{rater}.json").write_text(json.dumps(saved, ensure_ascii=False, indent=1), encoding="utf-8")
+    print(f"# {rater} decides about {len(decisions)} sentences, and saves {folder}/{rater}.json\n")
+
+
+if __name__ == "__main__":
+    main()
