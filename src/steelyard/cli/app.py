@@ -161,7 +161,7 @@ COMMANDS = {
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or graded as a whole.",
             ),
-            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.REVIEW_FORMAT, options.LANG,
+            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.LANG,
         ],
     ),
     "agreement": Command(
