@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from steelyard.data.truth import Truth
     from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
     from steelyard.experiment.evaluation import evaluate, weigh
+    from steelyard.experiment.exporting import export
     from steelyard.experiment.judging import judge
     from steelyard.experiment.plain import (
         bpref,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         score_answer,
         token_f1,
     )
+    from steelyard.experiment.scorers import scorer
     from steelyard.experiment.scores import Scores
     from steelyard.experiment.self_testing import self_test
     from steelyard.experiment.weighing import Weighing
@@ -103,6 +105,7 @@ _HOMES = {
     "gates.profiles": "Profile",
     "gates.ratings": "Rating rate",
     "experiment.evaluation": "evaluate weigh",
+    "experiment.exporting": "export",
     "experiment.judging": "judge",
     "data.outputs": "Outputs",
     "data.questions": "Questions",
@@ -124,6 +127,7 @@ _HOMES = {
     "review.reporting": "report_review",
     "data.repeats": "Repeats",
     "data.run": "Run",
+    "experiment.scorers": "scorer",
     "experiment.scores": "Scores",
     "experiment.self_testing": "self_test",
     "data.truth": "Truth",
@@ -192,6 +196,7 @@ __all__ = [
     "err",
     "evaluate",
     "exact_match",
+    "export",
     "f",
     "f1",
     "faithfulness",
@@ -219,6 +224,7 @@ __all__ = [
     "sample_review",
     "score",
     "score_answer",
+    "scorer",
     "self_test",
     "stage",
     "token_f1",

@@ -301,6 +301,12 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: labelling_text(plan_labelling("answers.jsonl", "run=answers.jsonl"), "json", EN),
         ),
     ],
+    "export": [
+        (
+            "answers.jsonl run=answers.jsonl --to ragas -m faithfulness",
+            lambda: sy.export("answers.jsonl", "run=answers.jsonl", "ragas", measures="faithfulness").text,
+        ),
+    ],
     "report": [
         ("", lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS)), EN, width=80)),
         (

@@ -329,6 +329,18 @@ COMMANDS = {
             options.KIND, options.ON_DUPLICATE,
         ],
     ),
+    "export": Command(
+        "Write questions, what a system gave for them and what that is worth, for another tool.",
+        [
+            argument("questions", help="Questions: JSONL, a folder, rows of other tools."),
+            argument("outputs", help="A run folder, or outputs: JSONL, rows of other tools; NAME=FILE."),
+            argument(
+                "--to", required=True,
+                help="ragas, deepeval, ragchecker, mtrag, or otel: events gen_ai.evaluation.result, one a value.",
+            ),
+            options.MEASURES, options.VERDICTS, options.JUDGE, options.OUTPUT, options.LANG,
+        ],
+    ),
     "run": Command(
         "Run a retrieval pipeline, or a system of your own, over questions; and weigh it.",
         [

@@ -106,7 +106,7 @@ class Outputs:
         source = source_of(path)
         format = formats.sniff(source)
         if holds_rows(source, format):
-            lines = output_lines(read_rows(source, format), source.name)
+            lines = output_lines(read_rows(source, format, name or source.stem), source.name)
             return cls(_parse(name or source.stem, lines, None))
         if format == "jsonl":
             return cls(_parse(name or source.stem, numbered_lines(source), None))

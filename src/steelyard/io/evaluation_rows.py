@@ -1,4 +1,4 @@
-"""Rows of ragas, deepeval and RAGChecker, each a question with its gold and with what a system gave for it.
+"""Rows of ragas, deepeval, RAGChecker and MTRAG, each a question with its gold and with what a system gave for it.
 
 A row is known by the names of its columns, in JSON, JSONL, CSV, TSV, Parquet, Arrow, frames and objects alike.
 """
@@ -13,6 +13,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.io.json_files import json_lines, parse_json
+from steelyard.io.mtrag import mtrag_rows
 from steelyard.io.objects import is_frame
 from steelyard.io.source import Source
 from steelyard.io.tables import column_names, columnar, delimited
@@ -40,6 +41,7 @@ _NAMES = frozenset(name for names in ROLES.values() for name in names)
 _LISTS = ("samples", "test_cases", "testCases", "goldens", "results")
 """Keys and attributes that hold the rows of a whole dataset, first choice first."""
 _LIST_KEY = re.compile(rb'"(%s)"\s*:\s*\[\s*\{' % "|".join(_LISTS).encode())
+_MTRAG_KEY = re.compile(rb'"models"\s*:\s*\[\s*\{\s*"model_id"')
 _KEY = re.compile(rb'"(\w+)"\s*:')
 _BEGINNING = 2048
 """Bytes of a JSON object in which the list of its rows begins."""
@@ -105,6 +107,8 @@ def holds_rows(source: Source, format: str) -> bool:
         head = source.head.lstrip()
         if format == "jsonl":
             head = head.partition(b"\n")[0]
+        elif _MTRAG_KEY.search(head, 0, _BEGINNING):
+            return True
         elif not head.startswith(b"[") and not _LIST_KEY.search(head, 0, _BEGINNING):
             return False
         # Thousands of runs may be opened: most have none of these words, which are sooner seen than all keys.
@@ -115,16 +119,17 @@ def holds_rows(source: Source, format: str) -> bool:
     return format in ("parquet", "arrow") and is_row(column_names(source, format))
 
 
-def read_rows(source: Source, format: str) -> Iterator[tuple[str, Row]]:
+def read_rows(source: Source, format: str, model: str | None = None) -> Iterator[tuple[str, Row]]:
     """Where each row of a file is, for messages, and the row.
 
+    model    whose answers are wanted of a file of MTRAG, which may hold those of several; None for no answers
     Raises   InputError naming the file.
     """
     if format == "jsonl":
         yield from ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
         return
     if format == "json":
-        rows = _json_rows(source)
+        rows = _json_rows(source, model)
     else:
         delimiter = {"csv": ",", "tsv": "\t"}.get(format)
         table = columnar(source, format, "run") if delimiter is None else delimited(source, delimiter, "run")
@@ -135,8 +140,10 @@ def read_rows(source: Source, format: str) -> Iterator[tuple[str, Row]]:
         yield f"{source.name}, row {number}", row
 
 
-def _json_rows(source: Source) -> Iterator[Any]:
+def _json_rows(source: Source, model: str | None) -> Iterator[Any]:
     value = parse_json(source.read(), source.name)
+    if isinstance(value, Mapping) and "tasks" in value and "models" in value:
+        return iter(mtrag_rows(value, source.name, model))
     if isinstance(value, Mapping):
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list) and value[name]), [])
     return iter(value if isinstance(value, list) else [])

@@ -1,0 +1,72 @@
+"""Files of MTRAG, which InspectorRAGet shows: documents, tasks, and the answers of several models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.shapes import Each, Table, check_shape
+
+_SHAPE = Table({"tasks": Each(list, Table({"task_id": str, "input": Each(list, Table({"text": str}))}))})
+_TURN = "<::>"
+"""What parts a conversation from the turn in the id of a task."""
+
+
+def mtrag_rows(content: Mapping[str, Any], name: str, model: str | None) -> list[dict[str, Any]]:
+    """A row for each task: the last question of its conversation, its contexts and targets, and a model's answer.
+
+    model    whose answers are wanted, of several that are there; None for no answers
+    Raises   InputError for a file without tasks, and where several models answered, none of which is called so.
+    """
+    try:
+        check_shape(content, _SHAPE)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}; expected the JSON of MTRAG") from None
+    texts = {item.get("document_id"): item.get("text") for item in _listed(content, "documents")}
+    answers = {} if model is None else _answers(_listed(content, "evaluations"), name, model)
+    return [_row(task, texts, answers) for task in content["tasks"]]
+
+
+def _listed(content: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+    return [item for item in content.get(key) or () if isinstance(item, Mapping)]
+
+
+def _answers(evaluations: Sequence[Mapping[str, Any]], name: str, model: str) -> dict[str, str]:
+    """The answers of a model, or of the only one."""
+    models = list(dict.fromkeys(str(evaluation.get("model_id")) for evaluation in evaluations))
+    if len(models) > 1 and model not in models:
+        raise InputError(
+            f"{name}: holds the answers of {len(models)} models ({', '.join(map(quoted, models))}); say whose: "
+            f"{models[0]}={name}"
+        )
+    wanted = model if model in models else models[0] if models else ""
+    return {
+        str(evaluation.get("task_id")): str(evaluation.get("model_response"))
+        for evaluation in evaluations
+        if str(evaluation.get("model_id")) == wanted and evaluation.get("model_response") is not None
+    }
+
+
+def _row(task: Mapping[str, Any], texts: Mapping[Any, Any], answers: Mapping[str, str]) -> dict[str, Any]:
+    task_id = task["task_id"]
+    asked = [turn["text"] for turn in task["input"] if turn.get("speaker", "user") == "user"]
+    contexts = _listed(task, "contexts")
+    targets = [
+        target["text"] for target in task.get("targets") or () if isinstance(target, Mapping) and "text" in target
+    ]
+    kinds = task.get("Answerability")
+    row = {
+        "query_id": task_id, "user_input": asked[-1] if asked else "", "response": answers.get(task_id),
+        "retrieved_context": [
+            {"doc_id": context.get("document_id"), "text": context.get("text", texts.get(context.get("document_id")))}
+            for context in contexts
+        ],
+    }  # fmt: skip
+    if targets:
+        row["reference"] = targets
+    if _TURN in task_id:
+        row["conversation"] = task_id.partition(_TURN)[0]
+    if kinds in (["UNANSWERABLE"], ["ANSWERABLE"]):
+        row["answerable"] = kinds == ["ANSWERABLE"]
+    return row
