@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from steelyard.judges.calibrating import calibrate
     from steelyard.judges.calibration import Calibration
     from steelyard.judges.grading.grades import Grades
+    from steelyard.judges.panel import panel
     from steelyard.judges.review import Review
     from steelyard.judges.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
@@ -133,6 +134,7 @@ _HOMES = {
     "data.truth": "Truth",
     "judges.calibrating": "calibrate",
     "judges.calibration": "Calibration",
+    "judges.panel": "panel",
     "judges.review": "Review",
     "judges.grading.grades": "Grades",
     "judges.verdicts": "Verdicts",
@@ -211,6 +213,7 @@ __all__ = [
     "measure",
     "mrr",
     "ndcg",
+    "panel",
     "parse",
     "plan",
     "precision",

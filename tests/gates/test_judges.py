@@ -201,7 +201,9 @@ def test_scores_and_their_judge_are_gated_together(tmp_path: Path) -> None:
     assert together.systems == ["run", "judge lexical"]
     assert together.outcome == "pass"
     assert sy.gate(scores, judge=own, max_failed=0.1, min_kappa=1.0).outcome == "insufficient"
-    with pytest.raises(InputError, match=r"with the threshold 0\.6, and its calibration is of"):
+    with pytest.raises(
+        InputError, match=r"the scores: lexical judged with the threshold 0\.6, and its calibration is of"
+    ):
         sy.gate(sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"]), judge=own, max_failed=0.1)
     with pytest.raises(InputError, match="is of the judge own, and the scores are by lexical"):
         sy.gate(scores, judge=by_labels(), max_failed=0.1)

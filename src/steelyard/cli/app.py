@@ -42,6 +42,14 @@ COMMANDS = {
                 help="Of the judge, by labels of people: its threshold counts, and is named.",
             ),
             argument(
+                "--panel", type=options.names,
+                help="Let several judges vote: lexical,llm by their verdicts in the run folder, or files of verdicts.",
+            ),
+            repeated(
+                "--weights", dest="weights", type=Path,
+                help="Calibration of a judge of the panel, by which it counts; one for each judge.",
+            ),
+            argument(
                 "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),

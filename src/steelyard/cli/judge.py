@@ -10,7 +10,9 @@ from typing import Any
 from steelyard.base.choices import AnswerUnits
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
+from steelyard.experiment import defaults
 from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
+from steelyard.experiment.panels import judge_panel
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.judges.cases import TABLES
@@ -24,14 +26,17 @@ INTERRUPTED = 130
 
 def run(
     questions: str, outputs: str, *, judge: str, tables: list[Table] | None, units: AnswerUnits, verdicts: Path | None,
-    new_nuggets: bool, calibration: Path | None, cache: bool, dry_run: bool, format: str | None, output: Path | None,
+    new_nuggets: bool, calibration: Path | None, panel: list[str] | None, weights: list[Path], cache: bool,
+    dry_run: bool, format: str | None, output: Path | None,
     lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     for file in filter(None, (output, verdicts)):
-        refuse_overwriting(file, [questions, *run_paths([outputs]), *filter(None, [calibration])])
+        refuse_overwriting(
+            file, [questions, *run_paths([outputs]), *filter(None, [calibration]), *weights, *(panel or [])]
+        )
     settings = {name: value for name, value in settings.items() if value is not None}
     settings |= {} if cache else {"cache": None}
     save: bool | Path = True if verdicts is None else verdicts
@@ -40,7 +45,14 @@ def run(
         # What a judge of the user's own prints must not stand among the result.
         with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
             result: JudgedRun | JudgingPlan
-            if dry_run:
+            if panel or weights:
+                result = judge_panel(
+                    questions, outputs, panel or [], weights=weights, save=save, must_keep=True,
+                    of_one_judge={"--dry-run": dry_run, "--calibration": calibration, "--tables": tables,
+                                  "--new-nuggets": new_nuggets, "--units": units != defaults.UNITS,
+                                  "--judge": judge != defaults.JUDGE, **settings},
+                )  # fmt: skip
+            elif dry_run:
                 result = plan_judging(
                     questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
                     calibration=calibration, save=save, **settings,

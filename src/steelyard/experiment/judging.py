@@ -113,8 +113,8 @@ def judge_run(
             f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
         )
     with lent(judge, settings, _model_files(system, save), progress) as own_judge:
-        file = _file(system, save, own_judge.name)
-        with nullcontext() if file is None else _writing(file, alone=save is True):
+        file = verdict_file(system, save, own_judge.name)
+        with nullcontext() if file is None else writing(file, alone=save is True):
             verdicts = _judged(
                 asked, system, own_judge, tables=tables, units=units, new_nuggets=new_nuggets, calibration=opened,
                 progress=progress,
@@ -209,7 +209,7 @@ def _answers(system: System) -> Outputs:
     return system.outputs
 
 
-def _file(system: System, save: bool | str | Path, judge: str) -> Path | None:
+def verdict_file(system: System, save: bool | str | Path, judge: str) -> Path | None:
     """Where the verdicts of a judge go; None for nowhere."""
     if not isinstance(save, bool):
         return Path(save)
@@ -228,7 +228,7 @@ def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
 
 
 @contextmanager
-def _writing(file: Path, *, alone: bool) -> Iterator[None]:
+def writing(file: Path, *, alone: bool) -> Iterator[None]:
     """What must hold while verdicts for a file are made, which may take long.
 
     alone    no other process judges into its folder, which is made where it is absent

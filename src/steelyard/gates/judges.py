@@ -113,12 +113,7 @@ def check_judged_by(calibration: Calibration, recipes: Iterable[Mapping[str, Any
                 f"the calibration is of the judge {calibration.name}, and the scores are by {judge.get('name')}; gate "
                 "the judge that judged"
             )
-        own, used = calibration.threshold, judge.get("threshold")
-        if own is not None and used is not None and used != own.value:
-            raise InputError(
-                f"the scores are by {calibration.name} with the threshold {used:g}, and its calibration is of "
-                f"{own.value:g}; judge with --calibration FILE, or gate the judge by itself"
-            )
+        calibration.check_threshold(judge, "the scores")
 
 
 def judge_checks(calibration: Calibration, levels: JudgeLevels, min_labels: int) -> Iterator[Check]:

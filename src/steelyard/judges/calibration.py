@@ -151,6 +151,18 @@ class Calibration:
                 "judge, or take the one that was calibrated"
             )
 
+    def check_threshold(self, judge: Mapping[str, Any], what: str) -> None:
+        """Raise   InputError where a judge judged with another threshold than the calibrated one.
+
+        judge   `recipe["judge"]` of the verdicts;   what   was judged, for the message
+        """
+        used = judge.get("threshold")
+        if self.threshold is not None and used is not None and used != self.threshold.value:
+            raise InputError(
+                f"{what}: {self.name} judged with the threshold {used:g}, and its calibration is of "
+                f"{self.threshold.value:g}; judge with --calibration FILE (calibration=...)"
+            )
+
     def with_self_tests(self, self_tests: tuple[SelfTest, ...]) -> Calibration:
         """The same, with these self-tests in place of its own."""
         return replace(self, self_tests=self_tests)

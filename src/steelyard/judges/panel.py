@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import InputError
@@ -72,12 +73,12 @@ def vote(said: Sequence[Label], weights: Sequence[Weight]) -> tuple[bool | None,
     return yes, 1 / (1 + math.exp(-balance))
 
 
-def panel(verdicts: Sequence[Verdicts], *, weights: Sequence[Calibration] = ()) -> Verdicts:
+def panel(verdicts: Sequence[Verdicts | str | Path], *, weights: Sequence[Calibration | str | Path] = ()) -> Verdicts:
     """What most of several judges say of the same answers, verdict by verdict.
 
-    verdicts   of each judge, on the same outputs
-    weights    calibrations of these judges: each word then counts by its log-odds; without any, all count alike.  Of a
-               table that no calibration of a judge is of, its first one counts
+    verdicts   of each judge, on the same outputs, or the paths of their files
+    weights    calibrations of these judges, or the paths of these: each word then counts by its log-odds; without
+               any, all count alike.  Of a table that no calibration of a judge is of, its first one counts
     A tie, and a verdict that judges who did not judge could change, is not judged.  Whether a unit is supported by its
     whole context is asked of each judge before they vote: judges that see support in different chunks agree.
     Raises     InputError for verdicts of fewer than two judges, or on other answers or units than the first; and for a
@@ -95,13 +96,15 @@ def panel(verdicts: Sequence[Verdicts], *, weights: Sequence[Calibration] = ()) 
     """
     if len(verdicts) < 2:
         raise InputError(f"a panel has two judges or more, and these are {len(verdicts)}; name others too")
-    for other in verdicts[1:]:
-        _check_alike(verdicts[0], other)
-    names = _names(verdicts)
-    by_table = {table: _weights(verdicts, weights, table) for table in dict.fromkeys(_OF_ITEM.values())}
+    members = [own if isinstance(own, Verdicts) else Verdicts.read(own) for own in verdicts]
+    own_weights = [own if isinstance(own, Calibration) else Calibration.read(own) for own in weights]
+    for other in members[1:]:
+        _check_alike(members[0], other)
+    names = _names(members)
+    by_table = {table: _weights(members, own_weights, table) for table in dict.fromkeys(_OF_ITEM.values())}
     seats = {table: _Seats(names, by_table[item_table]) for table, item_table in _OF_ITEM.items()}
-    records = [_together([v.records[id] for v in verdicts], seats) for id in verdicts[0].records]
-    return Verdicts(records, _recipe(verdicts, weights))
+    records = [_together([by_judge.records[id] for by_judge in members], seats) for id in members[0].records]
+    return Verdicts(records, _recipe(members, own_weights))
 
 
 def disagreements(verdicts: Sequence[Verdicts], table: ItemTable) -> list[str]:
@@ -247,6 +250,7 @@ def _calibration_of(verdicts: Verdicts, weights: Sequence[Calibration], table: I
         )
     calibration = next((calibration for calibration in own if calibration.table == table), own[0])
     calibration.check_judge(verdicts.recipe["judge"], f"weights: the calibration of {verdicts.judge}")
+    calibration.check_threshold(verdicts.recipe["judge"], "weights")
     return calibration
 
 
