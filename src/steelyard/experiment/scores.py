@@ -54,10 +54,14 @@ class Scores(ScoreArrays):
     def of(cls, data: object, *, system: str = "run", cluster: str | None = None) -> Scores:
         """Scores from a long frame of any library: query_id, measure, value, and what else `frame` has.
 
+        Or from what ragas, deepeval, RAGChecker or MTRAG wrote, a path or rows: each number that they gave a question,
+        as a measure that is called after them, such as `ragas_faithfulness`.
+
         A measure that is registered is that measure, in any spelling.  Any other name is a column of numbers, such as
         clicks or latency_ms: without a range, and better low where the name ends in _ms, _error, _loss or _usd.
 
-        data     rows in any order; value is a number, true or false, or null where there is none
+        data     a frame, of rows in any order, or a path or rows of these tools; value is a number, true or false, or
+                 null where there is none
         system   of all rows, where the frame has no column for it
         cluster  the column that says which queries count as one for intervals and tests, such as a session
         Raises   InputError for columns that are not there, two values of one query, and values that are not numbers or

@@ -14,8 +14,13 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.schema import COLUMN_NAMES, SCORES
 from steelyard.data.clusters import Clustering, named_clusters
+from steelyard.data.run import is_path
 from steelyard.experiment.score_arrays import CAUSES, ScoreArrays
+from steelyard.io import formats
+from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
+from steelyard.io.evaluation_scores import score_rows
 from steelyard.io.objects import is_frame, to_polars
+from steelyard.io.source import source_of
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes
 from steelyard.measures.spec import measure_or_column
@@ -93,7 +98,7 @@ def frame_of(scores: ScoreArrays) -> pl.DataFrame:
 
 def arrays_of(data: object, *, system: str, cluster: str | None = None) -> dict[str, Any]:
     """The fields of Scores from a frame; see `Scores.of`."""
-    frame = _checked(data, system, cluster)
+    frame = _checked(_foreign(data, system), system, cluster)
     systems = frame["system"].unique(maintain_order=True)
     query_ids = frame["query_id"].unique().sort()
     names = frame["measure"].unique(maintain_order=True)
@@ -129,6 +134,24 @@ def arrays_of(data: object, *, system: str, cluster: str | None = None) -> dict[
         },
         clustering=None if cluster is None else _clustering(frame, cluster, query_ids),
     )  # fmt: skip
+
+
+def _foreign(data: object, system: str) -> object:
+    """What other tools measured as a long frame; anything else as it is.
+
+    Raises   InputError for a file that none of them wrote.
+    """
+    if is_path(data):
+        source = source_of(data)
+        format = formats.sniff(source)
+        if not holds_rows(source, format):
+            raise InputError(
+                f"{source.name}: is no file of ragas, deepeval, RAGChecker or MTRAG; read a table of values with "
+                "Polars or pandas, and pass the frame"
+            )
+        return score_rows(read_rows(source, format, system), source.name)
+    rows = rows_of(data)
+    return data if rows is None else score_rows(((f"row {n}", row) for n, row in enumerate(rows, 1)), "the rows")
 
 
 def _causes(frame: pl.DataFrame, cell: Ints, shape: tuple[int, int, int]) -> Codes | None:

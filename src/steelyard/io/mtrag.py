@@ -24,16 +24,16 @@ def mtrag_rows(content: Mapping[str, Any], name: str, model: str | None) -> list
     except ValueError as error:
         raise InputError(f"{name}: {error}; expected the JSON of MTRAG") from None
     texts = {item.get("document_id"): item.get("text") for item in _listed(content, "documents")}
-    answers = {} if model is None else _answers(_listed(content, "evaluations"), name, model)
-    return [_row(task, texts, answers) for task in content["tasks"]]
+    evaluations = {} if model is None else _evaluations(_listed(content, "evaluations"), name, model)
+    return [_row(task, texts, evaluations.get(task["task_id"], {})) for task in content["tasks"]]
 
 
 def _listed(content: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     return [item for item in content.get(key) or () if isinstance(item, Mapping)]
 
 
-def _answers(evaluations: Sequence[Mapping[str, Any]], name: str, model: str) -> dict[str, str]:
-    """The answers of a model, or of the only one."""
+def _evaluations(evaluations: Sequence[Mapping[str, Any]], name: str, model: str) -> dict[str, Mapping[str, Any]]:
+    """The answers of a model, or of the only one, by task, and what they were given."""
     models = list(dict.fromkeys(str(evaluation.get("model_id")) for evaluation in evaluations))
     if len(models) > 1 and model not in models:
         raise InputError(
@@ -42,13 +42,13 @@ def _answers(evaluations: Sequence[Mapping[str, Any]], name: str, model: str) ->
         )
     wanted = model if model in models else models[0] if models else ""
     return {
-        str(evaluation.get("task_id")): str(evaluation.get("model_response"))
+        str(evaluation.get("task_id")): evaluation
         for evaluation in evaluations
         if str(evaluation.get("model_id")) == wanted and evaluation.get("model_response") is not None
     }
 
 
-def _row(task: Mapping[str, Any], texts: Mapping[Any, Any], answers: Mapping[str, str]) -> dict[str, Any]:
+def _row(task: Mapping[str, Any], texts: Mapping[Any, Any], evaluation: Mapping[str, Any]) -> dict[str, Any]:
     task_id = task["task_id"]
     asked = [turn["text"] for turn in task["input"] if turn.get("speaker", "user") == "user"]
     contexts = _listed(task, "contexts")
@@ -57,12 +57,14 @@ def _row(task: Mapping[str, Any], texts: Mapping[Any, Any], answers: Mapping[str
     ]
     kinds = task.get("Answerability")
     row = {
-        "query_id": task_id, "user_input": asked[-1] if asked else "", "response": answers.get(task_id),
+        "query_id": task_id, "user_input": asked[-1] if asked else "", "response": evaluation.get("model_response"),
         "retrieved_context": [
             {"doc_id": context.get("document_id"), "text": context.get("text", texts.get(context.get("document_id")))}
             for context in contexts
         ],
     }  # fmt: skip
+    if isinstance(evaluation.get("annotations"), Mapping):
+        row["annotations"] = evaluation["annotations"]
     if targets:
         row["reference"] = targets
     if _TURN in task_id:
