@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -268,3 +269,45 @@ def test_plugin_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shares_are_written_one_way(page: Path) -> None:
     assert re.findall(r"\d %", page.read_text("utf-8")) == []
+
+
+AGREEMENT = {
+    "two people, which of two answers": ["ragchecker_meta.correctness.kappa_nominal",
+        "ragchecker_meta.correctness.kappa_quadratic", "ragchecker_meta.correctness.alpha_ordinal"],
+    "two people, the same, completeness": ["ragchecker_meta.completeness.kappa_nominal",
+        "ragchecker_meta.completeness.kappa_quadratic", "ragchecker_meta.completeness.alpha_ordinal"],
+    "two people, the same, overall": ["ragchecker_meta.overall.kappa_nominal",
+        "ragchecker_meta.overall.kappa_quadratic", "ragchecker_meta.overall.alpha_ordinal"],
+    **{f"people, grades of {name}": [f"mtrag.alpha_ordinal_{name}"]
+       for name in ("faithfulness", "naturalness", "completeness", "appropriateness")},
+    "two people, is the answer right": ["openqa.annotators_1_2.kappa"],
+    "GPT-4 and people, the same answers": ["openqa.judge_gpt4.kappa"],
+    "text-davinci-003": ["openqa.judge_text-davinci-003.kappa"],
+    "BEM": ["openqa.judge_bem.kappa"],
+    "contains the gold answer": ["openqa.lexical.contains_kappa"],
+    "is the gold answer": ["openqa.lexical.em_kappa"],
+    "GPT-4 and people, claims": ["wice.judge.gpt-4-0613.kappa", "wice.judge.gpt-4-0613.kappa_quadratic"],
+    "GPT-4 and people, which of two chat": ["gpt4_reviews.vs_human.kappa", "gpt4_reviews.vs_human.kappa_quadratic"],
+}  # fmt: skip
+"""Row of the table -> where its figures are from."""
+
+
+def test_agreement_in_judge_trust_is_that_of_the_reference() -> None:
+    from tests.shared_data import shared
+
+    reference = json.loads((shared("answers") / "reference.json").read_text("utf-8"))
+    page = (ROOT / "docs" / "judge-trust.md").read_text("utf-8")
+    rows = {row[0]: row[1:] for row in (re.split(r" *\| *", line.strip("| ")) for line in page.splitlines())}
+    for name, keys in AGREEMENT.items():
+        (row,) = (cells for label, cells in rows.items() if label.startswith(name))
+        shown = [cell for cell in row[1:] if cell]
+        assert shown == [f"{reference[key]:.2f}".lstrip("0") for key in keys], name
+    judges = {
+        statistic: [
+            reference[key] for key in reference if key.startswith("llmjudge.judge") and key.endswith(f".{statistic}")
+        ]
+        for statistic in ("kappa", "kappa_quadratic", "alpha_ordinal")
+    }
+    (row,) = (cells for label, cells in rows.items() if label.startswith("33 judges"))
+    assert row[1:] == [f"{min(values):.2f} to {max(values):.2f}".replace("0.", ".") for values in judges.values()]
+    assert {len(values) for values in judges.values()} == {33}

@@ -1,6 +1,7 @@
 """The examples run from one command each, and print what their README promises."""
 
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -109,7 +110,7 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 def test_review(tmp_path: Path) -> None:
     done = run("review", "--output", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    assert "exit status" not in done.stdout
+    assert re.findall(r"exit status \d", done.stdout) == ["exit status 3"]
     text = " ".join(done.stdout.split())
     readme = (EXAMPLES / "review" / "README.md").read_text("utf-8")
     assert "supported 41 63%" in text
@@ -121,4 +122,8 @@ def test_review(tmp_path: Path) -> None:
     assert "calibrated threshold 0.472" in text
     assert "kappa with people 0.849" in text
     assert "kappa of two people (39 items) 0.807" in text
-    assert " failed " not in text[text.index("Self-tests of the judge") :]
+    assert "75.7%" in text
+    self_tests = text[text.index("Self-tests of the judge") : text.index("$ steelyard gate --judge")]
+    assert " failed " not in self_tests
+    assert "specificity: the interval spans 0.7" in text
+    assert "judge lexical: not enough labels" in text

@@ -36,10 +36,13 @@ def main() -> None:
     decide("conflicts", "adjudication")
     steelyard("review import conflicts/adjudication.json")
     say("What that says of the judge, and of the system.")
+    steelyard(f"review report {REVIEWED}")
     steelyard(f"evaluate {REVIEWED} -m faithfulness")
     say("The judge: its threshold by these labels, and what it gets wrong without any.")
     steelyard(f"review calibrate {REVIEWED} -o calibration.json")
     steelyard("selftest --calibration calibration.json")
+    say("May it be trusted? These labels are too few to say.")
+    steelyard("gate --judge calibration.json")
 
 
 def arguments() -> argparse.Namespace:
