@@ -75,36 +75,36 @@ class SystemLabels:
         return next((own for own in self.samples if own.table == table and own.unit == unit), None)
 
     def _units_of(self, spec: Measure, sample: Sample) -> LabelledUnits | None:
-        table = sample.table
-        if table == "said" and any(_has_alternatives(record) for record in self.records):
+        if sample.table == "said" and any(_has_alternatives(record) for record in self.records):
             return None
-        units = self._single_units[table]
-        says = {item: Verdict(label) for item in sample.drawn if (label := self.consensus.get(item)) is not None}
-        by_people = [
-            decided(unit.record, table, {0: says[unit.item]} if unit.item in says else {}) for unit in units
-        ]  # fmt: skip
-        labelled = np.array([unit.item in says for unit in units], bool)
-        values = spec(_arrays(by_people))
-        strata = np.array([sample.stratum_of.get(unit.item, OUTSIDE) for unit in units], np.int64)
+        single = self._single_units[sample.table]
+        values = spec(single.people)
+        strata = np.array([sample.stratum_of.get(item, OUTSIDE) for item in single.items], np.int64)
         strata[(strata == OUTSIDE) & ~np.isnan(values)] = KNOWN
         defined = spec.undefined_reasons(self._arrays) == 0
-        owner = np.array([unit.owner for unit in units], np.int64)
-        counted = defined[owner] if len(owner) else np.zeros(0, bool)
+        counted = defined[single.owner] if len(single.owner) else np.zeros(0, bool)
         return LabelledUnits(
             unit="item",
-            owner=owner[counted],
-            judged=np.where(strata == KNOWN, values, spec(_arrays([unit.record for unit in units])))[counted],
-            people=np.where(labelled, values, np.nan)[counted],
+            owner=single.owner[counted],
+            judged=np.where(strata == KNOWN, values, spec(single.judged))[counted],
+            people=np.where(single.labelled, values, np.nan)[counted],
             stratum=strata[counted],
             n_drawn=len(sample.drawn),
-            n_decided=len(says),
-            unlabelled=[s.name for s in sample.strata if s.members and not any(item in says for item in s.drawn)],
+            n_decided=sum(item in self.consensus for item in sample.drawn),
+            unlabelled=[
+                s.name for s in sample.strata if s.members and not any(item in self.consensus for item in s.drawn)
+            ],
         )
 
     @cached_property
-    def _single_units(self) -> Mapping[ItemTable, Sequence[_Unit]]:
-        tables = {own.table for own in self.samples if own.unit == "item"}
-        return {table: list(_single_units(self.records, table)) for table in tables}
+    def _single_units(self) -> Mapping[ItemTable, _SingleUnits]:
+        """By table of which items were drawn."""
+        return {
+            own.table: _SingleUnits.of(self.records, own.table, {
+                item: self.consensus[item] for item in own.drawn if item in self.consensus
+            })
+            for own in self.samples if own.unit == "item"
+        }  # fmt: skip
 
     @cached_property
     def _arrays(self) -> JudgedAnswers:
@@ -112,6 +112,8 @@ class SystemLabels:
 
     def _answers_of(self, spec: Measure) -> LabelledUnits | None:
         """Whole answers, with what people decided in all tables that the measure is computed from."""
+        if not any(sample.unit == "answer" for sample in self.samples):
+            return None
         tables = self._tables_of(spec)
         samples = [sample for table in tables if (sample := self._sample(table, "answer")) is not None]
         if not samples or len(samples) < len(tables):
@@ -168,24 +170,36 @@ class SystemLabels:
         return all(item.item_id in self.consensus for table in tables for item in items(record, table))
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """A unit as an answer of its own.
+@dataclass(frozen=True, eq=False)
+class _SingleUnits:
+    """Units of all answers, each as an answer of its own.
 
-    owner   the question, by place;   item   its id; "" where nobody can be asked
+    owner    (u,) the question of each;   items   (u,) its id; "" where nobody can be asked
+    judged   by the judge;   people   by people; not judged without a label;   labelled   (u,) which have one
     """
 
-    owner: int
-    item: str
-    record: JudgedAnswer
+    owner: Ints
+    items: Sequence[str]
+    judged: JudgedAnswers
+    people: JudgedAnswers
+    labelled: Bools
 
-
-def _single_units(records: Sequence[JudgedAnswer], table: ItemTable) -> Iterable[_Unit]:
-    for owner, record in enumerate(records):
-        ids = {item.unit: item.item_id for item in items(record, table)}
-        for place, unit in enumerate(record.gold_units if table == "said" else record.units):
-            if unit.checkable:
-                yield _Unit(owner, ids.get(place, ""), restricted(record, table, [place]))
+    @classmethod
+    def of(cls, records: Sequence[JudgedAnswer], table: ItemTable, says: Mapping[str, Label]) -> _SingleUnits:
+        """says   item -> what people decided, of those that were drawn"""
+        owner, ids, judged, people = list[int](), list[str](), list[JudgedAnswer](), list[JudgedAnswer]()
+        for place, record in enumerate(records):
+            items_of = {item.unit: item.item_id for item in items(record, table)}
+            for n, unit in enumerate(record.gold_units if table == "said" else record.units):
+                if unit.checkable:
+                    item = items_of.get(n, "")
+                    single = restricted(record, table, [n])
+                    owner.append(place)
+                    ids.append(item)
+                    judged.append(single)
+                    people.append(decided(single, table, {0: Verdict(says[item])} if item in says else {}))
+        labelled = np.array([item in says for item in ids], bool)
+        return cls(np.array(owner, np.int64), ids, _arrays(judged), _arrays(people), labelled)
 
 
 def _has_alternatives(record: JudgedAnswer) -> bool:
@@ -220,5 +234,5 @@ def _decided(record: JudgedAnswer, tables: Iterable[ItemTable], says: Mapping[st
 
 
 def _arrays(records: Sequence[JudgedAnswer]) -> JudgedAnswers:
-    numbered = {str(n): replace(record, query_id=str(n)) for n, record in enumerate(records)}
+    numbered = {str(n): record for n, record in enumerate(records)}
     return judged_arrays(numbered, list(numbered))
