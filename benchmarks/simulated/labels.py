@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from benchmarks.simulated.tables import Table, percent
@@ -99,6 +99,13 @@ def coverage(setting: Setting, draws: int, seed: int = 1) -> Coverage:
         covers("corrected"), covers("people"), float(np.mean([mean.judge for mean in means])) - truth,
         width("corrected"), width("people"), float(np.median([mean.worth for mean in means])),
     )  # fmt: skip
+
+
+def width_of_people(setting: Setting, draws: int, seed: int = 1) -> float:
+    """How wide intervals are on average by so many labels at random alone."""
+    rng = np.random.default_rng(seed)
+    ends = [replace(setting, stratified=False).drawn(rng).people for _ in range(draws)]
+    return float(np.mean([mean.high - mean.low for mean in ends]))
 
 
 def settings(n_questions: Sequence[int] = (100, 500, 2000), n_units: Sequence[int] = (1, 4)) -> Iterator[Setting]:

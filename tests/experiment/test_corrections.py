@@ -17,6 +17,7 @@ import steelyard as sy
 from steelyard.experiment.corrections import COLUMNS
 from steelyard.experiment.labelled_units import SystemLabels
 from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.judges.calibration import labels_digest
 from steelyard.judges.items import ItemTable, items
 from steelyard.judges.labels import Decision
 from steelyard.judges.records import JudgedAnswer, Unit
@@ -171,6 +172,7 @@ def test_frames_and_files_have_corrections_where_there_are_any(tmp_path: Path) -
     path.write_text(as_json(scores))
     again = read_scores(path)
     assert as_json(again) == path.read_text()
+    assert again.corrections["run"]["faithfulness"].digest == labels_digest(drawn.labels.consensus)
     assert again.mean().equals(scores.mean())
     assert "corrections" not in as_json(without)
     content = json.loads(path.read_text())

@@ -1,5 +1,6 @@
 """Means corrected by labels: against the formulas of PPI++, against plain means, and what their intervals promise."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_labels_of_everything_are_a_plain_mean() -> None:
     assert result.corrected.values == pytest.approx(people)
     assert (result.corrected.mean, result.corrected.df) == (pytest.approx(people.mean()), pytest.approx(59))
     assert [result.corrected.low, result.corrected.high] == pytest.approx([ends.low[0], ends.high[0]])
-    assert result.worth == pytest.approx(60, rel=0.03)
+    assert result.worth == 60
 
 
 def test_units_count_within_their_question() -> None:
@@ -137,6 +138,17 @@ def test_a_judge_that_contradicts_people_is_left_out() -> None:
     judged, _, drawn = world(300, 60)
     result = corrected(1 - judged, drawn)
     assert (result.weight, result.corrected.mean) == (0, result.people.mean)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", labels.JUDGES)
+@pytest.mark.parametrize(("n_units", "n_labels"), [(1, 100), (4, 100), (1, 400)])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_so_many_labels_alone_are_as_good(judge: str, n_units: int, n_labels: int, stratified: bool) -> None:
+    setting = labels.Setting(1000, n_units, judge, n_labels, stratified)
+    result = labels.coverage(setting, 200)
+    alone = labels.width_of_people(dataclasses.replace(setting, n_labels=round(result.worth)), 200)
+    assert alone == pytest.approx(result.width, rel=0.1)
 
 
 @pytest.mark.slow

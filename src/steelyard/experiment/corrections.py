@@ -13,6 +13,7 @@ from steelyard.base.arrays import Bools, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.measures import Measure
+from steelyard.stats.labelled_samples import FEWEST_LABELS
 from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, corrected_mean
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ class Correction:
     mean     by judge, people and both, with a pseudo-value for each question, in the order of the scores
     unit     what people were asked about: items, each a unit of an answer, or whole answers
     n_drawn  how many; those that nobody can say, or that raters are at odds about, have no label
+    digest   of the labels, with what they are about
     """
 
     mean: CorrectedMean
     unit: Drawn
     n_drawn: int
+    digest: str = ""
 
 
 Corrections = Mapping[str, Mapping[str, Correction]]
@@ -69,6 +72,7 @@ def correct(
     Raises     InputError for a review without a sample of the system, and for samples of other answers, if handed in.
     """
     from steelyard.experiment.labelled_units import SystemLabels
+    from steelyard.judges.calibration import labels_digest
 
     samples = _samples(review, system)
     if not samples:
@@ -89,8 +93,8 @@ def correct(
             continue
         correction = _correction(spec, units, len(query_ids), left_out=left_out, clusters=clusters)
         notes += _notes(spec, units, correction)
-        if correction.mean.n_labels >= 2:
-            corrections[str(spec)] = correction
+        if correction.mean.n_labels >= FEWEST_LABELS:
+            corrections[str(spec)] = replace(correction, digest=labels_digest(labels.consensus))
     notes += [Note("labels_of_no_table", {"measures": names, "table": table}) for table, names in not_asked.items()]
     if without:
         notes.append(Note("labels_do_not_correct", {"measures": without}))

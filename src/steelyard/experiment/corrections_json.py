@@ -21,6 +21,7 @@ def correction_json(correction: Correction) -> dict[str, Any]:
     return {
         "unit": correction.unit,
         "n_drawn": correction.n_drawn,
+        "digest": correction.digest,
         "n_labels": mean.n_labels,
         "n_units": mean.n_units,
         "judge": _number(mean.judge),
@@ -43,7 +44,7 @@ def correction_of(values: Mapping[str, Any], n_questions: int) -> Correction:
         judge=_float(values["judge"]), people=people, corrected=corrected, weight=_float(values["weight"]),
         n_labels=int(values["n_labels"]), n_units=int(values["n_units"]), worth=_float(values["worth"]),
     )  # fmt: skip
-    return Correction(mean, unit, int(values["n_drawn"]))
+    return Correction(mean, unit, int(values["n_drawn"]), str(values["digest"]))
 
 
 def _labelled(mean: LabelledMean) -> dict[str, Any]:

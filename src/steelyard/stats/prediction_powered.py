@@ -14,6 +14,10 @@ from steelyard.stats.student import t_quantile
 
 FEWEST_FOR_TUNING = 10
 """With fewer labels than this the judge is left out of the corrected mean: they cannot tell what it is worth."""
+_MIDDLE = 0.975
+"""Of the intervals by which worth is measured."""
+_STEPS = 5
+"""Until the quantile of Student's t is that of as many labels as come out."""
 
 
 @dataclass(frozen=True)
@@ -94,22 +98,23 @@ def corrected_mean(
     >>> people = np.where(owner < 20, np.where(owner % 10 == 0, 0.0, judged), np.nan)
     >>> mean = corrected_mean(owner, judged, people, np.zeros(40, int), 40)
     >>> round(mean.judge, 3), round(mean.corrected.mean, 3), round(mean.corrected.low, 3), round(mean.worth)
-    (0.75, 0.65, 0.439, 26)
+    (0.75, 0.65, 0.439, 24)
     """
     share(level, "level")
     sample = LabelledSample.of(owner, judged, people, stratum, n_questions)
     weight = min(max(sample.slope, 0.0), 1.0) if sample.n_labels >= FEWEST_FOR_TUNING else 0.0
     alone, both = _Fit.of(sample, 0.0, bounds), _Fit.of(sample, weight, bounds)
+    people_alone, corrected = alone.mean(level, clusters), both.mean(level, clusters)
     by_judge = sample.question_means(np.where(np.isnan(judged), np.nan, sample.judged))
     by_judge = by_judge[~np.isnan(by_judge)]
     return CorrectedMean(
         judge=float(by_judge.mean()) if len(by_judge) else math.nan,
-        people=alone.mean(level, clusters),
-        corrected=both.mean(level, clusters),
+        people=people_alone,
+        corrected=corrected,
         weight=weight,
         n_labels=sample.n_labels,
         n_units=sample.n_units,
-        worth=_worth(sample, alone, both),
+        worth=_worth(sample, (alone, people_alone), (both, corrected)),
     )
 
 
@@ -160,8 +165,9 @@ class _Fit:
         own = None if clusters is None else np.asarray(clusters)[defined]
         average = mean_error(values[defined], clusters=own)
         df = self._df(average.error**2, average.df, int(defined.sum()))
-        low, high = self._ends(average.mean, average.error, t_quantile((1 + level) / 2, df))
-        return LabelledMean(values, average.mean, low, high, average.error, df)
+        low, high = self.ends(average.mean, average.error, t_quantile((1 + level) / 2, df))
+        least, most = min(self.bounds[0], average.mean), max(self.bounds[1], average.mean)
+        return LabelledMean(values, average.mean, max(low, least), min(high, most), average.error, df)
 
     def _df(self, variance: float, of_questions: float, n: int) -> float:
         """Degrees of freedom of a variance of which a part is by residuals (Welch, Satterthwaite)."""
@@ -176,26 +182,18 @@ class _Fit:
         squares = by_labels**2 / of_labels + (variance - by_labels) ** 2 / of_questions
         return float(max(min(variance**2 / squares, of_questions), 1.0))
 
-    @property
-    def one_more(self) -> float:
-        """The squared error that one more label, which is at odds with its model, adds."""
-        total = len(np.unique(self.sample.owner[self.sample.labelled])) + self.agreement
-        return self.agreement / total / (total - 1) * sum(away**2 for away in self.away) / 2
-
-    def _ends(self, mean: float, error: float, quantile: float) -> tuple[float, float]:
+    def ends(self, mean: float, error: float, quantile: float) -> tuple[float, float]:
         """Of the interval, by one more label that is at odds with its model; see `mean_intervals`."""
         n, more = len(np.unique(self.sample.owner[self.sample.labelled])), self.agreement
         total = n + more
+        if n < FEWEST_LABELS:
+            return math.nan, math.nan
 
         def end(away: float, side: int) -> float:
             squares = n * (n - 1) * error**2 + n * more / total * away**2
             return mean + more / total * away + side * quantile * math.sqrt(squares / total / (total - 1))
 
-        if n < FEWEST_LABELS:
-            return math.nan, math.nan
-        return max(end(self.away[0], -1), min(self.bounds[0], mean)), min(
-            end(self.away[1], 1), max(self.bounds[1], mean)
-        )
+        return end(self.away[0], -1), end(self.away[1], 1)
 
 
 def _effective(sample: LabelledSample) -> Floats:
@@ -236,19 +234,32 @@ def _away(sample: LabelledSample, model: Floats, bounds: tuple[float, float]) ->
     return float((weights * low).sum()), float((weights * high).sum())
 
 
-def _worth(sample: LabelledSample, alone: _Fit, both: _Fit) -> float:
-    """How many labels drawn at random, without strata and a judge, have the error that is left by these.
+def _worth(sample: LabelledSample, alone: tuple[_Fit, LabelledMean], both: tuple[_Fit, LabelledMean]) -> float:
+    """How many labels drawn at random, without strata and a judge, have an interval as short as these.
 
-    Both errors are those of labelling a part alone, and reckon with one more label as the intervals do.
+    What labels of n of N units add to the squared error is their variance times 1 / n - 1 / N, and what one more label
+    adds by itself, which goes with 1 / n too; the rest is there with labels of all units.
     """
     n, n_units = sample.n_labels, sample.n_units
     people = sample.people[sample.labelled]
     if n < FEWEST_FOR_TUNING or np.ptp(people) <= ROUNDING * np.abs(people).max():
         return math.nan
     n_questions = len(np.unique(sample.owner))
-    left = float((both.residual**2 * (1 - sample.inclusion)).sum()) / n_questions**2 + both.one_more
     times = 1 / sample.inclusion[sample.labelled]
     mean = np.average(people, weights=sample.expanded[sample.labelled])
     squares = (n_units / n_questions * sample.share[sample.labelled] * (people - mean)) ** 2
-    a_label = float(np.average(squares, weights=times)) * n / (n - 1) + n * alone.one_more
-    return 1 / (left / a_label + 1 / n_units)
+    variance = float(np.average(squares, weights=times)) * n / (n - 1)
+    one_more = _square(*alone, n) - alone[1].error ** 2
+    by_part = float((both[0].residual ** 2 * (1 - sample.inclusion)).sum()) / n_questions**2
+    of_all = max(both[1].error ** 2 - by_part, 0.0)
+    worth = float(n)
+    for _ in range(_STEPS):
+        left = max(_square(*both, worth) - of_all, 0.0)
+        worth = min((variance + n * one_more) / (left + variance / n_units), n_units)
+    return worth
+
+
+def _square(fit: _Fit, mean: LabelledMean, n: float) -> float:
+    """The squared error that makes an interval by Student's t with n labels as long as that of a mean."""
+    low, high = fit.ends(mean.mean, mean.error, t_quantile(_MIDDLE, mean.df))
+    return float(((high - low) / 2 / t_quantile(_MIDDLE, max(round(n) - 1, 1))) ** 2)
