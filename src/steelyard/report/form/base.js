@@ -24,9 +24,13 @@ export const has = (key) => key in words.texts[language.code];
 export const visible = (text) => shown(text, form.replacements);
 export const textAt = (place) => form.texts[place];
 
-// A button with the key that does the same.
-export function keyed(label, key, onclick, options = {}) {
+// A button with the key that does the same.  After a click it does not keep the focus, as Enter would press it again.
+export function keyed(label, key, act, options = {}) {
   const hint = key ? element("kbd", { "aria-hidden": "true" }, key) : null;
+  const onclick = (event) => {
+    if (event.detail) event.currentTarget.blur();
+    act();
+  };
   return element("button", { type: "button", "aria-keyshortcuts": key || null, onclick, ...options }, label, hint && " ", hint);
 }
 

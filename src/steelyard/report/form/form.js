@@ -71,7 +71,7 @@ function* startPage() {
   const input = element("input", { id: "rater", autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
   const submit = (event) => {
     event.preventDefault();
-    const rater = input.value.trim();
+    const rater = input.value.trim().normalize("NFC");
     if (rater.toLowerCase() === "adjudication") problem.textContent = say("problem.reserved");
     else if (rater) begin(rater);
   };
