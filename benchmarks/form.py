@@ -4,9 +4,9 @@
 
 Items are synthetic: three sentences an answer, judged by ten chunks of 800 characters, of which every answer has its
 own.  First the items that the page holds are held against those that were put in, and the file that Chromium saves
-against the keys that were pressed; the clock covers `form_html`, and in Chromium (CHROMIUM, or the one on the PATH) what
-the page itself measures: from the start of the navigation until an item is on the screen, and from a key until the next
-item is.
+against the keys that were pressed; the clock covers `form_html`, and in Chromium (CHROMIUM, or the one on the PATH)
+what the page itself measures: from the start of the navigation until an item is on the screen, and from a key until the
+next item is.
 """
 
 from __future__ import annotations

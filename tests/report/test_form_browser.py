@@ -61,6 +61,7 @@ def test_200_items_are_decided_with_the_keyboard_alone(browser: Any, tmp_path: P
     tab = opened(browser, tmp_path, form, code=code)
     page = tab.page
     page.keyboard.type("1cn?" * 30)
+    page.wait_for_function("() => history.state?.text.includes('item119')")
     page.reload()
     page.wait_for_selector(".dock")
     assert page.inner_text("#place") == "121 / 200"
@@ -77,6 +78,9 @@ def test_a_reload_in_the_middle_loses_nothing(browser: Any, tmp_path: Path) -> N
     for key in ("1", "j", "m"):
         page.keyboard.press(key)
     page.keyboard.type("why? <b>")
+    page.wait_for_function("() => history.state?.text.includes('why? <b>')")
+    # What a busy browser was seen to do of itself.
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
     page.reload()
     assert page.inner_text("#place") == "2 / 6"
     assert page.input_value("#note") == "why? <b>"
@@ -93,12 +97,12 @@ def test_a_reload_in_the_middle_loses_nothing(browser: Any, tmp_path: Path) -> N
 def test_the_judge_is_hidden_until_the_item_is_decided(browser: Any, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, verdicts_form())
     page = tab.page
-    assert page.inner_text("#opinions") == ""
+    assert page.inner_text("#judged") == ""
     page.keyboard.press("3")
-    assert lines(page, "#opinions") == ["Judge: supported, score 0.90", "missing: 九点; numbers: 3"]
+    assert lines(page, "#judged") == ["Judge: supported, score 0.90", "missing: 九点; numbers: 3"]
     assert page.inner_text("#place") == "1 / 6"
     page.keyboard.press("v")
-    assert page.inner_text("#opinions") == ""
+    assert page.inner_text("#judged") == ""
     page.keyboard.press("Enter")
     page.keyboard.press("3")
     assert page.inner_text("#place") == "3 / 6"
@@ -170,7 +174,7 @@ def test_tabs_of_one_rater_follow_each_other(browser: Any, tmp_path: Path) -> No
     other.fill("#rater", "ann")
     other.keyboard.press("Enter")
     other.keyboard.press("1")
-    tab.page.wait_for_function("document.getElementById('progress').value === 1")
+    tab.page.wait_for_function("() => document.getElementById('progress').value === 1")
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.press("2")
     assert labels(saved(tab.page)) == {"item0": "supported", "item1": "contradicted"}
@@ -182,7 +186,7 @@ def test_conflicts_are_settled_without_names(browser: Any, tmp_path: Path) -> No
     page = tab.page
     assert lines(page, "#opinions") == ["评审员 A： 有依据", "as plain as day", "评审员 B： 无法判断"]
     page.keyboard.press("n")
-    assert "裁判： 有依据，得分 0.90" in page.inner_text("#opinions")
+    assert "裁判： 有依据，得分 0.90" in page.inner_text("#judged")
     file = saved(page)
     assert (file["rater"], labels(file)) == ("adjudication", {"item0": "not_found"})
     tab.close()
@@ -278,6 +282,7 @@ def test_the_language_is_changed_in_place(browser: Any, tmp_path: Path) -> None:
     page.keyboard.press("1")
     page.click("text=中文")
     assert page.inner_text("#ask") == "这些文本是否支持这句话？"
+    page.wait_for_function("""() => history.state?.text.includes('"language":"zh"')""")
     page.reload()
-    assert "缺少“九点”" in page.inner_text("#opinions")
+    assert "缺少“九点”" in page.inner_text("#judged")
     tab.close()

@@ -3,7 +3,7 @@ import { byId, element } from "../html/elements.js";
 import { form, keyed, language, languages, named, say, sayIn, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
-  asked, currentChoice, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, stepSentence, waits,
+  asked, currentChoice, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, stepSentence, waits,
 } from "./item.js";
 import {
   close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, readChosen, save, take,
@@ -153,6 +153,7 @@ function dock() {
       keyed(say("next_open"), "↵", toOpen, { id: "next-open", "aria-keyshortcuts": "Enter" }),
       keyed(say("undo"), "u", takeBack, { id: "undo" }),
     ),
+    element("div", { id: "judged" }),
   );
 }
 
@@ -204,7 +205,8 @@ function showDock(item) {
   byId("ask").textContent = asked(item, "ask");
   byId("sentence").textContent = visible(textAt(item.hypothesis));
   byId("sentence").hidden = !textAt(item.hypothesis);
-  byId("opinions").replaceChildren(...opinionsOf(item, decisionAt(work.place)));
+  byId("opinions").replaceChildren(...opinionsOf(item));
+  byId("judged").replaceChildren(...judgedOf(item, decisionAt(work.place)));
   const current = currentChoice(work.place);
   for (const button of root.querySelectorAll("[data-choice]"))
     button.setAttribute("aria-pressed", String(button.dataset.choice === current));

@@ -63,12 +63,14 @@ function opinion({ value, score, reasons }, who, choices) {
   return element("div", { class: "opinion" }, head, reason);
 }
 
-// The judge's verdict, once the item is decided, and what raters said, where this is an adjudication.
-export function* opinionsOf(item, decision) {
-  const choices = choicesOf(form);
-  for (const [i, other] of item.opinions.entries())
-    yield opinion(other, say("rater_n", { n: String.fromCharCode(65 + i) }), choices);
-  if (item.judged && work.showsJudge && isDecided(decision)) yield opinion(item.judged, say("judge"), choices);
+// What raters said, where this is an adjudication.
+export function opinionsOf(item) {
+  return item.opinions.map((other, i) => opinion(other, say("rater_n", { n: String.fromCharCode(65 + i) }), choicesOf(form)));
+}
+
+// The judge's verdict, once the item is decided.
+export function judgedOf(item, decision) {
+  return waits(item) && isDecided(decision) ? [opinion(item.judged, say("judge"), choicesOf(form))] : [];
 }
 
 // Whether there is something to be read after this decision.
@@ -158,7 +160,7 @@ export function* meanings() {
   for (const { name, word } of choicesOf(form)) {
     const key = `meaning.${form.kind}.${name}`;
     const text = has(key) ? say(key) : has(`meaning.${name}`) ? say(`meaning.${name}`) : "";
-    if (!text && word === undefined) continue;
+    if (!text && !word) continue;
     yield element("dt", {}, word === undefined ? say(`choice.${name}`) : name);
     yield element("dd", { dir: "auto" }, word === undefined ? text : visible(word));
   }

@@ -54,14 +54,37 @@ export function keepWork() {
   const file = fileOf(form, work.rater, work.decisions, new Date().toISOString(), [...work.decisions.keys()]);
   const { place, filed, showsJudge, showsOpen, hasKeys } = work;
   const view = { place, filed, showsJudge, showsOpen, hasKeys, language: language.code };
-  work.isKept = keep(keyOf(work.rater), JSON.stringify({ ...file, view }), lasting);
+  const text = JSON.stringify({ ...file, view });
+  work.isKept = keep(keyOf(work.rater), text, lasting);
+  keepInTab({ key: keyOf(work.rater), rater: work.rater, text });
 }
 
-// What the browser keeps of a rater, if it is of this form.
+// The state of the tab's place in its history, which another part of the browser keeps: a busy Chromium was seen to lose
+// all that a page had put into its storage when that page was loaded again.  Browsers take some such states a second.
+const PAUSE_MS = 200;
+const waiting = { timer: 0, until: 0 };
+
+function keepInTab(state) {
+  const write = () => {
+    waiting.until = Date.now() + PAUSE_MS;
+    try {
+      history.replaceState(state, "");
+    } catch {
+      // There is the storage.
+    }
+  };
+  clearTimeout(waiting.timer);
+  waiting.timer = setTimeout(write, Math.max(0, waiting.until - Date.now()));
+}
+
+// What the browser keeps of a rater, if it is of this form: of its two places the later one.
 function readKept(rater) {
-  const text = kept(keyOf(rater), lasting);
-  const file = text === null ? null : readFile(text, form, ANY);
-  return file === null || file.problem ? null : { ...file, view: JSON.parse(text).view ?? {} };
+  const texts = [kept(keyOf(rater), lasting), history.state?.key === keyOf(rater) ? history.state.text : null];
+  const files = texts.flatMap((text) => {
+    const file = text === null ? { problem: "json" } : readFile(text, form, ANY);
+    return file.problem ? [] : [{ ...file, ...JSON.parse(text), decisions: file.decisions }];
+  });
+  return files.sort((a, b) => (a.date < b.date ? -1 : 1)).at(-1) ?? null;
 }
 
 // Begin, or go on where this rater has left.
@@ -69,21 +92,24 @@ export function open(rater) {
   Object.assign(work, { rater, place: 0, decisions: new Map(), history: [], filed: "", showsOpen: false });
   const before = readKept(rater);
   if (before !== null) {
-    const { place, filed, showsJudge, showsOpen, hasKeys } = before.view;
+    const { place, filed, showsJudge, showsOpen, hasKeys, language: code } = before.view ?? {};
     Object.assign(work, { decisions: before.decisions, filed: String(filed ?? ""), showsOpen: showsOpen === true });
     Object.assign(work, { showsJudge: showsJudge !== false, hasKeys: hasKeys !== false });
     work.place = Number.isInteger(place) && place >= 0 && place < form.items.length ? place : 0;
-    if (before.view.language) language.set(before.view.language);
+    if (code) language.set(code);
   }
   keep(sessionKey, rater, ofTab);
-  keepWork();
 }
 
 // Whose form this was before the page was loaded again; "" in a new tab.
-export const raterBefore = () => form.rater || (kept(sessionKey, ofTab) ?? "");
+export function raterBefore() {
+  const { key, rater } = history.state ?? {};
+  return form.rater || (kept(sessionKey, ofTab) ?? (key === keyOf(rater) ? rater : ""));
+}
 
 export function close() {
   keep(sessionKey, "", ofTab);
+  keepInTab(null);
   work.rater = "";
 }
 
