@@ -78,6 +78,14 @@ def test_charts_are_written(folder: Path, tmp_path: Path) -> None:
     assert names == {"confusion.svg", "confusion.png", "reliability.svg", "reliability.png"}
 
 
+def test_scores_of_two_raters_have_no_alpha(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n / 64},{n * 7 % 64 // 32}\n" for n in range(64))
+    (tmp_path / "scores.csv").write_text(f"item,a,b\n{rows}")
+    text = printed("agreement", "scores.csv", cwd=tmp_path, columns=120)
+    assert "a – b: more than 50 different values are scores and no labels" in text
+    assert "α" not in text.replace("no α is computed", "").replace("Ranked", "")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

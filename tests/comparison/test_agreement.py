@@ -29,7 +29,7 @@ TABLE = pl.DataFrame(COLUMNS)
 
 @pytest.fixture(scope="module")
 def against() -> sy.Agreement:
-    return sy.agreement(TABLE, against="human", min_gain=2)
+    return sy.agreement(TABLE, against="human", min_gain=2, n_resamples=500)
 
 
 def test_statistics_are_those_of_the_plain_functions(against: sy.Agreement) -> None:
@@ -70,7 +70,7 @@ def test_all_raters_together_and_best_first(against: sy.Agreement) -> None:
 
 
 def test_every_pair_without_a_reference() -> None:
-    agreement = sy.agreement(TABLE)
+    agreement = sy.agreement(TABLE, n_resamples=50)
     assert {(pair.rater, pair.against) for pair in agreement.pairs} == {
         ("human", "noisy"), ("human", "loose"), ("noisy", "loose"),
     }  # fmt: skip
@@ -88,7 +88,7 @@ def test_questions_are_resampled_and_not_items() -> None:
     """Copies of each item are no further evidence: with their question named, they leave the interval as it is."""
     copies = pl.concat([TABLE.with_columns(pl.col("item") + f"-{copy}", question="item") for copy in range(5)])
     wide, narrow, single = (
-        sy.agreement(table, against="human", question=question).pairs[0].estimates["kappa"]
+        sy.agreement(table, against="human", question=question, n_resamples=4_000).pairs[0].estimates["kappa"]
         for table, question in ((copies, "question"), (copies.drop("question"), None), (TABLE.drop("question"), None))
     )  # fmt: skip
     assert wide.value == pytest.approx(single.value)
@@ -136,7 +136,7 @@ def test_scores_are_no_labels() -> None:
     """More than 50 values: no kappa, yet AUC and correlations, with intervals."""
     scores = RNG.random(120)
     data = {"human": dict(enumerate((TRUTH > 1).astype(int).tolist())), "score": dict(enumerate(scores.tolist()))}
-    pair = sy.agreement(data, against="human", min_gain=1).pairs[0]
+    pair = sy.agreement(data, against="human", min_gain=1, n_resamples=200).pairs[0]
     assert set(pair.estimates) == {"mean_difference", "spearman", "kendall", "auc"}
     estimate = pair.estimates["auc"]
     assert estimate.value == pytest.approx(auc(scores, TRUTH > 1))
@@ -164,7 +164,7 @@ def retrieval() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_order_of_systems_by_each_raters_grades(retrieval: tuple[dict[str, Any], dict[str, Any]]) -> None:
     labels, runs = retrieval
-    systems = sy.agreement(labels, against="truth", runs=runs, measure="ndcg@5").systems
+    systems = sy.agreement(labels, against="truth", runs=runs, measure="ndcg@5", n_resamples=500).systems
     assert [row.rater for row in systems] == ["near", "random"]
     near, random = systems
     means = {name: sy.evaluate(labels[name], runs, "ndcg@5").means[:, 0] for name in labels}

@@ -23,6 +23,5 @@ ItemTable = Literal["grounded", "joint", "correctness", "said"]
 """What people are asked: of unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
 enough, and gold unit × answer."""
 
-
 Scale = Literal["nominal", "ordinal", "interval"]
 """What labels mean: words, words in order, numbers."""

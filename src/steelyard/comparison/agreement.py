@@ -20,7 +20,7 @@ from steelyard.data.ratings import Label, Ratings, read_ratings
 from steelyard.experiment import defaults
 from steelyard.measures import Measure
 from steelyard.stats.resampling import N_RESAMPLES
-from steelyard.stats.samples import checked_seed, share
+from steelyard.stats.samples import checked_seed, share, whole
 
 TENTATIVE, RELIABLE = 0.667, 0.8
 """Krippendorff's convention (Content Analysis, 2019, chapter 12): below .667 of alpha, labels support no conclusion,
@@ -47,7 +47,8 @@ class Agreement:
     frame     one row a pair and statistic: rater, against, statistic, value, low, high, n, n_questions.  The rows with
               "" in both are alpha of all raters together; value is null where undefined, low and high without interval
     pairs     best first by the headline: alpha on the scale
-    together  alpha of all raters on each scale that the labels have;   n_together   items with two labels or more
+    together  alpha of all raters on each scale that the labels have, none of scores
+    n_together  items with two labels or more
     against   the reference, None where every pair is compared
     systems   of each rater: how far the order of systems by its labels agrees with that by the reference's
     """
@@ -97,6 +98,7 @@ def agreement(
     runs: object = None,
     measure: str | Measure | None = None,
     level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
     seed: int = defaults.SEED,
 ) -> Agreement:
     """How far raters agree about the same items: kappa, alpha and more of each pair, with intervals.
@@ -114,7 +116,7 @@ def agreement(
     raters      columns of a wide table that are raters; or those raters of other data that count
     runs        runs as of `evaluate`: how far is their order by each rater's grades that by those of `against`?
     measure     by which, "ndcg@10" by default
-    level       coverage of the intervals;   seed   of resampling
+    level       coverage of the intervals;   n_resamples, seed   of resampling
     Raises      InputError: one rater alone, contradictory labels, an unknown name, with the place and what to try.
 
     >>> pairs = agreement({"ann": {"a": 2, "b": 0, "c": 1}, "bob": {"a": 2, "b": 0, "c": 0}}).pairs
@@ -129,22 +131,22 @@ def agreement(
     scale = _checked_scale(scale, ratings)
     if min_gain is not None:
         _check_cut(min_gain, ratings)
-    options = PairOptions(ratings, min_gain, level, checked_seed(seed))
+    options = PairOptions(ratings, min_gain, level, whole(n_resamples, "n_resamples"), checked_seed(seed))
+    systems, recipe = _systems(ratings, against, runs, measure, options)
     places = _pairs(ratings, against)
     pairs = [rater_pair(options, *place, against_reference=against is not None) for place in places]
     pairs.sort(key=lambda pair: -_rank(pair, f"alpha_{scale}"))
-    together, n_together = alpha_together(options) if len(pairs) > 1 else _alpha_of(pairs[0])
-    systems, recipe = _systems(ratings, against, runs, measure, level=level, seed=seed)
+    together, n_together = _alpha_of(pairs[0]) if len(pairs) == 1 else alpha_together(options)
     recipe |= {
         "scale": scale, "against": against, "categories": list(ratings.categories) if ratings.are_named else None,
-        "min_gain": min_gain, "level": level, "n_resamples": N_RESAMPLES, "seed": seed, "labels": ratings.digest,
+        "min_gain": min_gain, "level": level, "n_resamples": n_resamples, "seed": seed, "labels": ratings.digest,
         "version": __version__,
     }  # fmt: skip
     return Agreement(ratings, scale, against, min_gain, pairs, together, n_together, systems, recipe)
 
 
 def _systems(
-    ratings: Ratings, against: str | None, runs: object, measure: str | Measure | None, *, level: float, seed: int
+    ratings: Ratings, against: str | None, runs: object, measure: str | Measure | None, options: PairOptions
 ) -> tuple[Sequence[SystemAgreement], dict[str, object]]:
     """The agreement of the order of systems, and by what measure; nothing without runs."""
     if runs is None:
@@ -154,7 +156,9 @@ def _systems(
     if against is None:
         raise InputError("runs are ordered by the grades of each rater and of a reference; name it: against, --against")
     measure = measure or _MEASURE
-    systems = system_agreement(ratings, against, runs, measure, level=level, seed=seed)
+    systems = system_agreement(
+        ratings, against, runs, measure, level=options.level, n_resamples=options.n_resamples, seed=options.seed
+    )
     return systems, {"measure": str(measure)}
 
 
@@ -170,16 +174,11 @@ def _checked_scale(scale: Scale | None, ratings: Ratings) -> Scale:
 
 
 def _check_cut(min_gain: Label, ratings: Ratings) -> None:
-    if isinstance(min_gain, str) == ratings.are_numbers:
-        raise InputError(f"min_gain {quoted(min_gain)} is no label; they are {_shown(ratings.categories)}")
-    if not ratings.are_numbers and min_gain not in ratings.categories:
-        raise InputError(f"min_gain {quoted(min_gain)} is no label; they are {_shown(ratings.categories)}")
+    if isinstance(min_gain, str) if ratings.are_numbers else min_gain not in ratings.categories:
+        listed = ", ".join(map(str, ratings.categories[:10]))
+        raise InputError(f"min_gain {quoted(min_gain)} is no label; they are {listed}")
     if not ratings.have_order and len(ratings.categories) > 2:
         raise InputError("min_gain: words have no order; name all of them in order: categories, --categories")
-
-
-def _shown(categories: Sequence[Label]) -> str:
-    return ", ".join(map(str, categories[:10]))
 
 
 def _pairs(ratings: Ratings, against: str | None) -> list[tuple[int, int]]:
@@ -191,7 +190,7 @@ def _pairs(ratings: Ratings, against: str | None) -> list[tuple[int, int]]:
 
 
 def _alpha_of(pair: RaterPair) -> tuple[dict[Scale, Estimate], int]:
-    """Alpha of two raters, who are a pair, and its items."""
+    """Alpha of two raters, who are a pair, and its items; none of scores."""
     estimates = {scale: pair.estimates.get(f"alpha_{scale}") for scale in SCALES}
     return {scale: estimate for scale, estimate in estimates.items() if estimate is not None}, pair.n
 

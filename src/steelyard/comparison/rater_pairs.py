@@ -20,7 +20,8 @@ FEWEST = 10
 """Items, or questions where they are known, from which on intervals are given."""
 SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
 _MOST_LABELS = 50
-_MOST_CELLS = 1 << 24
+_MOST_CELLS, _MOST_FACTOR = 1 << 27, 8
+"""Cells of all resamples together, which take seconds; of all questions, which are held at once, an eighth."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,13 @@ class RaterPair:
 class PairOptions:
     """What all pairs share.
 
-    min_gain   the label from which on an item is positive;   level, seed   of the intervals
+    min_gain   the label from which on an item is positive;   level, n_resamples, seed   of the intervals
     """
 
     ratings: Ratings
     min_gain: Label | None
     level: float
+    n_resamples: int
     seed: int
 
 
@@ -82,7 +84,8 @@ def rater_pair(options: PairOptions, rater: int, other: int, *, against_referenc
     names = wanted_statistics(meaning, against_reference=against_reference)
     groups, n_questions = _groups(ratings, both)
     shape, n_groups = (len(rows), len(columns)), int(groups.max(initial=-1)) + 1
-    no_interval = "few" if n_groups < FEWEST else "large" if n_groups * math.prod(shape) > _MOST_CELLS else ""
+    too_large = max(_MOST_FACTOR * n_groups, options.n_resamples) * math.prod(shape) > _MOST_CELLS
+    no_interval = "few" if n_groups < FEWEST else "large" if too_large else ""
     tables = pair_counts(first, second, shape, None if no_interval else groups)
     estimates = _estimates(names, tables, meaning, options, resample=not no_interval)
     confusion = tables.sum(axis=0).astype(np.int64)
@@ -108,15 +111,19 @@ def alpha_together(options: PairOptions) -> tuple[dict[Scale, Estimate], int]:
     meaning = _meaning(ratings, ratings.categories, ratings.categories, None)
     scales = [scale for scale in SCALES if scale == "nominal" or meaning.have_order]
     scales = [scale for scale in scales if scale != "interval" or meaning.values is not None]
-    if not n or meaning.are_scores:
+    if meaning.are_scores:
+        return {}, n
+    if not n:
         return {scale: Estimate(math.nan, math.nan, math.nan) for scale in scales}, n
     groups, _ = _groups(ratings, rated)
-    tables = coincidences(ratings.codes[:, rated], k, groups)
+    n_groups = int(groups.max(initial=-1)) + 1
+    resample = n_groups >= FEWEST and _MOST_FACTOR * n_groups * k * k <= _MOST_CELLS
+    tables = coincidences(ratings.codes[:, rated], k, groups if resample else None)
 
     def alphas(sums: Floats) -> Floats:
         return np.stack([alpha_of_coincidences(sums, scale, meaning.values) for scale in scales], axis=1)
 
-    ends = _ends(tables, alphas, options, resample=len(tables) >= FEWEST)
+    ends = _ends(tables, alphas, options, resample=resample)
     return dict(zip(scales, ends, strict=True)), n
 
 
@@ -137,7 +144,9 @@ def _ends(tables: Floats, statistics: Statistics, options: PairOptions, *, resam
     if not resample:
         values = statistics(tables.sum(axis=0, keepdims=True))[0].tolist()
         return [Estimate(value, math.nan, math.nan) for value in values]
-    resampled = cluster_bootstrap(tables, statistics, level=options.level, seed=options.seed)
+    resampled = cluster_bootstrap(
+        tables, statistics, level=options.level, n_resamples=options.n_resamples, seed=options.seed
+    )
     ends = np.stack([resampled.values, resampled.low, resampled.high], axis=1).tolist()
     return [Estimate(*end) for end in ends]
 

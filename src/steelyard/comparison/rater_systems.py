@@ -39,7 +39,14 @@ class SystemAgreement:
 
 
 def system_agreement(
-    ratings: Ratings, against: str, runs: object, measure: str | Measure, *, level: float, seed: int
+    ratings: Ratings,
+    against: str,
+    runs: object,
+    measure: str | Measure,
+    *,
+    level: float,
+    n_resamples: int,
+    seed: int,
 ) -> list[SystemAgreement]:
     """Of each rater but the reference, best Kendall first.
 
@@ -52,15 +59,19 @@ def system_agreement(
     if len(systems) < _FEWEST_SYSTEMS:
         raise InputError(f"{len(systems)} runs; the order of systems takes {_FEWEST_SYSTEMS} or more")
     by_reference = evaluate(reference, systems, measure)
+    others = {rater: truth_of(ratings, rater) for rater in ratings.raters if rater != against}
     rows = [
-        _of_rater(rater, by_reference, evaluate(truth_of(ratings, rater), systems, measure), level=level, seed=seed)
-        for rater in ratings.raters
-        if rater != against
-    ]
+        _of_rater(
+            rater, by_reference, evaluate(truth, systems, measure), level=level, n_resamples=n_resamples, seed=seed
+        )
+        for rater, truth in others.items()
+    ]  # fmt: skip
     return sorted(rows, key=lambda row: -row.kendall[0] if not math.isnan(row.kendall[0]) else math.inf)
 
 
-def _of_rater(rater: str, reference: Scores, judged: Scores, *, level: float, seed: int) -> SystemAgreement:
+def _of_rater(
+    rater: str, reference: Scores, judged: Scores, *, level: float, n_resamples: int, seed: int
+) -> SystemAgreement:
     """From the questions of which all systems have a value by both."""
     values = _common(reference, judged)
     n, s = len(values), len(judged.systems)
@@ -70,7 +81,7 @@ def _of_rater(rater: str, reference: Scores, judged: Scores, *, level: float, se
         sign = 1 if judged.measures[0].definition.higher_is_better else -1
         kendall, top = (kendall_tau(*means), math.nan, math.nan), tau_ap(*(sign * means))
     if n >= _FEWEST_QUESTIONS:
-        resampled = cluster_bootstrap(values, _taus, level=level, seed=seed)
+        resampled = cluster_bootstrap(values, _taus, level=level, n_resamples=n_resamples, seed=seed)
         kendall = (kendall[0], float(resampled.low[0]), float(resampled.high[0]))
     pairs = [(by_rater, by_reference) for by_reference, by_rater in means.T.tolist()]
     return SystemAgreement(rater, kendall, top, n, dict(zip(judged.systems, pairs, strict=True)))

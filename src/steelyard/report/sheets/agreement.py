@@ -64,7 +64,9 @@ def advice(agreement: Agreement, words: Words) -> Iterator[str]:
     if agreement.against is not None:
         yield from _advice_against(agreement, words)
         return
-    alpha = agreement.together[agreement.scale]
+    alpha = agreement.together.get(agreement.scale)
+    if alpha is None:
+        return
     if math.isnan(alpha.value):
         yield words("agreement.advice.undefined")
         return
@@ -120,7 +122,8 @@ def _together(agreement: Agreement, words: Words) -> Iterator[str]:
         yield words("agreement.counts_of_questions", questions=questions, **facts)
     alphas = [_alpha(scale, estimate, words) for scale, estimate in agreement.together.items()]
     items = words("agreement.items", n=agreement.n_together)
-    yield words("agreement.alphas", items=items, listed=words.listed(alphas))
+    if alphas:
+        yield words("agreement.alphas", items=items, listed=words.listed(alphas))
     yield from advice(agreement, words)
 
 

@@ -1,0 +1,86 @@
+"""How often intervals of agreement hold the true value, where questions differ in base rate and in a judge's skill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from benchmarks.simulated.tables import Table, percent
+
+from steelyard.base.arrays import Floats
+from steelyard.stats.rater_counts import (
+    alpha_of_coincidences,
+    auc_of_counts,
+    balanced_accuracy_of_counts,
+    coincidences_of_pairs,
+    kappa_of_counts,
+)
+from steelyard.stats.resampling import cluster_bootstrap
+
+N_DRAWS, N_RESAMPLES = 1_500, 1_000
+_POPULATION = 4_000_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """Questions with items each; beta distributions of the share of positives and of how often the judge is right."""
+
+    n_questions: int
+    n_items: int
+    share: tuple[float, float]
+    skill: tuple[float, float]
+
+    def tables(self, rng: np.random.Generator, n_questions: int) -> Floats:
+        """(q, 2, 2) labels of truth and judge by question."""
+        share, skill = rng.beta(*self.share, (n_questions, 1)), rng.beta(*self.skill, (n_questions, 1))
+        truth = rng.random((n_questions, self.n_items)) < share
+        judged = truth ^ (rng.random((n_questions, self.n_items)) >= skill)
+        cells = 2 * truth + judged
+        return np.stack([(cells == cell).sum(axis=1) for cell in range(4)], axis=1).reshape(-1, 2, 2).astype(float)
+
+
+HALF, MOST = (2.0, 2.0), (9.0, 1.0)
+MIDDLING, GOOD = (6.0, 2.0), (20.0, 1.0)
+DESIGNS = [
+    Design(10, 20, HALF, MIDDLING), Design(15, 10, HALF, MIDDLING), Design(25, 40, HALF, MIDDLING),
+    Design(50, 1, HALF, MIDDLING), Design(100, 4, HALF, MIDDLING), Design(300, 1, HALF, MIDDLING),
+    Design(50, 1, HALF, GOOD), Design(100, 1, HALF, GOOD), Design(200, 1, HALF, GOOD),
+    Design(100, 1, MOST, MIDDLING), Design(25, 20, MOST, GOOD),
+]  # fmt: skip
+
+
+def statistics(sums: Floats) -> Floats:
+    """(b, 4) kappa, alpha, balanced accuracy and AUC."""
+    alpha = alpha_of_coincidences(coincidences_of_pairs(sums), "nominal")
+    return np.stack([kappa_of_counts(sums), alpha, balanced_accuracy_of_counts(sums), auc_of_counts(sums)], axis=1)
+
+
+def coverage(design: Design, *, n_draws: int = N_DRAWS, seed: int = 5) -> tuple[Floats, Floats, int]:
+    """(4,) true values, (4,) shares of the intervals that hold them, and how many draws had no interval."""
+    rng = np.random.default_rng(seed)
+    population = design.tables(rng, _POPULATION // design.n_items // 10)
+    truth = statistics(population.sum(axis=0, keepdims=True))[0]
+    held = np.empty((n_draws, 4))
+    for draw in range(n_draws):
+        tables = design.tables(rng, design.n_questions)
+        interval = cluster_bootstrap(tables, statistics, n_resamples=N_RESAMPLES)
+        holds = (interval.low <= truth) & (truth <= interval.high)
+        held[draw] = np.where(np.isnan(interval.low), np.nan, holds)
+    return truth, np.nanmean(held, axis=0), int(np.isnan(held[:, 0]).sum())
+
+
+def coverage_table(n_draws: int = N_DRAWS) -> Table:
+    """One row a design."""
+    rows = []
+    for design in DESIGNS:
+        truth, held, n_without = coverage(design, n_draws=n_draws)
+        positive = design.share[0] / sum(design.share)
+        rows.append(
+            (
+                f"{design.n_questions} × {design.n_items}", f"{100 * positive:.0f}%", f"{truth[0]:.2f}",
+                *map(percent, held.tolist()), f"{n_without}",
+            )
+        )  # fmt: skip
+    title = f"How often 95% intervals hold the true value ({n_draws:,} draws of each design)"
+    header = ("questions × items", "positive", "true κ", "κ", "α", "balanced accuracy", "AUC", "draws without interval")
+    return Table(title, header, rows)
