@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from steelyard.rag.own_runs import run
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
+    from steelyard.report.pooling import pool_review
     from steelyard.report.report import Report
     from steelyard.report.reviewing import sample_review
     from steelyard.review.calibrating import calibrate_review
@@ -122,6 +123,7 @@ _HOMES = {
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.report": "Report",
+    "report.pooling": "pool_review",
     "report.reviewing": "sample_review",
     "review.calibrating": "calibrate_review",
     "review.importing": "import_review",
@@ -216,6 +218,7 @@ __all__ = [
     "panel",
     "parse",
     "plan",
+    "pool_review",
     "precision",
     "r_precision",
     "rate",

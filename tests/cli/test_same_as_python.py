@@ -62,6 +62,16 @@ def _judged_text(format: str, *, save: str, **settings: float) -> str:
     return judging_text(run, format, EN, questions=names[0], outputs=names[1], width=80)
 
 
+def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options: Any) -> str:
+    """What pooling prints once the command has: the form may not be there any more."""
+    form = Path("pooled", "form.html").read_bytes()
+    shutil.rmtree("pooled")
+    pooled = sy.pool_review("halls.jsonl", [sources], "pooled", "grades.jsonl", **options)
+    assert pooled.form.read_bytes() == form
+    shutil.rmtree("pooled")
+    return review_text(pooled, format, EN, width=80)
+
+
 def _sampled(folder: str, format: str = "table", **options: Any) -> str:
     """What sampling prints once the command has: nothing of it may be there any more."""
     form = (Path(folder) / "form.html").read_bytes()
@@ -237,6 +247,19 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: _sampled(
                 "asked", "json", width=0.5, labels={"halls": "here.json"}, table="said", seed=3, whole_answers=True,
                 title="Halls", instructions="A few words.", lang="zh",
+            ),
+        ),
+    ],
+    "review pool": [
+        (
+            "halls.jsonl halls=halls.jsonl -n 5 -o pooled --into grades.jsonl --scale 0-3 --depth 2 --seed 3",
+            lambda: _pooled(n=5, scale="0-3", depth=2, seed=3),
+        ),
+        (
+            "halls.jsonl text.md -o pooled --into grades.jsonl --kind quotes --unit document -f json --title Gold "
+            "--instructions text.md --lang zh",
+            lambda: _pooled(
+                "text.md", "json", kind="quotes", unit="document", title="Gold", instructions="A few words.", lang="zh"
             ),
         ),
     ],

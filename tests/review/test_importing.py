@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.sheets.review import conflicts_section
@@ -85,8 +84,8 @@ def test_conflicts_are_listed_until_they_are_settled(form: ItemsFile, systems: l
     )
     assert [own.rater for own in result.raters] == ["ann", "bob"]
     (conflict,) = result.conflicts
-    assert conflict.item == form.items[1]
-    assert [d.label for d in conflict.decisions] == ["supported", "not_found"]
+    assert conflict.item.item_id == form.items[1].item_id
+    assert conflict.opinions == [("ann", "supported"), ("bob", "not_found")]
     settling = replace(form, items=[form.items[1]], adjudicating=True, review_id="settling")
     settling.write(tmp_path / "review")
     result = take(saved(folder, settling, "adjudication", ["not_found"]))
@@ -188,8 +187,8 @@ def test_items_files_are_checked(edit: Edit, message: str, form: ItemsFile, tmp_
 
 def test_conflicts_are_lines_that_fit_a_terminal(form: ItemsFile, tmp_path: Path) -> None:
     item = replace(form.items[0], query="How long may a thing be kept by a member? " * 3, text="Seven days. " * 9)
-    decisions = [Decision(item.item_id, "ann", "supported"), Decision(item.item_id, "bob", "cannot_say")]
-    section = conflicts_section([Conflict(item, decisions)], read_words("en"))
+    conflict = Conflict(item, [("ann", "supported"), ("bob", "cannot_say")])
+    section = conflicts_section([conflict], "verdicts", read_words("en"))
     lines = sections_terminal([section], width=80).splitlines()
     assert any(line.startswith("ann: supported, bob: cannot say. “Seven days.") for line in lines)
     assert len(lines) < 12

@@ -25,3 +25,6 @@ enough, and gold unit × answer."""
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """What labels mean: words, words in order, numbers."""
+
+PoolKind = Literal["grades", "quotes"]
+"""What people decide about pooled documents: how relevant each is, or which of their words are the gold."""

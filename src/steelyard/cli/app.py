@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits, Scale, Unit
+from steelyard.base.choices import AnswerUnits, PoolKind, Scale, Unit
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli import options
@@ -105,6 +105,34 @@ COMMANDS = {
                 help="Draw more of what these judges see differently, of those in the run folders: embedding,llm.",
             ),
             options.LABELS,
+            argument("--title", default="", help="Title of the form, in place of its own."),
+            argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
+            options.REVIEW_FORMAT, options.SEED, options.LANG,
+        ],
+    ),
+    "review pool": Command(
+        "Draw pooled documents, and write a form in which people grade them, or quote the gold from them.",
+        [
+            argument("questions", help="Questions: JSONL, a folder, rows of other tools; of quotes JSONL."),
+            argument(
+                "sources", nargs="+",
+                help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
+            ),
+            argument("--output", "-o", type=Path, required=True, help="A folder for the form and what it asks."),
+            argument(
+                "--into", type=Path, required=True,
+                help="Where decisions will go, in JSONL: a truth, which a judge may have begun, or questions.",
+            ),
+            argument("--kind", choices=get_args(PoolKind), default="grades", help="What people decide."),
+            argument("-n", dest="n", type=int, help="How many pairs, or questions (100)."),
+            argument("--scale", default=defaults.SCALE, help="Of grades: 0-10, 0-3, or your own: a file in TOML."),
+            argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are pooled."),
+            argument(
+                "--unit", choices=get_args(Unit), default="chunk",
+                help="Whether documents are cut into chunks, or shown as a whole.",
+            ),
+            argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder."),
+            flag("--adjudicate", help="Draw nothing, and ask for the grades that people differ on."),
             argument("--title", default="", help="Title of the form, in place of its own."),
             argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
             options.REVIEW_FORMAT, options.SEED, options.LANG,

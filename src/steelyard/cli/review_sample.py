@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import ItemTable
-from steelyard.cli.reviewing import write_result
+from steelyard.cli.reviewing import text_of, write_result
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
-from steelyard.io.source import source_of
 from steelyard.report.reviewing import check_format, sample_review
 from steelyard.report.words import read_words
 
@@ -21,10 +20,9 @@ def run(
     """Draw, write the form, and say what was drawn."""
     words, format = read_words(lang), format or "table"
     check_format(format)
-    text = "" if instructions is None else source_of(instructions).read().decode(errors="replace").strip()
     sampled = sample_review(
         questions, runs, output, n=n, width=width, table=table, whole_answers=whole_answers, adjudicate=adjudicate,
         judge=judge, verdicts=named_verdicts(verdicts), labels=named_labels(labels), against=against_judges, seed=seed,
-        title=title, instructions=text, lang=words.code,
+        title=title, instructions=text_of(instructions), lang=words.code,
     )  # fmt: skip
     write_result(sampled, format, None, words)

@@ -25,5 +25,9 @@ def write_result(result: Result, format: str, output: Path | None, words: Words)
 
 def lines_of(file: Path | None) -> list[str]:
     """The lines of a text file that are not empty."""
-    text = "" if file is None else source_of(file).read().decode(errors="replace")
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [line.strip() for line in text_of(file).splitlines() if line.strip()]
+
+
+def text_of(file: Path | None) -> str:
+    """What a text file holds; nothing where none is named."""
+    return "" if file is None else source_of(file).read().decode(errors="replace").strip()

@@ -189,8 +189,28 @@ def _prepared(
     questions: object, sources: object, scale: str | Path | Scale, *, depth: int, keep: object, corpus: object,
     unit: Unit, save: str | Path | None,
 ) -> _Work:  # fmt: skip
-    check_arguments(label, depth=depth, unit=unit)
     own_scale = scale_of(scale)
+    asked, pool, pooled = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
+    queries = _queries(asked)
+    keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
+    pairs = {(query_id, doc_id): Pair(queries[query_id], pool.texts[doc_id])
+             for query_id, doc_id in keys if doc_id in pool.texts}  # fmt: skip
+    if not pairs:
+        raise InputError(
+            f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they are: "
+            "corpus=..., --corpus DOCUMENTS"
+        )
+    return _Work(asked, own_scale, pool, pairs, graded_before(keep, save, own_scale), pooled)
+
+
+def open_pooled(
+    questions: object, sources: object, *, depth: int, corpus: object = None, unit: Unit = "chunk"
+) -> tuple[Questions, Pool, Mapping[str, Any]]:  # fmt: skip
+    """Questions, what is pooled for them as `label` has it, and the names of what that is from.
+
+    Raises   InputError and its children.
+    """
+    check_arguments(label, depth=depth, unit=unit)
     asked, systems, corpora = open_pool(questions, sources)
     texts, queries = open_corpus(corpus), _queries(asked)
     pools = [run_pool(system, depth, texts) for system in systems]
@@ -200,16 +220,8 @@ def _prepared(
         raise InputError(
             f"{asked.name}: nothing is retrieved for any of its questions; do questions and runs share ids?"
         )
-    keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
-    pairs = {(query_id, doc_id): Pair(queries[query_id], pool.texts[doc_id])
-             for query_id, doc_id in keys if doc_id in pool.texts}  # fmt: skip
-    if not pairs:
-        raise InputError(
-            f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they are: "
-            "corpus=..., --corpus DOCUMENTS"
-        )
     pooled = {"runs": [system.name for system in systems], "documents": [documents.digest() for documents in corpora]}
-    return _Work(asked, own_scale, pool, pairs, graded_before(keep, save, own_scale), pooled)
+    return asked, pool, pooled
 
 
 def _queries(questions: Questions) -> dict[str, str]:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from steelyard.base.errors import InputError, OutputError
+from steelyard.base.errors import InputError
 from steelyard.experiment import defaults
-from steelyard.io.write import write_text
 from steelyard.judges.items import ItemTable
 from steelyard.judges.review_files import encode_review, locked
 from steelyard.judges.strata import Drawn
+from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
-from steelyard.report.form.page import form_html
 from steelyard.report.formats.review import Result, review_json, review_sections
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.html.sections import sections_html
@@ -22,8 +21,6 @@ from steelyard.review.asked import AskedItem
 from steelyard.review.items_file import NAME, ItemsFile, ListedItem, review_id_of
 from steelyard.review.rounds import Round, SampledReview, conflicts_round, next_round
 from steelyard.review.systems import ReviewedSystem, open_reviewed, reread
-
-FORM = "form.html"
 
 
 def sample_review(
@@ -64,7 +61,7 @@ def sample_review(
     Raises    InputError for outputs that have no place for labels, for a sample drawn by other verdicts, and where
               there is nothing to ask; OutputError where a form is there already, or another process writes
     """
-    _check_output(Path(output))
+    check_free(Path(output))
     _, systems = open_reviewed(questions, runs, judge=judge, verdicts=verdicts, labels=labels, against=against)
     files = _files(systems)
     with ExitStack() as stack:
@@ -106,18 +103,6 @@ def review_text(
     return sections_terminal(sections, width=width, colour=colour)
 
 
-def _check_output(folder: Path) -> None:
-    """Raise   OutputError for a folder that holds a form, which people may have open, and for a file."""
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder}: is no folder; name one for the form: -o FOLDER")
-    for name in (FORM, NAME):
-        if (folder / name).exists():
-            raise OutputError(
-                f"{folder / name}: is there already; choose another folder (-o), and take in what people saved from it "
-                "with the items.json beside it"
-            )
-
-
 def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:
     """Where reviews are kept, each file once.
 
@@ -132,7 +117,7 @@ def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:
 
 
 def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: str) -> tuple[Path, Path]:
-    """Write the form and the list of what it asks into a folder, which is made where it is absent.
+    """Write the form of a round, and the list of what it asks.
 
     Raises   OutputError.
     """
@@ -149,13 +134,8 @@ def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: s
         adjudicating=drawn.adjudicating, instructions=instructions,
     )  # fmt: skip
     files = {own.name: own.file for own in drawn.systems if own.file is not None}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror or error}); choose another place") from error
-    write_text(folder / FORM, form_html(form, words))
     items = ItemsFile("verdicts", drawn.table, review_id, drawn.adjudicating, drawn.seed, files, listed)
-    return folder / FORM, items.write(folder)
+    return write_form(folder, form, items, words)
 
 
 def _form_item(own: AskedItem) -> FormItem:

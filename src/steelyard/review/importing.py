@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,49 +16,11 @@ from steelyard.judges.items import ItemTable
 from steelyard.judges.labels import Decision, Labels
 from steelyard.judges.review import FILE, Review
 from steelyard.judges.review_files import decision_of, encode_review, locked
+from steelyard.review.imported import Conflict, ImportedLabels, RaterCount
+from steelyard.review.importing_pools import import_pool
 from steelyard.review.items_file import FORMAT as ITEMS_FORMAT
-from steelyard.review.items_file import NAME, ItemsFile, ListedItem
+from steelyard.review.items_file import NAME, ItemsFile
 from steelyard.review.saved_forms import SavedForm, saved_form
-
-
-@dataclass(frozen=True)
-class RaterCount:
-    """What was taken in of one person.
-
-    n          decisions in files;   n_new   about items that this person had not decided
-    n_changed  that replaced one of the same person;   n_older   that did not, as that one is later
-    """
-
-    rater: str
-    n: int
-    n_new: int
-    n_changed: int
-    n_older: int
-    n_cannot_say: int
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """An item that raters are at odds about."""
-
-    item: ListedItem
-    decisions: Sequence[Decision]
-
-
-@dataclass(frozen=True, eq=False)
-class ImportedLabels:
-    """What an import did, and what is left to decide.
-
-    raters     by name;   n_asked   items of the forms;   n_decided   of these, about which somebody decided
-    conflicts  among the items of the forms, that nobody settled
-    files      that hold the labels now
-    """
-
-    raters: Sequence[RaterCount]
-    n_asked: int
-    n_decided: int
-    conflicts: Sequence[Conflict]
-    files: Sequence[Path]
 
 
 def import_review(paths: object, *, labels: object = None) -> ImportedLabels:
@@ -70,9 +31,14 @@ def import_review(paths: object, *, labels: object = None) -> ImportedLabels:
     Raises   InputError for a file that answers no such form, was edited so that it does not, or decides an item twice;
              OutputError where another process writes there
 
-    Of one person about one item the later decision counts, by its date, also over several files.
+    Of one person about one item the later decision counts, by its date, also over several files.  Grades and quotes, of
+    forms of `sy.pool_review`, go into the truth, or into the questions, that the form was made for.
     """
-    return import_labels(*read_forms(paths), labels)
+    forms, saved = read_forms(paths)
+    kinds = sorted({forms[own.review_id].kind for own in saved})
+    if len(kinds) > 1:
+        raise InputError(f"these files answer forms for {' and '.join(kinds)}; take in each kind by itself")
+    return import_labels(forms, saved, labels) if kinds == ["verdicts"] else import_pool(forms, saved)
 
 
 def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
@@ -221,7 +187,10 @@ def _imported(
     earlier = {(own.item_id, own.rater): own for review in before for own in review.labels.decisions}
     labels = Labels(own for review in after.values() for own in review.labels.decisions)
     asked = {item.item_id: item for form in forms for item in form.items}
-    conflicts = [Conflict(asked[id], labels.by_item[id]) for id in labels.conflicts if id in asked]
+    conflicts = [
+        Conflict(asked[id], [(own.rater, own.label) for own in labels.by_item[id]])
+        for id in labels.conflicts if id in asked
+    ]  # fmt: skip
     raters = sorted({own.rater for _, own in decisions})
     counts = [_count(rater, [own for _, own in decisions if own.rater == rater], earlier) for rater in raters]
     n_decided = sum(item_id in labels.by_item for item_id in asked)

@@ -18,14 +18,18 @@ from steelyard.judges.items import ItemTable, text_digest
 from steelyard.judges.review_files import check_format
 
 NAME = "items.json"
+INTO, QUESTIONS = "into", "questions"
+"""Of `ItemsFile.files`, for grades and quotes."""
 FORMAT, VERSION = "steelyard-items", 1
 Kind = Literal["verdicts", "grades", "quotes"]
 """What is decided about an item: a label, a grade of relevance, or quotes of the texts."""
 
-_ITEM = Table({"item_id": str, "query_id": str, "query": str, "text": str, "systems": Each(list, str)})
+_ITEM = Table(
+    {"item_id": str, "query_id": str, "query": str, "text": str, "systems": Each(list, str), "names": Each(list, str)}
+)  # fmt: skip
 _SHAPE = Table(
     {"kind": str, "table": str, "review_id": str, "adjudicating": bool, "seed": int, "files": Each(dict, str),
-     "items": Each(list, _ITEM)}
+     "items": Each(list, _ITEM), "scale": Each(list, (int, float)), "scale_name": str, "unit": str}
 )  # fmt: skip
 
 
@@ -34,7 +38,7 @@ class ListedItem:
     """An item of a form.
 
     text     what is decided about: a sentence, or the id of a document
-    systems  that have it
+    systems  that have it;   names   of the texts that can be quoted
     """
 
     item_id: str
@@ -42,6 +46,7 @@ class ListedItem:
     query: str
     text: str
     systems: Sequence[str] = ()
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,10 @@ class ItemsFile:
     table         of the items of verdicts; "" of others
     review_id     by which saved files name the form
     adjudicating  whether it asks for conflicts
-    files         where decisions belong: system -> the file of its review; "" -> the file that grades or quotes go into
+    files         where decisions belong: system -> the file of its review; INTO -> the file that grades or quotes go
+                  into; QUESTIONS -> where the questions are that quotes are added to
+    scale         all grades, of a form for grades, and scale_name, what it is called
+    unit          what the texts are that can be quoted: chunks or documents
     """
 
     kind: Kind
@@ -61,6 +69,9 @@ class ItemsFile:
     seed: int
     files: Mapping[str, Path]
     items: Sequence[ListedItem]
+    scale: Sequence[float] = ()
+    scale_name: str = ""
+    unit: str = ""
 
     def write(self, folder: Path) -> Path:
         """Write it into the folder of the form, with paths as they are seen from there.
@@ -71,7 +82,8 @@ class ItemsFile:
             "format": FORMAT, "version": VERSION, "kind": self.kind, "table": self.table, "review_id": self.review_id,
             "adjudicating": self.adjudicating, "seed": self.seed,
             "files": {name: _seen_from(folder, path) for name, path in self.files.items()},
-            "items": [asdict(item) for item in self.items],
+            "items": [asdict(item) for item in self.items], "scale": list(self.scale), "scale_name": self.scale_name,
+            "unit": self.unit,
         }  # fmt: skip
         write_text(folder / NAME, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
         return folder / NAME
@@ -103,7 +115,7 @@ class ItemsFile:
         listed = [ListedItem(**{key: item[key] for key in _ITEM.needed}) for item in content["items"]]
         return cls(
             content["kind"], content["table"], content["review_id"], content["adjudicating"], content["seed"], files,
-            listed,
+            listed, [float(gain) for gain in content["scale"]], content["scale_name"], content["unit"],
         )  # fmt: skip
 
 

@@ -10,18 +10,19 @@ from typing import Any
 from steelyard.experiment.corrections_json import correction_json
 from steelyard.judges.calibration import Calibration
 from steelyard.report.sheets.calibration import calibration_section
-from steelyard.report.sheets.review import import_sections, sample_sections
+from steelyard.report.sheets.review import import_sections, pool_sections, sample_sections
 from steelyard.report.sheets.review_report import report_sections
 from steelyard.report.sheets.section import Section
 from steelyard.report.words import Words
-from steelyard.review.importing import ImportedLabels
+from steelyard.review.imported import ImportedLabels
+from steelyard.review.pools import PooledReview
 from steelyard.review.reporting import ReviewReport
 from steelyard.review.rounds import SampledReview
 
 FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
 
-Result = SampledReview | ImportedLabels | Calibration | ReviewReport
+Result = SampledReview | PooledReview | ImportedLabels | Calibration | ReviewReport
 """What a command of review does."""
 
 
@@ -31,6 +32,8 @@ def review_sections(result: Result, words: Words) -> list[Section]:
         return [calibration_section(result, words)]
     if isinstance(result, SampledReview):
         return sample_sections(result, words)
+    if isinstance(result, PooledReview):
+        return pool_sections(result, words)
     return import_sections(result, words) if isinstance(result, ImportedLabels) else report_sections(result, words)
 
 
@@ -40,6 +43,8 @@ def review_json(result: Result) -> str:
         return result.text
     if isinstance(result, SampledReview):
         content = _sample(result)
+    elif isinstance(result, PooledReview):
+        content = _pool(result)
     else:
         content = _import(result) if isinstance(result, ImportedLabels) else _report(result)
     return json.dumps({"format": FORMAT, **content}, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
@@ -70,13 +75,20 @@ def _sample(result: SampledReview) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _pool(result: PooledReview) -> dict[str, Any]:
+    return {
+        "kind": result.kind, "form": str(result.form), "items": str(result.items), "into": str(result.into),
+        "n_asked": len(result.asked), "n_pool": result.n_pool, "n_decided": result.n_before,
+    }  # fmt: skip
+
+
 def _import(result: ImportedLabels) -> dict[str, Any]:
     return {
         "raters": [asdict(own) for own in result.raters],
         "n_asked": result.n_asked,
         "n_decided": result.n_decided,
         "conflicts": [
-            {**asdict(own.item), "decisions": [asdict(decision) for decision in own.decisions]}
+            {**asdict(own.item), "opinions": [{"rater": rater, "value": value} for rater, value in own.opinions]}
             for own in result.conflicts
         ],
         "files": [str(file) for file in result.files],

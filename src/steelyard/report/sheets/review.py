@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from steelyard.report.details.limits import cut
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, percent
 from steelyard.report.words import Words
-from steelyard.review.importing import Conflict, ImportedLabels
+from steelyard.review.imported import Conflict, ImportedLabels
+from steelyard.review.items_file import Kind
+from steelyard.review.pools import PooledReview
 from steelyard.review.rounds import SampledReview
 
 _SHOWN, _LONGEST = 20, 160
@@ -35,14 +38,28 @@ def sample_sections(sampled: SampledReview, words: Words) -> list[Section]:
         sheets = [Sheet([words(f"review.head.{name}") for name in names], rows, notes=notes)]
     title = words("review.adjudicate_title" if drawn.adjudicating else "review.sample_title", table=table)
     paragraphs = [] if sheets else [Paragraph(note) for note in notes]
-    following = [
-        Paragraph(words("review.form", form=str(form), folder=str(form.parent))),
-        Paragraph(f"steelyard review import {shlex.quote(str(form.parent))}/*.json", is_command=True),
-    ]
-    return [
-        Section("sample", title, paragraphs, sheets),
-        Section("next", words("judging.next"), following),
-    ]
+    return [Section("sample", title, paragraphs, sheets), _next(form, words)]
+
+
+def pool_sections(pooled: PooledReview, words: Words) -> list[Section]:
+    """How many pairs, or questions, there are, how many people decided, and how many the form asks."""
+    counts = (("pool", pooled.n_pool), ("before", pooled.n_before), ("now", len(pooled.asked)))
+    rows = [[words(f"review.pool.{name}"), f"{n:,}"] for name, n in counts]
+    head = [words(f"review.pool.{pooled.kind}"), words("review.head.count")]
+    sheet = Sheet(head, rows, notes=[words("review.into", file=str(pooled.into))])
+    title = words(f"review.{pooled.kind}_title")
+    return [Section("sample", title, [], [sheet]), _next(pooled.form, words)]
+
+
+def _next(form: Path, words: Words) -> Section:
+    """How decisions come back."""
+    return Section(
+        "next", words("judging.next"),
+        [
+            Paragraph(words("review.form", form=str(form), folder=str(form.parent))),
+            Paragraph(f"steelyard review import {shlex.quote(str(form.parent))}/*.json", is_command=True),
+        ],
+    )  # fmt: skip
 
 
 def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
@@ -55,23 +72,23 @@ def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
     notes += [words("review.kept", file=str(file)) for file in result.files]
     sections = [Section("import", words("review.import_title"), [], [Sheet(head, rows, notes=notes)])]
     if result.conflicts:
-        sections.append(conflicts_section(result.conflicts, words))
+        sections.append(conflicts_section(result.conflicts, result.kind, words))
     return sections
 
 
-def conflicts_section(conflicts: Sequence[Conflict], words: Words) -> Section:
+def conflicts_section(conflicts: Sequence[Conflict], kind: Kind, words: Words) -> Section:
     """Items that raters are at odds about: who says what of a sentence, and what was asked."""
     paragraphs = [
         Paragraph(
             words(
                 "review.conflict", query=_line(own.item.query), sentence=_line(own.item.text),
-                labels=words.listed([f"{d.rater}: {label_text(d.label, words)}" for d in own.decisions]),
+                labels=words.listed([f"{rater}: {label_text(value, words)}" for rater, value in own.opinions]),
             )
         )
         for own in conflicts[:_SHOWN]
     ]  # fmt: skip
     more = [words("review.more", n=len(conflicts) - _SHOWN)] if len(conflicts) > _SHOWN else []
-    paragraphs += [Paragraph(text) for text in (*more, words("review.adjudicate"))]
+    paragraphs += [Paragraph(text) for text in (*more, words(f"review.adjudicate.{kind}"))]
     return Section("conflicts", words("review.conflicts_title", n=len(conflicts)), paragraphs)
 
 
@@ -80,5 +97,7 @@ def _line(text: str) -> str:
 
 
 def label_text(label: str, words: Words) -> str:
-    """A label of a judge or a person in words."""
-    return words("review.cannot_say") if label == "cannot_say" else words(f"judging.label.{label}")
+    """A label of a judge or a person in words; a grade as it is."""
+    if label == "cannot_say":
+        return words("review.cannot_say")
+    return words(f"judging.label.{label}") if f"judging.label.{label}" in words else label
