@@ -52,9 +52,15 @@ class SelfTest:
         return "passed" if self.high <= self.limit else "too_few"
 
     @property
-    def least(self) -> int:
-        """How many trials it takes to pass where none goes wrong."""
-        return math.ceil(_Z**2 * (1 - self.limit) / self.limit)
+    def needed(self) -> int | None:
+        """How many trials would decide, if the share stays; None without trials, and where it is the limit.
+
+        >>> SelfTest("gold", n=20, n_failed=0, low=0.0, high=0.161, limit=0.1).needed
+        35
+        """
+        if self.rate is None or self.rate == self.limit:
+            return None
+        return math.ceil(_Z**2 * self.limit * (1 - self.limit) / (self.rate - self.limit) ** 2)
 
     @property
     def passed(self) -> bool:

@@ -42,7 +42,11 @@ def _notes(tests: SelfTests, words: Words) -> Iterator[str]:
     if tests.failed:
         yield words("selftest.note.failed", names=words.listed([*tests.failed], len(tests.failed)))
     if undecided := [test for test in tests.tests if test.result == "too_few" and test.n]:
-        yield words("selftest.note.too_few", least=max(test.least for test in undecided))
+        counts = [
+            words("judging.cause", cause=test.name, number="–" if test.needed is None else f"{test.needed:,}")
+            for test in undecided
+        ]
+        yield words("selftest.note.too_few", counts=words.listed(counts, len(counts)))
     if without := [test.name for test in tests.tests if not test.n]:
         yield words("selftest.note.without", names=words.listed(without, len(without)))
     if n := sum(test.n_not_judged for test in tests.tests):
