@@ -11,6 +11,8 @@ import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
 from steelyard.judges.grading.grades import GradedPair
 from steelyard.rag.labelling import plan_labelling
+from steelyard.report.formats.scores import scores_text
+from steelyard.report.words import read_words
 
 QUESTIONS = [{"qid": "q1", "query": "red apple"}, {"qid": "q2", "query": "蓝色的梨"}]
 TEXTS = {"a": "A red apple.", "b": "A red car.", "c": "Nothing here.", "d": "蓝色的梨很甜。", "e": "绿色的瓜"}
@@ -88,6 +90,17 @@ def test_a_truth_is_written_that_evaluate_reads(tmp_path: Path) -> None:
     )
     assert of_file.mean().filter(pl.col("measure").str.contains("mrr"))["mean"].to_list() == [0.5]
     assert sy.Grades.read(file).pairs == grades.pairs
+
+
+def test_results_say_that_a_judge_gave_the_labels(tmp_path: Path) -> None:
+    runs, file = outputs(q1="ab", q2="d"), tmp_path / "g.jsonl"
+    sy.label(QUESTIONS, runs, by_gold, scale="0-3", keep={"q1": {"a": 3}}, save=file)
+    scores = sy.evaluate(file, {"one": runs, "two": runs}, "ndcg@5")
+    [note] = [note for note in scores.notes["one"] if note.code == "gold_judged_by"]
+    assert note.values == {"n": 2, "total": 3, "judge": "by_gold"}
+    text = scores_text(scores, "table", read_words("en"))
+    assert text.count("2 of 3 labels of the truth are a judge's, not people's: by_gold.") == 1
+    assert "by_gold" not in scores_text(sy.evaluate({"q1": {"a": 3}}, {"one": runs}), "table", read_words("en"))
 
 
 @pytest.mark.parametrize("name", ["g.qrels", "g.txt.gz", "g.csv", "g.tsv", "g.parquet", "g.arrow", "g.json"])

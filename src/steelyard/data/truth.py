@@ -30,6 +30,7 @@ class Truth:
     a ranx Qrels.
 
     query_ids   q ids;   starts   (q + 1,) offsets;   doc_ids, gain   (j,) the labels
+    judged_by   how many of them a judge gave, by its name and model, as far as the file says so; others are people's
     Raises      InputError, DuplicateError for data that is no truth.
     """
 
@@ -37,6 +38,7 @@ class Truth:
         file = data if isinstance(data, formats.TruthFile) else self._in_memory(data, name)
         self.name, self._digest = file.name, file.digest
         frame = file.frame()
+        self.judged_by = dict(file.judged_by())
         if frame.is_empty():
             raise InputError(f"{self.name}: holds no query; expected at least one judged query")
         ids, firsts = frame["query_id"], block_starts(frame["query_id"])

@@ -53,3 +53,12 @@ def unjudged_notes(unjudged: Sequence[str], n_judged: int) -> Iterator[Note]:
     if unjudged:
         n = len(unjudged)
         yield Note("queries_unjudged", {"n": n, "total": n + n_judged, "names": list(unjudged[:_NAMED])})
+
+
+def judged_notes(truth: Truth) -> Iterator[Note]:
+    """How many labels a judge gave, and who; nothing where people gave all, as far as is known."""
+    if truth.judged_by:
+        yield Note(
+            "gold_judged_by",
+            {"n": sum(truth.judged_by.values()), "total": len(truth.gain), "judge": ", ".join(sorted(truth.judged_by))},
+        )

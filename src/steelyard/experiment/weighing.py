@@ -30,7 +30,7 @@ from steelyard.experiment import defaults
 from steelyard.experiment.answers import Answers, reads_verdicts
 from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.defaults import DefaultMeasures, Policy
-from steelyard.experiment.gold_notes import AbsentGold, unjudged_notes
+from steelyard.experiment.gold_notes import AbsentGold, judged_notes, unjudged_notes
 from steelyard.experiment.opening import Inputs, System, Texts, no_texts
 from steelyard.experiment.review_choice import are_handed_in, review_of
 from steelyard.experiment.score_arrays import SHARED_GOLD
@@ -329,7 +329,8 @@ class Weighing:
     def _gold_notes(self) -> list[Note]:
         unjudged = self.gold.unjudged if isinstance(self.gold, Questions) else ()
         absent = () if self._absent is None else self._absent.notes()
-        return [*unjudged_notes(unjudged, len(self.query_ids)), *absent]
+        by_judge = judged_notes(self.gold) if isinstance(self.gold, Truth) else ()
+        return [*unjudged_notes(unjudged, len(self.query_ids)), *absent, *by_judge]
 
     @cached_property
     def _absent(self) -> AbsentGold | None:

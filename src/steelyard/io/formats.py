@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +37,7 @@ class TruthFile:
     frame: Callable[[], pl.DataFrame]
     locate: Callable[[str, str], str]
     digest: Callable[[], str]
+    judged_by: Callable[[], Mapping[str, int]] = dict
 
 
 @dataclass
@@ -122,7 +123,8 @@ def open_truth(path: str | Path | Source, format: str | None = None) -> TruthFil
             source.digest,
         )
     reader: FrameReader = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
-    return TruthFile(source.stem, lambda: pl.concat(reader.batches()), reader.locate, source.digest)
+    judged_by = (lambda: reader.judged_by) if isinstance(reader, json_files.JsonLines) else dict
+    return TruthFile(source.stem, lambda: pl.concat(reader.batches()), reader.locate, source.digest, judged_by)
 
 
 def _is_folder(path: str | Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -300,7 +301,10 @@ def _has_distinct_keys(raw: bytes) -> bool:
 @dataclass
 class JsonLines:
     """JSONL: `{"qid", "retrieved": [ids | {"id", "score"}]}` for a run; for a truth gold_evidence and
-    rel_map, or a line for each judged document, with doc_id and gain."""
+    rel_map, or a line for each judged document, with doc_id and gain.
+
+    judged_by   after reading: how many documents of a truth a judge graded, by its name and model
+    """
 
     source: Source
     kind: FileKind
@@ -308,13 +312,14 @@ class JsonLines:
     def __post_init__(self) -> None:
         self.name = self.source.name
         self._n_unscored: dict[str, int] = {}
+        self.judged_by = Counter[str]()
 
     def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.
 
         Raises   InputError naming the line.
         """
-        self._n_unscored = {}
+        self._n_unscored, self.judged_by = {}, Counter()
         read = False
         with closing(ahead(self._frame, _portions(_numbered_lines(self.source)), workers=1)) as frames:
             for frame in frames:
@@ -352,6 +357,9 @@ class JsonLines:
         if is_graded_row(line):
             query_id, doc_id, gain = graded_row(line, where)
             yield (query_id, None, None) if gain is None else (query_id, doc_id, gain)
+            if gain is not None and line.get("by") == "judge":
+                model = line.get("model")
+                self.judged_by[f"{line.get('judge')} ({model})" if model else str(line.get("judge"))] += 1
             return
         query_id = query_id_of(line, where)
         gains = id_labels(line, where)
