@@ -220,7 +220,9 @@ def test_few_labels_and_undecided_items_are_said() -> None:
     assert notes_of(scores)["labels_undecided"] == {"measure": "faithfulness", "n": 5, "total": 12}
     assert notes_of(scores)["labels_few"]["n"] == 7
     one = sy.Review(drawn.samples, drawn.labels.decisions[:1])
-    assert weighed(["faithfulness"], one).corrections == {}
+    too_few = weighed(["faithfulness"], one)
+    assert too_few.corrections == {}
+    assert notes_of(too_few)["labels_too_few"]["n"] == 1
 
 
 def test_a_stratum_without_labels_is_said() -> None:

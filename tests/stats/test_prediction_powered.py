@@ -127,6 +127,20 @@ def test_one_label_says_nothing() -> None:
     assert result.judge == judged.mean()
 
 
+@pytest.mark.parametrize("stratum", [0, -1])
+@pytest.mark.parametrize("n", [0, 5])
+def test_nothing_to_label_or_no_label_says_nothing(n: int, stratum: int) -> None:
+    result = corrected_mean(np.arange(n), np.ones(n), np.full(n, math.nan), np.full(n, stratum), 5)
+    assert np.isnan([result.corrected.mean, result.people.low, result.worth]).all()
+    assert result.judge == 1 or n == 0
+
+
+def test_labels_of_one_question_have_no_interval() -> None:
+    people = np.array([1.0, 0.0, math.nan])
+    result = corrected_mean(np.array([0, 0, 1]), np.ones(3), people, np.zeros(3, np.int64), 2)
+    assert math.isnan(result.corrected.low)
+
+
 def test_few_labels_are_people_alone() -> None:
     judged, _, drawn = world(100, 9)
     result = corrected(judged, drawn)

@@ -13,7 +13,6 @@ from steelyard.base.arrays import Bools, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.measures import Measure
-from steelyard.stats.labelled_samples import FEWEST_LABELS
 from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, corrected_mean
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def correct(
             continue
         correction = _correction(spec, units, len(query_ids), left_out=left_out, clusters=clusters)
         notes += _notes(spec, units, correction)
-        if correction.mean.n_labels >= FEWEST_LABELS:
+        if not np.isnan(correction.mean.corrected.low):
             corrections[str(spec)] = replace(correction, digest=labels_digest(labels.consensus))
     notes += [Note("labels_of_no_table", {"measures": names, "table": table}) for table, names in not_asked.items()]
     if without:
@@ -144,7 +143,9 @@ def _correction(
 
 def _notes(spec: Measure, units: LabelledUnits, correction: Correction) -> Iterator[Note]:
     n, name = correction.mean.n_labels, str(spec)
-    if n < FEWEST_FOR_TUNING:
+    if np.isnan(correction.mean.corrected.low):
+        yield Note("labels_too_few", {"measure": name, "n": n})
+    elif n < FEWEST_FOR_TUNING:
         yield Note("labels_few", {"measure": name, "n": n, "least": FEWEST_FOR_TUNING})
     if undecided := units.n_drawn - units.n_decided:
         yield Note("labels_undecided", {"measure": name, "n": undecided, "total": units.n_drawn})

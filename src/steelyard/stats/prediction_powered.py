@@ -102,13 +102,17 @@ def corrected_mean(
     """
     share(level, "level")
     sample = LabelledSample.of(owner, judged, people, stratum, n_questions)
+    by_judge = sample.question_means(np.where(np.isnan(judged), np.nan, sample.judged))
+    by_judge = by_judge[~np.isnan(by_judge)]
+    judge = float(by_judge.mean()) if len(by_judge) else math.nan
+    if sample.n_labels < FEWEST_LABELS:
+        nothing = LabelledMean(np.full(n_questions, np.nan), *[math.nan] * 5)
+        return CorrectedMean(judge, nothing, nothing, 0.0, sample.n_labels, sample.n_units, math.nan)
     weight = min(max(sample.slope, 0.0), 1.0) if sample.n_labels >= FEWEST_FOR_TUNING else 0.0
     alone, both = _Fit.of(sample, 0.0, bounds), _Fit.of(sample, weight, bounds)
     people_alone, corrected = alone.mean(level, clusters), both.mean(level, clusters)
-    by_judge = sample.question_means(np.where(np.isnan(judged), np.nan, sample.judged))
-    by_judge = by_judge[~np.isnan(by_judge)]
     return CorrectedMean(
-        judge=float(by_judge.mean()) if len(by_judge) else math.nan,
+        judge=judge,
         people=people_alone,
         corrected=corrected,
         weight=weight,
@@ -158,8 +162,6 @@ class _Fit:
     def mean(self, level: float, clusters: Clusters | None) -> LabelledMean:
         """The mean of the pseudo-values, with its interval."""
         sample, n = self.sample, self.sample.n_questions
-        if sample.n_labels < FEWEST_LABELS:
-            return LabelledMean(np.full(n, np.nan), *[math.nan] * 5)
         values = sample.question_means(self.model) + np.bincount(sample.owner, self.residual, n)
         defined = ~np.isnan(values)
         own = None if clusters is None else np.asarray(clusters)[defined]
