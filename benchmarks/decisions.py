@@ -20,6 +20,7 @@ from benchmarks.simulated.drift import drift_table
 from benchmarks.simulated.families import family_table, third_run_table
 from benchmarks.simulated.gates import gate_table
 from benchmarks.simulated.intervals import interval_table
+from benchmarks.simulated.judged_differences import judged_table
 from benchmarks.simulated.means import mean_table
 from benchmarks.simulated.power import power_table
 from benchmarks.simulated.repeats import repeat_table
@@ -36,6 +37,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "repeats": repeat_table,
     "answers": answer_table,
     "drift": drift_table,
+    "judged": judged_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

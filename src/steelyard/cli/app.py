@@ -245,7 +245,8 @@ COMMANDS = {
                 "--movers", type=int,
                 help="How many that gained and lost most to show, with both rankings; 1 for two runs.",
             ),
-            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.ANCHORS, options.MIXED_JUDGES,
+            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS,
+            options.ANCHORS, options.MIXED_JUDGES,
             options.LANG,
         ],
     ),
@@ -303,7 +304,7 @@ COMMANDS = {
             options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
             options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE,
-            options.MIXED_JUDGES, options.SEED, options.LANG,
+            options.LABELS, options.NO_LABELS, options.MIXED_JUDGES, options.SEED, options.LANG,
         ],
     ),
     "gate": Command(

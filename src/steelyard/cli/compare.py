@@ -14,6 +14,7 @@ from steelyard.cli.terminal import terminal_width
 from steelyard.comparison.comparison import compare
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting, write_text
@@ -27,7 +28,8 @@ def run(
     correction: str | None, margin: float | None, alpha: float, strict: bool, format: str | None, output: Path | None,
     seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None,
     segment: str | None, movers: int | None, queries: str | None, cluster: str | None, lang: str | None,
-    missing: Policy, verdicts: list[str], judge: str | None, anchors: Sequence[str] | None, mixed_judges: bool,
+    missing: Policy, verdicts: list[str], judge: str | None, labels: list[str], no_labels: bool,
+    anchors: Sequence[str] | None, mixed_judges: bool,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     inputs = [truth, *run_paths(runs), *([queries] if queries else []), *(anchors or [])]
@@ -40,7 +42,8 @@ def run(
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
             truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries, cluster=cluster,
-            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+            verdicts=named_verdicts(verdicts), judge=judge, labels=named_labels(labels, without=no_labels),
+            progress=bars,
         )  # fmt: skip
         comparison = compare(
             weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,

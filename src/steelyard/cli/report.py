@@ -11,6 +11,7 @@ from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
@@ -25,7 +26,7 @@ def run(
     baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
     profile: str | None, k: int | None, min_gain: float | None, queries: str | None, rule: str,
     steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, seed: int,
-    verdicts: list[str], judge: str | None, mixed_judges: bool, lang: str | None,
+    verdicts: list[str], judge: str | None, labels: list[str], no_labels: bool, mixed_judges: bool, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
     words = read_words(lang)
@@ -36,7 +37,8 @@ def run(
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
             truth, runs, rule=rule, steps=steps, unit=unit, queries=queries, corpus=corpus, cluster=cluster,
-            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
+            verdicts=named_verdicts(verdicts), judge=judge, labels=named_labels(labels, without=no_labels),
+            progress=bars,
         )  # fmt: skip
         report = Report.of(
             weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,

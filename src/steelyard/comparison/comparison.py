@@ -13,11 +13,12 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.comparison.changes import changes
 from steelyard.comparison.drift import check_anchors, judge_shifts
+from steelyard.comparison.labels import corrected_sample, label_corrections, with_pseudo_values
 from steelyard.comparison.leaderboards import agreements
 from steelyard.comparison.plan import plan, segment_plan
 from steelyard.comparison.result import Comparison, Segmentation
 from steelyard.comparison.rows import comparison_rows
-from steelyard.comparison.samples import check_common, check_segments, samples
+from steelyard.comparison.samples import Sample, check_common, check_segments, samples
 from steelyard.comparison.sensitivity import sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
 from steelyard.data.segments import length_bounds
@@ -73,7 +74,7 @@ def compare(
     segment_correction  over all comparisons of all segments; as correction, "bh" by default, as one looks at segments
                  to explore
     movers       of a Weighing: how many questions that gained most, and as many that lost most, are listed with both
-                 rankings, for each system; by default 1 for two systems that one judge judged, and else 0
+                 rankings, for each system; by default 1 for two systems whose values nothing corrects, and else 0
     anchors      Verdicts, or paths to them, of the two judges that judged the systems, on the same answers.  Without,
                  anchors are the sentences and answers of a Weighing that both judged with the same texts.  Where
                  judges differ, what they make of anchors is taken off the difference (`drift`); without enough of them
@@ -119,19 +120,34 @@ def compare_scores(
     masks = _masks(scores, weighing, segments)
     part = segment_plan(whole, segment_correction, len(masks))
     check_common(scores, strict=strict)
-    of_all = list(samples(scores))
-    of_parts = [sample for name, mask in masks.items() for sample in samples(scores, name, mask)]
-    shifts = None if mixed_judges else judge_shifts(scores, weighing, whole, anchors)
-    drift = None
+    labels = label_corrections(scores, whole)
+    by_people = [] if labels is None else labels.measures
+    compared = scores if labels is None else with_pseudo_values(scores, labels)
+    of_all = list(samples(compared))
+    of_parts = [sample for name, mask in masks.items() for sample in samples(compared, name, mask)]
+    by_judge = [str(measure) for measure in scores.measures if str(measure) not in by_people]
+    shifts, drift = None, None
+    if anchors is not None and (mixed_judges or not by_judge):
+        what = "values are compared as they were judged" if mixed_judges else "labels of people correct all measures"
+        raise InputError(f"anchors: {what}; leave out --anchors")
+    if by_judge and not mixed_judges:
+        shifts = judge_shifts(_of_measures(scores, by_judge), weighing, whole, anchors)
     if shifts is not None:
         check_anchors(shifts, of_all, whole)
         drift = shifts.drift(of_all, whole)
-        of_all, of_parts = ([shifts.removed(sample, whole) for sample in part] for part in (of_all, of_parts))
+
+    def corrected(sample: Sample) -> Sample:
+        if str(sample.measure) in by_people:
+            return corrected_sample(sample, scores, whole)
+        return sample if shifts is None else shifts.removed(sample, whole)
+
+    of_all, of_parts = ([corrected(sample) for sample in part] for part in (of_all, of_parts))
     return Comparison(
         pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
         whole.baseline, scores.measures, test=whole.test, correction=whole.correction, family=whole.family,
         n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
-        components=scores.components, notes=scores.notes if drift else _notes(scores), drift=drift,
+        components=scores.components, notes=scores.notes if drift or not by_judge else _notes(scores, by_judge),
+        drift=drift, labels=labels,
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.test, correction=part.correction,
@@ -141,9 +157,13 @@ def compare_scores(
     )  # fmt: skip
 
 
-def _notes(scores: Scores) -> Mapping[str, Sequence[Note]]:
+def _of_measures(scores: Scores, names: Sequence[str]) -> Scores:
+    return scores if len(names) == len(scores.measures) else scores.filter(measures=names)
+
+
+def _notes(scores: Scores, by_judge: Sequence[str]) -> Mapping[str, Sequence[Note]]:
     """The notes of the scores; where systems were judged in different ways, that of each says so."""
-    difference = judges_differ([scores])
+    difference = judges_differ([_of_measures(scores, by_judge)])
     if not difference:
         return scores.notes
     note = Note("judges_differ", {"difference": difference})
@@ -164,7 +184,8 @@ def _masks(scores: Scores, weighing: Weighing | None, segments: str | Mapping[st
 def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, movers: int | None) -> Comparison:
     """The comparison with what only rankings and run folders show."""
     others = [row.system for row in next(iter(comparison.rows.values())) if row.system != comparison.baseline]
-    n = int(len(others) == 1 and comparison.drift is None) if movers is None else movers
+    corrected = comparison.drift is not None or (comparison.labels is not None and comparison.labels.measures)
+    n = int(len(others) == 1 and not corrected) if movers is None else movers
     compared = ~np.isnan(scores.values).any(axis=0, keepdims=True)
     return replace(
         comparison,

@@ -21,7 +21,7 @@ def corrected_columns(sample: Sample, i: int, plan: Plan) -> dict[str, object]:
     test = PairedTest("t", 0.0, 1.0, average.n) if nothing else t_test(average)
     return {
         "n_wins": 0 if nothing else None, "n_ties": average.n if nothing else None, "n_losses": 0 if nothing else None,
-        "difference": average.mean, "p": test.p, "reason": None if test.reason is None else "few anchors",
+        "difference": average.mean, "p": test.p, "reason": None if test.reason is None else sample.lack,
         "effect": math.nan, "detectable": _detectable(sample, average, plan), "unit_size": 1.0, "unit_effect": 1.0,
         "lean": sample.sign * average.mean if test.p <= plan.alpha else None, **_margins(sample, average, plan),
     }  # fmt: skip

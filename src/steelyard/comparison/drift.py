@@ -118,7 +118,7 @@ def judge_shifts(
 
     weighing   of the scores, whose answers are anchors where they are the same; None: there are none but `anchors`
     anchors    verdicts of both judges on answers that were kept for it, or None
-    Raises     InputError where judges differ and there are not enough anchors.
+    Raises     InputError where judges differ and there is nothing to measure by how much.
     """
     if not judges_differ([scores]):
         if anchors is not None:

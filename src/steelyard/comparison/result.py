@@ -13,6 +13,7 @@ import polars as pl
 from steelyard.base.notes import Note
 from steelyard.comparison.changes import Changes
 from steelyard.comparison.drift import Drift
+from steelyard.comparison.labels import LabelCorrections
 from steelyard.comparison.leaderboards import LeaderboardAgreement
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff
@@ -21,7 +22,7 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
-NoTestReason = Literal["few questions", "one cluster", "no spread", "few anchors"]
+NoTestReason = Literal["few questions", "one cluster", "no spread", "few anchors", "few labels"]
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "segment": pl.String,
@@ -126,8 +127,8 @@ class Comparison:
                               t test its interval
                   p, adjusted   before and after the correction; null where there is no test, and reason says why:
                               "few questions" (fewer than two), "one cluster" (all questions are in it), "no spread"
-                              (all differences are equal, which a t test cannot judge), or "few anchors" (of a segment,
-                              see drift)
+                              (all differences are equal, which a t test cannot judge), "few anchors" or "few labels"
+                              (to correct a difference by, see drift and labels)
                   effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
                               all differences are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the
@@ -149,6 +150,7 @@ class Comparison:
     segmentation  how questions were parted; None where they were not
     sensitivity   to labels and ties;   changes   of the lists, from the baseline to the other systems
     drift         how much of the differences the judges were, which is taken off; None where one judge judged all
+    labels        which means and differences labels of people correct; None without any
     settings      of the run folders, where two systems at least have one.  These three need a Weighing: None or empty
                   for Scores
     """
@@ -172,6 +174,7 @@ class Comparison:
     changes: Sequence[Changes] = ()
     settings: SettingsDiff | None = None
     drift: Drift | None = None
+    labels: LabelCorrections | None = None
 
     @property
     def signature(self) -> Signature:
@@ -234,7 +237,7 @@ class Comparison:
                 self, frame=self.frame.filter(pl.col("segment") == name).with_columns(segment=pl.lit(None, pl.String)),
                 test=parted.test, correction=parted.correction, family=parted.family,
                 n_comparisons=parted.n_comparisons, agreement=(), segmentation=None, sensitivity=None, changes=(),
-                settings=None, drift=None,
+                settings=None, drift=None, labels=None,
             )
             for name in parted.names
         }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Sample:
     common       (q,) which questions of the scores these are
     errors       place of a system -> its mean difference from the baseline, with error and degrees of freedom, where
                  these are not those of its values, as they are corrected; NaN where it cannot be
+    lack         of what there is too little where a difference cannot be corrected
     """
 
     segment: str | None
@@ -39,6 +41,7 @@ class Sample:
     common: Bools
     clusters: Ints | None = None
     errors: Mapping[int, MeanError] = field(default_factory=dict)
+    lack: Literal["few anchors", "few labels"] = "few anchors"
 
     @property
     def n_clusters(self) -> int | None:

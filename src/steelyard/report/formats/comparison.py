@@ -19,6 +19,7 @@ from steelyard.report.sheets.changing import changes_json, changes_sheets, chang
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.drift import drift_json
 from steelyard.report.sheets.headline import headline
+from steelyard.report.sheets.labels import labels_json
 from steelyard.report.sheets.notes import notes_json
 from steelyard.report.sheets.verdicts import group_letters, verdict_text
 from steelyard.report.words import Words, read_words
@@ -100,6 +101,7 @@ def comparison_json(comparison: Comparison) -> str:
             {name: _finite(value) for name, value in asdict(agreement).items()} for agreement in comparison.agreement
         ],
         "components": comparison.components.to_dicts(),
+        **({} if comparison.labels is None else {"labels": labels_json(comparison.labels)}),
         **({} if comparison.drift is None else {"drift": drift_json(comparison.drift)}),
         "segments": _segments(comparison),
         "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),

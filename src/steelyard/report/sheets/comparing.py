@@ -17,6 +17,7 @@ from steelyard.report.sheets.comparison_notes import (
     weighing_notes,
 )
 from steelyard.report.sheets.drift import drift_sheet
+from steelyard.report.sheets.labels import label_correction_notes
 from steelyard.report.sheets.sheet import Sheet, number, p_text
 from steelyard.report.sheets.signatures import signature_note
 from steelyard.report.sheets.verdicts import (
@@ -82,7 +83,7 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
     header = [measure, *(column_head(name, comparison, words) for name in columns)]
     cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
     notes = [
-        *left_out_notes(comparison, measure, words), *letter_notes(comparison, measure, words),
-        *needed_notes(rows, words),
+        *label_correction_notes(comparison, measure, words), *left_out_notes(comparison, measure, words),
+        *letter_notes(comparison, measure, words), *needed_notes(rows, words),
     ]  # fmt: skip
     return Sheet(header, cells, best, notes)

@@ -22,6 +22,9 @@ from steelyard.report.words import Words
 _COLUMNS = ("questions", "difference", "interval", "p", "counts", "detectable", "verdict")
 
 
+_FEW = ("few_anchors", "few_labels")
+
+
 def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
     """One sheet a measure, the first with what holds for all; none where questions are not parted."""
     segmentation = comparison.segmentation
@@ -45,8 +48,8 @@ def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
         ]  # fmt: skip
         notes = list(_notes(comparison, segmentation, words)) if position == 0 else []
         untested = [row.reason for _, row, _ in rows if row.verdict == "no test"]
-        notes += [words("compare.segments.no_test")] if set(untested) - {"few anchors"} else []
-        notes += [words("compare.segments.few_anchors")] if "few anchors" in untested else []
+        notes += [words("compare.segments.no_test")] if set(untested) - {"few anchors", "few labels"} else []
+        notes += [words(f"compare.segments.{few}") for few in _FEW if few.replace("_", " ") in untested]
         yield Sheet(header, cells, set(), notes)
 
 
