@@ -50,7 +50,7 @@ def test_every_format_and_shape_says_the_same(suffix: str, rows: list[dict[str, 
     assert ratings.n_questions is None
 
 
-@pytest.mark.parametrize("data", [LONG, WIDE, pl.DataFrame(LONG), pl.DataFrame(WIDE), LABELS], ids=str)
+@pytest.mark.parametrize("data", [LONG, WIDE, pl.DataFrame(LONG), pl.DataFrame(WIDE).lazy(), LABELS], ids=type)
 def test_objects_say_the_same(data: object) -> None:
     ratings = read_ratings(data)
     assert (list(ratings.items), list(ratings.raters), ratings.codes.tolist()) == (
@@ -97,6 +97,9 @@ def test_categories_give_the_order_and_leave_out_what_is_off_the_scale() -> None
     words = {"ann": {"a": "poor", "b": "good"}, "bob": {"a": "fair", "b": "good"}}
     assert read_ratings(words, categories="poor,fair,good").codes.tolist() == [[0, 2], [1, 2]]
     assert parse_categories(["no", "yes"]) == ["no", "yes"]
+    assert parse_categories("2,0,1") == [0, 1, 2]
+    with pytest.raises(InputError, match="words and numbers"):
+        parse_categories([1, "two"])
 
 
 def test_a_label_given_twice_alike_counts_once() -> None:
@@ -147,7 +150,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
         read_ratings([tmp_path / "one" / "judge.qrels", tmp_path / "two" / "judge.qrels"])
 
 
-@pytest.mark.parametrize("data", [7, [], {}, [1, 2], {"ann": 3}])
+@pytest.mark.parametrize("data", [7, [], {}, [1, 2], {"ann": 3}, {"ann": {"a": 1}, "bob": {"a": float("inf")}}])
 def test_objects_that_are_no_labels_are_refused(data: object) -> None:
     with pytest.raises(InputError):
         read_ratings(data)

@@ -94,7 +94,7 @@ def agreement(
     min_gain: Label | None = None,
     item: str | Sequence[str] = (),
     question: str | None = None,
-    raters: Sequence[str] = (),
+    raters: str | Sequence[str] = (),
     runs: object = None,
     measure: str | Measure | None = None,
     level: float = 0.95,
@@ -124,7 +124,7 @@ def agreement(
     0.8
     """
     share(level, "level")
-    columns = RatingColumns([item] if isinstance(item, str) else list(item), question, list(raters))
+    columns = RatingColumns(_names(item), question, _names(raters))
     ratings = read_ratings(labels, columns=columns, categories=categories)
     if against is not None and against not in ratings.raters:
         raise InputError(f"no rater is called {quoted(against)}; {nearest(against, ratings.raters)}")
@@ -162,6 +162,10 @@ def _systems(
     return systems, {"measure": str(measure)}
 
 
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
 def _checked_scale(scale: Scale | None, ratings: Ratings) -> Scale:
     if scale is None:
         return "ordinal" if ratings.have_order else "nominal"
@@ -177,6 +181,9 @@ def _check_cut(min_gain: Label, ratings: Ratings) -> None:
     if isinstance(min_gain, str) if ratings.are_numbers else min_gain not in ratings.categories:
         listed = ", ".join(map(str, ratings.categories[:10]))
         raise InputError(f"min_gain {quoted(min_gain)} is no label; they are {listed}")
+    if ratings.are_numbers and not ratings.categories[0] < min_gain <= ratings.categories[-1]:  # type: ignore[operator]
+        ends = f"{ratings.categories[0]} to {ratings.categories[-1]}"
+        raise InputError(f"min_gain is {min_gain}, and labels go from {ends}; choose one above the lowest of them")
     if not ratings.have_order and len(ratings.categories) > 2:
         raise InputError("min_gain: words have no order; name all of them in order: categories, --categories")
 

@@ -81,6 +81,7 @@ def object_rows(data: object, name: str, columns: RatingColumns) -> pl.DataFrame
     Raises   InputError for anything else.
     """
     data = data.frame if isinstance(data, Truth) else ranx_dict(data) or data
+    data = data.collect() if isinstance(data, pl.LazyFrame) else data
     if is_frame(data):
         frame = to_polars(data, also=_names_of(data))
     elif isinstance(data, Mapping):
@@ -155,6 +156,9 @@ def _part(ids: pl.DataFrame, labels: pl.Series, raters: pl.Series, origin: str) 
         raise InputError(f"{origin}: column {quoted(labels.name)} holds {labels.dtype}; labels are words or numbers")
     if labels.dtype.is_numeric():
         label = labels.cast(pl.Float64).fill_nan(None)
+        if (infinite := label.is_infinite().fill_null(False)).any():
+            row = int(infinite.arg_true()[0]) + 1
+            raise InputError(f"{origin}, row {row}: the label {label[row - 1]} is not finite; leave gaps empty")
     else:
         texts = labels.cast(pl.String).str.strip_chars()
         texts = texts.set(texts == "", None) if texts.null_count() < len(texts) else texts

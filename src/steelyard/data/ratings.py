@@ -101,7 +101,7 @@ def read_ratings(
 
 
 def parse_categories(text: str | Sequence[Label]) -> list[Label]:
-    """Categories in order: a list, words or numbers between commas, or a range of whole numbers.
+    """Categories in order, of numbers theirs: a list, words or numbers between commas, or a range of whole numbers.
 
     Raises   InputError for fewer than two, or one twice.
 
@@ -112,13 +112,16 @@ def parse_categories(text: str | Sequence[Label]) -> list[Label]:
         if ends := _RANGE.fullmatch(text.strip()):
             categories: list[Label] = [*range(int(ends[1]), int(ends[2]) + 1)]
         else:
-            words = [word.strip() for word in text.split(",")]
-            categories = [_plain(float(word)) for word in words] if all(map(_is_number, words)) else [*words]
+            pieces = [piece.strip() for piece in text.split(",")]
+            categories = [_plain(float(piece)) for piece in pieces] if all(map(_is_number, pieces)) else [*pieces]
     else:
         categories = list(text)
     if len(categories) < 2 or len(set(categories)) < len(categories):
         raise InputError(f"categories {text!r}: expected two or more, each once, such as 0-3 or poor,fair,good")
-    return categories
+    words = [category for category in categories if isinstance(category, str)]
+    if words and len(words) < len(categories):
+        raise InputError(f"categories {text!r}: words and numbers; expected one or the other")
+    return categories if words else sorted(categories)
 
 
 def _parts(labels: object, columns: RatingColumns) -> list[pl.DataFrame]:
@@ -170,10 +173,14 @@ def _on_scale(rows: pl.DataFrame, categories: list[Label] | None) -> tuple[pl.Da
     if categories is None:
         _check_words(rows) if words else None
         return rows, {}
+    listed = ", ".join(map(str, categories))
     if words != any(isinstance(category, str) for category in categories):
         shown = quoted(rows["label"][0]) if words else f"{rows['label'][0]:g}"
-        raise InputError(f"{_origin(rows)}: a label is {shown}; the categories are {', '.join(map(str, categories))}")
+        raise InputError(f"{_origin(rows)}: a label is {shown}; the categories are {listed}")
     on = rows["label"].is_in(categories if words else [float(category) for category in categories])
+    if not on.any():
+        label = quoted(rows["label"][0]) if words else _plain(rows["label"][0])
+        raise InputError(f"{_origin(rows)}: no label is one of the categories {listed}; the first is {label}")
     off: dict[str, Counter[Label]] = {}
     for rater, label in rows.filter(~on).select("rater", "label").iter_rows():
         off.setdefault(rater, Counter())[_plain(label)] += 1
