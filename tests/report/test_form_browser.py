@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.report.form.form import Form
+from steelyard.report.form.form import Form, Opinion
 from steelyard.report.form.page import form_html
 from steelyard.report.words import read_words
 from tests.report.browser import AXE, NO_CHROMIUM, PICTURES, Opened
@@ -67,8 +67,9 @@ def test_200_items_are_decided_with_the_keyboard_alone(browser: Any, tmp_path: P
     assert page.inner_text("#place") == "121 / 200"
     page.keyboard.type("s234" * 20)
     assert page.evaluate("document.getElementById('progress').value") == 200
-    assert {"en": "All items are decided", "zh": "所有条目都已判定"}[code] in page.inner_text("#notice")
+    assert page.inner_text("#notice") == read_words(code)("form.all_done")
     assert labels(saved(page)) == {f"item{i}": LABELS[i % 4] for i in range(200)}
+    assert page.inner_text("#notice") == read_words(code)("form.all_filed")
     tab.close()
 
 
@@ -112,6 +113,20 @@ def test_the_judge_is_hidden_until_the_item_is_decided(browser: Any, tmp_path: P
     page.keyboard.press("u")
     assert page.inner_text("#place") == "2 / 6"
     assert lines(page, "#counts") == ["1 of 6", "not found 1"]
+    tab.close()
+
+
+def test_a_judge_that_failed_says_so_and_the_marked_passage_is_shown(browser: Any, tmp_path: Path) -> None:
+    judged = Opinion("not_judged", None, "budget")
+    many = [("first", "Nothing. " * 400), *CONTEXT, ("last", "Here it is, at last.")]
+    item = replace(verdicts_form().items[0], premises=many, candidate=(4, 0, 10), judged=judged)
+    tab = opened(browser, tmp_path, replace(verdicts_form(), items=[item]))
+    page = tab.page
+    assert page.evaluate("document.querySelector('mark.candidate').getBoundingClientRect().top > innerHeight")
+    page.keyboard.press("f")
+    assert page.evaluate("document.querySelector('mark.candidate').getBoundingClientRect().top < innerHeight")
+    page.keyboard.press("1")
+    assert lines(page, "#judged") == ["Judge: not judged", "budget"]
     tab.close()
 
 
@@ -184,7 +199,7 @@ def test_tabs_of_one_rater_follow_each_other(browser: Any, tmp_path: Path) -> No
 def test_conflicts_are_settled_without_names(browser: Any, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, adjudication_form(), code="zh")
     page = tab.page
-    assert lines(page, "#opinions") == ["评审员 A： 有依据", "as plain as day", "评审员 B： 无法判断"]
+    assert lines(page, "#opinions") == ["评审者 A： 有依据", "as plain as day", "评审者 B： 无法判断"]
     page.keyboard.press("n")
     assert "裁判： 有依据，得分 0.90" in page.inner_text("#judged")
     file = saved(page)

@@ -3,7 +3,8 @@ import { byId, element } from "../html/elements.js";
 import { form, keyed, language, languages, named, say, sayIn, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
-  asked, currentChoice, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, stepSentence, waits,
+  asked, currentChoice, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
+  waits,
 } from "./item.js";
 import {
   close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, readChosen, save, take,
@@ -194,10 +195,10 @@ function showBar() {
   const chips = names.map((name) => element("span", { class: `pill ${form.kind === "grades" ? "" : name}` }, `${named(name, choices)} `, element("b", {}, String(counts.get(name)))));
   byId("counts").replaceChildren(element("b", {}, say("done_of", { n: n - left, of: n })), ...chips);
   const waiting = nUnfiled();
-  const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("filed")];
+  const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("saved")];
   byId("kept").replaceChildren(about.join(" "));
   byId("kept").classList.toggle("problem", !work.isKept);
-  byId("notice").textContent = notice || (left ? "" : say("all_done"));
+  byId("notice").textContent = notice || (left ? "" : say(waiting ? "all_done" : "all_filed"));
   root.style.setProperty("--bar", `${root.firstChild.offsetHeight}px`);
 }
 
@@ -294,7 +295,8 @@ function takeBack() {
 
 function saveFile() {
   save();
-  notice = say("saved");
+  notice = "";
+  announce(say("saved"));
   show();
 }
 
@@ -323,13 +325,6 @@ function removeQuote(place) {
 
 function toggle(name) {
   byId(name)?.click();
-}
-
-function showCandidate() {
-  const mark = byId("reading").querySelector("mark.candidate");
-  if (!mark) return;
-  mark.closest("details").open = true;
-  mark.scrollIntoView({ block: "center" });
 }
 
 const KEYS = {

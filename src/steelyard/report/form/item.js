@@ -1,7 +1,7 @@
 // One item: what was asked, the sentence in its answer, the texts that it is decided by, and what others say of it.
 import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
-import { form, has, language, named, say, textAt, visible } from "./base.js";
+import { form, has, keyed, language, named, say, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, isDecided, sentencesOf, stepped } from "./computing.js";
 import { decisionAt, work } from "./keeping.js";
 
@@ -36,7 +36,10 @@ export function* readingOf(item, decision) {
     yield element("h3", {}, say("answer"));
     yield element("div", { class: "answer", dir: "auto" }, ...sentence);
   }
-  yield element("h3", {}, asked(item, "premises"), item.premises.length > 1 ? ` (${item.premises.length})` : "");
+  yield element("div", { class: "row heading" },
+    element("h3", {}, asked(item, "premises"), item.premises.length > 1 ? ` (${item.premises.length})` : ""),
+    item.candidate ? keyed(say("candidate"), "f", showCandidate, { class: "quiet" }) : null,
+  );
   yield element("div", { class: "premises" }, ...item.premises.map((row, i) => premise(row, i, item, decision?.quotes ?? [])));
 }
 
@@ -51,6 +54,13 @@ export function scrollTexts(reading) {
     const mark = text.querySelector("mark.candidate");
     if (mark) text.scrollTop = Math.max(0, mark.offsetTop - text.offsetTop - 40);
   }
+}
+
+export function showCandidate() {
+  const mark = document.querySelector("mark.candidate");
+  if (!mark) return;
+  mark.closest("details").open = true;
+  mark.scrollIntoView({ block: "center" });
 }
 
 // What others say --------------------------------------------------------------------------------------------------
