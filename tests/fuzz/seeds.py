@@ -63,6 +63,30 @@ RAGAS = [
     {"user_input": "Who fears it?", "retrieved_contexts": ["Sailors fear the whale"], "response": "Sailors",
      "reference": "Sailors", "reference_contexts": ["Sailors fear the whale"]},
 ]  # fmt: skip
+RAGCHECKER = {
+    "query_id": "0", "query": "Who fears it?", "gt_answer": "Sailors.", "response": "Sailors fear it.",
+    "retrieved_context": [{"doc_id": "a", "text": "Sailors fear it."}, {"doc_id": "b", "text": "茶"}],
+    "response_claims": [["Sailors", "fear", "it"]], "gt_answer_claims": ["Sailors"], "answer2response": ["Entailment"],
+    "response2answer": ["Entailment"], "retrieved2response": [["Entailment", "Neutral"]],
+    "retrieved2answer": [["Contradiction", "Neutral"]], "metrics": {"precision": 1.0},
+}  # fmt: skip
+MTRAG = {
+    "models": [{"model_id": "a"}, {"model_id": "b"}], "documents": [{"document_id": "d", "text": "秤是工具。"}],
+    "tasks": [{"task_id": "t<::>1", "input": [{"speaker": "user", "text": "秤是什么？"}],
+               "contexts": [{"document_id": "d"}], "targets": [{"text": "工具。"}], "Answerability": ["ANSWERABLE"]}],
+    "evaluations": [{"task_id": "t<::>1", "model_id": model, "model_response": "秤是工具。",
+                     "annotations": {"faithfulness": {"x": {"value": "4"}}}} for model in "ab"],
+}  # fmt: skip
+SCALE = """\
+[[grade]]
+gain = 0
+en = "off"
+zh = "无关"
+
+[[grade]]
+gain = 2.5
+en = "on"
+"""
 PIPELINE = """\
 documents = "documents"
 questions = "questions.jsonl"
@@ -115,7 +139,7 @@ class Target:
 
 def write_seeds(folder: Path) -> list[Target]:
     """Write all files into a folder, and name what reads each of them; commands run in that folder."""
-    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder)]
+    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder)]
     assert all((folder / target.file).is_file() for target in targets)
     return targets
 
@@ -230,6 +254,32 @@ def _configurations(folder: Path) -> list[Target]:
         *[Target("profile.toml", (gate, ("evaluate", "ok.qrels", "ok.trec", "--profile", "profile.toml")))] * 3,
         *(Target(f"done/{name}", finished) for name in names),
     ]
+
+
+def _others(folder: Path) -> list[Target]:
+    """Files of other tools, and what grading reads."""
+    checked = {"results": [RAGCHECKER]}
+    (folder / "checked.json").write_text(json.dumps(checked, indent=1))
+    (folder / "mtrag.json").write_text(json.dumps(MTRAG, ensure_ascii=False, indent=1))
+    (folder / "scale.toml").write_text(SCALE)
+    grade = {"query_id": "q1", "doc_id": "c1", "gain": 2, "by": "people", "reason": "说明"}
+    _lines(folder / "graded.jsonl", [grade, {**grade, "doc_id": "c2", "by": "judge", "judge": "llm", "gain": None}])
+    label = ("label", "questions.jsonl", "outputs.jsonl", "-o", "out/grades.jsonl", "--scale")
+    return [
+        Target("checked.json", (
+            ("evaluate", "checked.json", "checked.json", "-m", "faithfulness", "-m", "answer_f1", "--verdicts",
+             "checked.json"),
+            ("export", "checked.json", "checked.json", "--to", "mtrag"),
+        )),
+        *[Target("mtrag.json", (
+            ("evaluate", "mtrag.json", "b=mtrag.json", "-m", "faithfulness"),
+            ("export", "mtrag.json", "a=mtrag.json", "--to", "deepeval", "-m", "answer_f1"),
+        ))] * 2,
+        *[Target("graded.jsonl", (
+            ("evaluate", "graded.jsonl", "outputs.jsonl", "-m", "ndcg@5"), (*label, "0-3", "--keep", "graded.jsonl"),
+        ))] * 2,
+        Target("scale.toml", ((*label[:4], "out/own.jsonl", "--scale", "scale.toml"),)),
+    ]  # fmt: skip
 
 
 def _lines(path: Path, values: Sequence[object]) -> None:

@@ -60,7 +60,7 @@ def test_the_answers_are_those_of_the_model_that_is_named(tmp_path: Path) -> Non
 
 
 def test_without_a_name_the_models_are_listed(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds the answers of 2 models \\('a', 'b'\\); say whose: a="):
+    with pytest.raises(InputError, match="holds the answers of 2 models \\('a', 'b'\\); say whose: MODEL="):
         sy.Outputs.read(file_of(tmp_path))
     only = file_of(tmp_path, evaluations=CONTENT["evaluations"][:1])
     assert sy.Outputs.read(only).answers == {"c<::>1": "Bees dance."}

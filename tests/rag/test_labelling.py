@@ -139,6 +139,15 @@ def test_what_people_graded_is_kept_and_agreement_is_measured(tmp_path: Path) ->
     assert {pair.gain for pair in again.by("judge")} == {1}
 
 
+def test_people_who_differ_are_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "grades.jsonl"
+    sy.label(QUESTIONS, outputs(q1="ab"), by_gold, scale="0-3", keep={"q1": {"a": 1}}, save=file)
+    before = file.read_bytes()
+    with pytest.raises(InputError, match=r"graded document 'a' for question 'q1' 1 in .*, and 2 in what is to"):
+        sy.label(QUESTIONS, outputs(q1="ab"), by_gold, scale="0-3", keep={"q1": {"a": 2}}, save=file)
+    assert file.read_bytes() == before
+
+
 def test_agreement_is_that_of_the_statistics(tmp_path: Path) -> None:
     truth = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"d": 3, "e": 1}}
     grades = sy.label(QUESTIONS, outputs(q1="abc", q2="de"), by_gold, scale="0-3", keep=truth)

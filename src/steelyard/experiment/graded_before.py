@@ -16,8 +16,8 @@ from steelyard.judges.grading.scale import Scale
 def graded_before(keep: object, save: str | Path | None, scale: Scale) -> dict[Key, GradedPair]:
     """What is there already: the pairs of the file, and on top those that people graded.
 
-    Raises   InputError for a truth to keep that people graded nothing of; OutputError where a file would be
-             replaced that does not say who graded, or where nothing can be written.
+    Raises   InputError for a truth to keep that people graded nothing of, or otherwise than in the file; OutputError
+             where a file would be replaced that does not say who graded, or where nothing can be written.
     """
     pairs = {} if save is None else {pair.key: pair for pair in _of_file(Path(save), scale)}
     if keep is None:
@@ -25,6 +25,13 @@ def graded_before(keep: object, save: str | Path | None, scale: Scale) -> dict[K
     by_people = [pair for pair in _opened(keep).pairs if pair.by == PEOPLE]
     if not by_people:
         raise InputError(f"{keep}: people graded nothing in it (`by` is not {PEOPLE!r}), so there is nothing to keep")
+    for pair in by_people:
+        own = pairs.get(pair.key)
+        if own is not None and own.by == PEOPLE and own.gain is not None and own.gain != pair.gain:
+            raise InputError(
+                f"people graded document {pair.doc_id!r} for question {pair.query_id!r} {own.gain:g} in {save}, and "
+                f"{'not' if pair.gain is None else f'{pair.gain:g}'} in what is to be kept; settle it in one of them"
+            )
     return pairs | {pair.key: pair for pair in by_people}
 
 
