@@ -20,12 +20,16 @@ _CHINESE_SENTENCE = re.compile("[^。！？!?；;\n]*[。！？!?；;\n]+|[^。�
 
 @dataclass(frozen=True)
 class Pair:
-    """A text, what it is judged by, whether people call it supported, and their mean grade where they gave grades."""
+    """A text, what it is judged by, whether people call it supported, and their mean grade where they gave grades.
+
+    question   what it answers, or the passage that it is of
+    """
 
     hypothesis: str
     premise: str
     supported: bool
     grade: float = float("nan")
+    question: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def mtrag(folder: Path) -> list[Pair]:
             continue
         context = " ".join(texts[chunk["document_id"]] for chunk in task["contexts"])
         grades = [float(vote["value"]) for vote in row["annotations"]["faithfulness"].values()]
-        pairs.append(Pair(row["model_response"], context, median(grades) == 4, mean(grades)))
+        pairs.append(Pair(row["model_response"], context, median(grades) == 4, mean(grades), row["task_id"]))
     return pairs
 
 
@@ -89,7 +93,7 @@ def ragtruth_answers(folder: Path) -> list[MarkedAnswer]:
 
 
 def ragtruth(folder: Path) -> list[Pair]:
-    return [Pair(row.answer, row.context, not row.spans) for row in ragtruth_answers(folder)]
+    return [Pair(row.answer, row.context, not row.spans, question=row.question) for row in ragtruth_answers(folder)]
 
 
 def _attribution(name: str) -> Callable[[Path], list[Pair]]:
@@ -99,6 +103,7 @@ def _attribution(name: str) -> Callable[[Path], list[Pair]]:
                 unmarked(row["claim"]),
                 unmarked(" ".join(row["references"])),
                 row["attribution_label"] == "attributable",
+                question=row["question"],
             )
             for row in read_lines(folder / f"attribution_citations/{name}.jsonl.gz")
             if row["references"]
@@ -110,14 +115,17 @@ def _attribution(name: str) -> Callable[[Path], list[Pair]]:
 def _wice(*labels: str) -> Callable[[Path], list[Pair]]:
     def read(folder: Path) -> list[Pair]:
         rows = read_lines(folder / "wice/test.jsonl.gz")
-        return [Pair(row["claim"], " ".join(row["evidence"]), row["label"] in labels) for row in rows]
+        return [
+            Pair(row["claim"], " ".join(row["evidence"]), row["label"] in labels, question=row["meta"]["claim_title"])
+            for row in rows
+        ]
 
     return read
 
 
 def vgaokao(folder: Path) -> list[Pair]:
     return [
-        Pair(option, passage["context"], bool(correct))
+        Pair(option, passage["context"], bool(correct), question=passage["context"])
         for passage in json.loads(read_text(folder / "zh_vgaokao/test.json.gz"))["data"]
         for question in passage["qas"]
         for option, correct in zip(question["options"], question["correctness"], strict=True)

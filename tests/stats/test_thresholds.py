@@ -36,7 +36,7 @@ def youden(scores, positives, weights, threshold):
 @given(ITEMS)
 def test_no_other_threshold_is_better(rows):
     scores, positives, weights = zip(*rows, strict=True)
-    choice = choose_threshold(scores, positives, weights=weights, n_resamples=20)
+    choice = choose_threshold(scores, positives, weights=weights, n_resamples=0)
     if len(set(positives)) < 2:
         assert choice.undefined == "equal_labels"
         return
@@ -52,7 +52,7 @@ def test_no_other_threshold_is_better(rows):
 @given(ITEMS, st.sampled_from([0.5, 0.8, 1.0]))
 def test_no_lower_threshold_has_the_precision(rows, target):
     scores, positives, weights = zip(*rows, strict=True)
-    choice = choose_threshold(scores, positives, rule="precision", target=target, weights=weights, n_resamples=20)
+    choice = choose_threshold(scores, positives, rule="precision", target=target, weights=weights, n_resamples=0)
 
     def precision(threshold):
         called = [(p, w) for s, p, w in rows if s >= threshold]
@@ -72,22 +72,34 @@ def test_order_changes_nothing_and_weights_are_repeats():
     scores, weights = rng.random(30).round(1), rng.integers(1, 4, 30)
     positives = scores + rng.normal(0, 0.3, 30) > 0.5
     order = rng.permutation(30)
-    value = choose_threshold(scores, positives, weights=weights).value
-    assert choose_threshold(scores[order], positives[order], weights=weights[order]).value == value
-    assert choose_threshold(np.repeat(scores, weights), np.repeat(positives, weights)).value == value
+    value = choose_threshold(scores, positives, weights=weights, n_resamples=0).value
+    shuffled = choose_threshold(scores[order], positives[order], weights=weights[order], n_resamples=0)
+    repeated = choose_threshold(np.repeat(scores, weights), np.repeat(positives, weights), n_resamples=0)
+    assert shuffled.value == repeated.value == value
 
 
 def test_of_equally_good_thresholds_the_middle_one_counts():
     # From .2 to .7 nothing is lost or gained: yes, no, yes, no, yes between the two sure ends.
     scores = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 0.9]
     positives = [False, False, True, False, True, False, True, True]
-    assert choose_threshold(scores, positives).value == pytest.approx(0.35)
+    assert choose_threshold(scores, positives, n_resamples=0).value == pytest.approx(0.35)
+
+
+def test_the_median_of_resamples_jumps_less():
+    rng = np.random.default_rng(4)
+    values: dict[int, list[float]] = {0: [], 300: []}
+    for seed in range(40):
+        positives = rng.random(80) < 0.6
+        scores = rng.normal(size=80) + 1.2 * positives
+        for n, thresholds in values.items():
+            thresholds.append(choose_threshold(scores, positives, n_resamples=n, seed=seed).value)
+    assert np.std(values[300]) < 0.9 * np.std(values[0])
 
 
 def test_neighbouring_floats_are_parted():
     low = 0.3
     high = math.nextafter(low, 1)
-    value = choose_threshold([low, high], [False, True]).value
+    value = choose_threshold([low, high], [False, True], n_resamples=0).value
     assert low < value <= high
 
 
@@ -122,7 +134,7 @@ def test_whole_clusters_are_drawn():
     positives = of_cluster[clusters] + rng.normal(size=120) > 0
     apart = choose_threshold(scores, positives)
     together = choose_threshold(scores, positives, clusters=clusters)
-    assert together.value == apart.value
+    assert together.value == pytest.approx(apart.value, abs=0.3)
     assert together.high - together.low > apart.high - apart.low
 
 
