@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -62,7 +63,7 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
         n_gold=_ints(len(r.gold_answers) for r in listed),
         answerable=_floats(None if r.answerable is None else float(r.answerable) for r in listed),
         grade=_floats(grades),
-        answers=[_uncited(r.answer, r.context or ()) for r in listed],
+        answers=[_uncited(r.answer, tuple(r.context or ())) for r in listed],
         gold_answers=[[_uncited(gold) for gold in r.gold_answers] for r in listed],
         unit_query=_ints(units.query),
         grounded=_codes(v for _, v in units.rows([r.grounded or (None,) * len(r.units) for r in listed])),
@@ -132,8 +133,9 @@ class _Table:
         )
 
 
-def _uncited(text: str, context: Sequence[str] = ()) -> str:
-    """A text without citation marks."""
+@lru_cache(maxsize=64)
+def _uncited(text: str, context: tuple[str, ...] = ()) -> str:
+    """A text without citation marks; records of parts of one answer follow each other, and have its whole text."""
     marks = citation_marks(text, context)
     starts = [0, *(mark.end for mark in marks)]
     return "".join(text[i:j] for i, j in zip(starts, [*(mark.start for mark in marks), len(text)], strict=True))

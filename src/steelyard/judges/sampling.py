@@ -63,10 +63,8 @@ def members(
     by_id: dict[str, Member] = {}
     for record in verdicts.records.values():
         own = [_member(record, table, item.unit, item.item_id, differing) for item in items(record, table)]
-        if unit == "item":
-            by_id = {member.id: member for member in own} | by_id
-        elif own:
-            by_id[record.query_id] = _answer(record.query_id, own)
+        for member in own if unit == "item" else [_answer(record.query_id, own)] if own else []:
+            by_id.setdefault(member.id, member)
     return list(by_id.values())
 
 

@@ -85,7 +85,8 @@ def asked_items(
             if item.item_id in wanted and own.name not in names.setdefault(item.item_id, []):
                 names[item.item_id].append(own.name)
                 first.setdefault(item.item_id, (own, record, item))
-    texts = {own.name: contexts(own.system.answered()) for own, _, _ in first.values()}
+    used = {own.name: own for own, _, _ in first.values()}
+    texts = {name: contexts(own.system.answered()) for name, own in used.items()}
     asked = {
         item_id: AskedItem(
             item, record, _premises(own, record, item, texts[own.name]), names[item_id], own.verdicts.judge,
