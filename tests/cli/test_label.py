@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.rag.labelling import label_pool
+from steelyard.rag.labelling import label
 from tests.cli.command import steelyard
 from tests.judges.llm_server import PATH, judging
 from tests.rag.server import Fault, Seen, Server
@@ -142,10 +142,10 @@ def test_what_was_interrupted_goes_on_from_the_cache(folder: Path, server: Serve
     settings = {"model": "m", "base_url": server.base_url, "concurrency": 2}
     what = ("q.jsonl", "o.jsonl", "llm")
     with pytest.raises(StopError):
-        label_pool(*what, depth=30, save="g.jsonl", progress=interrupting, settings=settings)
+        label(*what, depth=30, save="g.jsonl", progress=interrupting, **settings)
     n_asked = len(server.seen(PATH))
     assert 5 <= n_asked < 30
     assert not (folder / "g.jsonl").exists()
-    grades = label_pool(*what, depth=30, save="g.jsonl", settings=settings)
+    grades = label(*what, depth=30, save="g.jsonl", **settings)
     assert len(grades.by("judge")) == 30
     assert len(server.seen(PATH)) <= 30 + 2  # What was under way is asked again.

@@ -13,7 +13,7 @@ from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.rag.labelling import label_pool, plan_labelling
+from steelyard.rag.labelling import label, plan_labelling
 from steelyard.report.formats.labelling import check_format, labelling_text
 from steelyard.report.words import read_words
 
@@ -30,7 +30,7 @@ def run(
     settings |= {} if cache else {"cache": None}
     what: dict[str, Any] = {
         "scale": scale, "depth": depth, "keep": keep, "corpus": corpus, "unit": unit, "save": output,
-        "settings": settings,
+        **settings,
     }  # fmt: skip
     try:
         # What a judge of the user's own prints must not stand among the result.
@@ -38,7 +38,7 @@ def run(
             if dry_run:
                 result: Any = plan_labelling(questions, sources, judge, **what)
             else:
-                result = label_pool(questions, sources, judge, progress=bars, **what)
+                result = label(questions, sources, judge, progress=bars, **what)
     except KeyboardInterrupt:
         print(
             "steelyard: interrupted; no truth was written. What a model answered is in the cache, and the same command "

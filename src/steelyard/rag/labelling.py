@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from steelyard._version import __version__
@@ -74,27 +73,6 @@ def label(
     >>> grades.frame.select("doc_id", "gain", "reason").rows()
     [('h#1', 3.0, ''), ('h#2', 0.0, 'missing: opening, hours')]
     """
-    return label_pool(
-        questions, sources, judge, scale=scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save,
-        progress=progress, settings=settings,
-    )  # fmt: skip
-
-
-def label_pool(
-    questions: object,
-    sources: object,
-    judge: object = defaults.JUDGE,
-    *,
-    scale: str | Path | Scale = defaults.SCALE,
-    depth: int = defaults.POOL_DEPTH,
-    keep: object = None,
-    corpus: object = None,
-    unit: Unit = "chunk",
-    save: str | Path | None = None,
-    progress: Progress = no_progress,
-    settings: Mapping[str, Any] = MappingProxyType({}),
-) -> Grades:
-    """What `label` does; the arguments are its own."""
     work = _prepared(questions, sources, scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save)
     with _lent(judge, settings, save, progress) as grader:
         grades = _graded(work, grader, progress)
@@ -150,7 +128,7 @@ def plan_labelling(
     corpus: object = None,
     unit: Unit = "chunk",
     save: str | Path | None = None,
-    settings: Mapping[str, Any] = MappingProxyType({}),
+    **settings: Any,
 ) -> LabellingPlan:
     """What `label` would take with these arguments; nobody is asked, and nothing is written."""
     work = _prepared(questions, sources, scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save)
