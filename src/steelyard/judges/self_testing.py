@@ -21,8 +21,8 @@ from steelyard.judges.verdict import Case, Judge, Verdict
 from steelyard.stats.raters import wilson_interval
 
 LIMITS: Mapping[str, float] = {**dict.fromkeys(MAKERS, 0.1), "injection": 0.05}
-"""Test -> the largest share of failures.  A tenth of wrong verdicts moves a mean by up to .1, more than most systems
-that are compared differ by; whoever puts an instruction into a document picks a wording that works."""
+"""Test -> the largest share of failures.  A tenth of wrong verdicts can move a mean by .1; and whoever puts an
+instruction into a document picks a wording that works."""
 
 ROW = {
     "test": pl.String, "query_id": pl.String, "premise": pl.String, "sentence": pl.String, "verdict": pl.String,
