@@ -212,8 +212,21 @@ def test_grades_are_given_by_digits(browser: Any, tmp_path: Path) -> None:
     assert "not its style" not in tab.page.inner_text("body")
     for key in ("3", "t", "?"):
         tab.page.keyboard.press(key)
-    assert lines(tab.page, "#counts") == ["3 of 3", "3 answers 1", "10 perfect 1", "cannot say 1"]
+    assert lines(tab.page, "#counts") == ["3 of 3", "3 × 1", "10 × 1", "cannot say 1"]
     assert saved(tab.page) == CASES["grades"]
+    tab.close()
+
+
+def test_long_words_of_a_scale_are_listed_below_its_grades(browser: Any, tmp_path: Path) -> None:
+    words = {0: "has nothing to do with the question", 10: "answers just what was asked"}
+    form = replace(grades_form(), scale=[(grade, words.get(grade, "")) for grade in range(11)])
+    tab = opened(browser, tmp_path, form, code="zh", viewport={"width": 1280, "height": 720})
+    page = tab.page
+    assert lines(page, ".dock .scale") == ["0", words[0], "10", words[10]]
+    box = page.query_selector(".choices").bounding_box()
+    assert box["height"] < 200
+    page.keyboard.press("t")
+    assert lines(page, "#counts") == ["1 / 3", "10 × 1"]
     tab.close()
 
 
@@ -239,6 +252,8 @@ def test_quotes_are_what_is_selected(browser: Any, tmp_path: Path) -> None:
     page.keyboard.press("0")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("q")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("String(getSelection())") == "A late return costs two euros a day."
     page.keyboard.press("x")
     file = saved(page)
     text = dict(CONTEXT)["hours#2"]

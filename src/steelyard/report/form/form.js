@@ -3,7 +3,7 @@ import { byId, element } from "../html/elements.js";
 import { form, keyed, language, languages, named, say, sayIn, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
-  asked, currentChoice, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
+  asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
   waits,
 } from "./item.js";
 import {
@@ -121,14 +121,34 @@ function bar() {
   );
 }
 
+// Where words of a scale are long, its buttons show the grades alone, and the words are listed below.
+const BRIEF = 14;
+const isBrief = form.scale.some(([, word]) => word.length > BRIEF);
+
+function choiceLabel({ name, word }) {
+  if (word === undefined) return say(`choice.${name}`);
+  return element("span", {}, name, word && element("span", { class: isBrief ? "alternative" : null }, ` ${visible(word)}`));
+}
+
 function choiceButtons() {
   const buttons = choices.map((choice) => {
-    const label = choice.word === undefined ? say(`choice.${choice.name}`) : visible([choice.name, choice.word].filter(Boolean).join(" "));
-    const meaning = choice.word === undefined ? say(`meaning.${choice.name}`) : "";
-    const options = { class: `choice ${form.kind === "grades" ? "" : choice.name}`, title: meaning || null, "data-choice": choice.name };
-    return keyed(label, choice.keys.join(" "), () => choose(choice), options);
+    const { name, word } = choice;
+    const keys = choice.keys.join(" ");
+    const options = {
+      class: `choice ${word === undefined ? name : keys === name ? "same" : ""}`,
+      title: (word === undefined ? say(`meaning.${name}`) : visible(word)) || null,
+      "data-choice": name,
+    };
+    return keyed(choiceLabel(choice), keys, () => choose(choice), options);
   });
-  return element("div", { class: `choices ${form.kind}`, role: "group", "aria-labelledby": "ask" }, ...buttons);
+  const kind = `choices ${form.kind}${isBrief ? " brief" : ""}`;
+  return element("div", { class: kind, role: "group", "aria-labelledby": "ask" }, ...buttons);
+}
+
+function scaleWords() {
+  const rows = form.scale.filter(([, word]) => word);
+  const cells = rows.flatMap(([grade, word]) => [element("dt", {}, String(grade)), element("dd", { dir: "auto" }, visible(word))]);
+  return isBrief ? element("dl", { class: "meanings scale" }, ...cells) : null;
 }
 
 function option(name, label, key) {
@@ -146,7 +166,7 @@ function dock() {
   const quoting = form.kind === "quotes" ? keyed(say("add_quote"), "q", addQuote, { class: "first", id: "add" }) : null;
   return element("section", { class: "dock", "aria-label": say("decide") },
     element("p", { id: "ask" }), element("blockquote", { id: "sentence", dir: "auto" }),
-    element("div", { id: "opinions" }), quoting, choiceButtons(), element("div", { id: "quotes" }),
+    element("div", { id: "opinions" }), quoting, choiceButtons(), scaleWords(), element("div", { id: "quotes" }),
     element("div", { class: "row way" },
       keyed(say("before"), "k", () => move(-1), { id: "before" }),
       element("span", { id: "place" }),
@@ -192,7 +212,11 @@ function showBar() {
   byId("progress").value = n - left;
   byId("progress").textContent = say("done_of", { n: n - left, of: n });
   const names = [...choices.map(({ name }) => name), "quotes"].filter((name) => counts.get(name));
-  const chips = names.map((name) => element("span", { class: `pill ${form.kind === "grades" ? "" : name}` }, `${named(name, choices)} `, element("b", {}, String(counts.get(name)))));
+  const chips = names.map((name) => {
+    const isGrade = choices.some((choice) => choice.name === name && choice.word !== undefined);
+    const label = isGrade ? `${name} ×` : named(name, choices);
+    return element("span", { class: `pill ${isGrade ? "" : name}` }, `${label} `, element("b", {}, String(counts.get(name))));
+  });
   byId("counts").replaceChildren(element("b", {}, say("done_of", { n: n - left, of: n })), ...chips);
   const waiting = nUnfiled();
   const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("saved")];
@@ -255,6 +279,7 @@ const fits = (place) => !work.showsOpen || isOpen(place);
 function goTo(place) {
   if (place === null) return;
   work.place = place;
+  cursor.at = null;
   notice = "";
   keepWork();
   showReading(form.items[place]);
@@ -310,6 +335,7 @@ function addQuote() {
     const docs = premises.map(([name]) => name);
     const before = decisionAt(work.place)?.quotes ?? [];
     decide(work.place, { quotes: withQuote(before, { doc: docs[where.number], ...quote }, text, docs) });
+    cursor.at = where;
     getSelection().removeAllRanges();
   }
   show();

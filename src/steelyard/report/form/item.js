@@ -129,10 +129,13 @@ function select(body, [from, to]) {
   if (top < 120 || top > innerHeight - 220) scrollBy(0, top - innerHeight / 3);
 }
 
+// What was selected last and is a quote by now: from there the next sentence is selected.
+export const cursor = { at: null };
+
 // Move the selection by a sentence, over all premises of the item, or make it longer by one.
 export function stepSentence(reading, step, isExtended) {
   const bodies = [...reading.querySelectorAll("[data-premise]")];
-  const now = selected(reading);
+  const now = selected(reading) ?? cursor.at;
   let number = now?.number ?? (step > 0 ? 0 : bodies.length - 1);
   const sentences = () => sentencesOf(bodies[number].textContent, language.code);
   const rows = sentences();
