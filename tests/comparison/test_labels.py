@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ N = 120
 OTHER = {"judge": {"name": "llm", "model": "m-1"}}
 
 
+@cache
 def lenient(seed: int = 1) -> sy.Verdicts:
     """Of answers of its own, by a judge who supports nearly everything."""
     rng = np.random.default_rng(seed)
@@ -29,6 +31,7 @@ def lenient(seed: int = 1) -> sy.Verdicts:
     return sy.Verdicts(records, PEOPLE)
 
 
+@cache
 def strict() -> sy.Verdicts:
     return sy.Verdicts(answers(N), PEOPLE)
 
@@ -44,6 +47,7 @@ def weighing(labels: Mapping[str, Any] | None, verdicts: Mapping[str, sy.Verdict
     return sy.weigh(asked, {name: outputs(N) for name in verdicts}, verdicts=verdicts, labels=labels)
 
 
+@cache
 def labels_of(n: int = 80, says: Says = half, *, names: str = "ab") -> dict[str, Review]:
     makers: Mapping[str, Callable[[], sy.Verdicts]] = {"a": strict, "b": lenient}
     return {name: review(makers[name](), ["grounded"], n, says, system=name) for name in names}

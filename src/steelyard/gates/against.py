@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from steelyard.gates.levels import side_of
 from steelyard.gates.profiles import Profile
 from steelyard.measures import Measure
 from steelyard.measures.registry import Direction
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.effects import relative_change
+from steelyard.stats.corrected_differences import corrected_difference
+from steelyard.stats.detectable import detectable_errors, min_detectable_difference
+from steelyard.stats.effects import RelativeChange, relative_change
 from steelyard.stats.equivalence import IDENTICAL, NonInferiority, non_inferiority
 from steelyard.stats.power import fewest_questions
-from steelyard.stats.samples import differences, mean_error, n_clusters
+from steelyard.stats.prediction_powered import CorrectedMean
+from steelyard.stats.samples import MeanError, differences, mean_error, n_clusters
 from steelyard.stats.student import t_quantile
 
 
@@ -71,6 +73,7 @@ class _Pair:
     clusters   (n,) of questions that count as one; None: each by itself
     measured   whether both were weighed by the measure at all
     identical  whether both gave the same results, lists and all
+    labelled   the corrected means of both, where labels of people correct both: values are then pseudo-values
     """
 
     values: Floats
@@ -79,6 +82,20 @@ class _Pair:
     clusters: Ints | None = None
     measured: bool = True
     identical: bool = False
+    labelled: tuple[CorrectedMean, CorrectedMean] | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """Labels of the one that has fewer; 0 without any."""
+        return 0 if self.labelled is None else min(mean.n_labels for mean in self.labelled)
+
+    @property
+    def difference(self) -> MeanError:
+        """The mean difference where labels correct both, and its error."""
+        means = self.labelled or ()
+        n_all = min(int((~np.isnan(mean.corrected.values)).sum()) for mean in means)
+        d = differences(self.baseline, self.values)
+        return corrected_difference(d, means, share=min(len(d) / n_all, 1.0), clusters=self.clusters)
 
     def too_few(self, min_questions: int) -> CheckReason | None:
         """Why nothing can be said of the pair, if so."""
@@ -93,12 +110,15 @@ def _paired(scores: Scores, system: str, other: Scores, against: str, measure: M
         raise InputError(f"{measure} is {aggregation.noun}, and a margin is of arithmetic means; judge by another")
     if measure not in scores.measures or measure not in other.measures:
         return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)
-    values, baseline = _values(scores, system, measure), _values(other, against, measure)
+    means = [part.corrections.get(name, {}).get(str(measure)) for part, name in ((scores, system), (other, against))]
+    labelled = None if means[0] is None or means[1] is None else (means[0].mean, means[1].mean)
+    values, baseline = _values(scores, system, measure, labelled), _values(other, against, measure, labelled, place=1)
     common = [query_id for query_id in values if query_id in baseline]
     left_out = len(values) - len(common), len(baseline) - len(common)
     return _Pair(
         np.array([values[q] for q in common]), np.array([baseline[q] for q in common]), left_out,
         clusters=_clusters(scores, common), identical=_identical(scores, system, other, against),
+        labelled=labelled,
     )  # fmt: skip
 
 
@@ -115,10 +135,17 @@ def _identical(scores: Scores, system: str, other: Scores, against: str) -> bool
     return digest is not None and digest == other.run_digest(against)
 
 
-def _values(scores: Scores, system: str, measure: Measure) -> dict[str, float]:
-    """query_id -> value of the questions that have one."""
-    row = scores.values[list(scores.systems).index(system), list(scores.measures).index(measure)].tolist()
-    return {query_id: v for query_id, v in zip(scores.query_ids, row, strict=True) if not math.isnan(v)}
+def _values(
+    scores: Scores, system: str, measure: Measure, labelled: tuple[CorrectedMean, CorrectedMean] | None, *,
+    place: int = 0,
+) -> dict[str, float]:  # fmt: skip
+    """query_id -> value, or pseudo-value, of the questions that have one.
+
+    place   of the system's mean among those that labels correct
+    """
+    row = scores.values[list(scores.systems).index(system), list(scores.measures).index(measure)]
+    row = row if labelled is None else labelled[place].corrected.values
+    return {query_id: v for query_id, v in zip(scores.query_ids, row.tolist(), strict=True) if not math.isnan(v)}
 
 
 def _open_check(
@@ -136,6 +163,8 @@ def _margin_check(
 ) -> Check:
     if (why := pair.too_few(min_questions)) is not None:
         return _open_check(system, measure, pair, kind="baseline", reason=why, limit=margin, better=better)
+    if pair.labelled is not None:
+        return _labelled_check(system, measure, pair, margin=margin, alpha=alpha, better=better)
     d = differences(pair.baseline, pair.values)
     gain = d if better == "higher" else -d
     width = measure.definition.width
@@ -155,6 +184,28 @@ def _margin_check(
         system, str(measure), "baseline", reason,
         value=float(d.mean()), low=low, high=high, limit=margin, n=test.n, better=better,
         left_out=pair.left_out, detectable=detectable, needed=needed,
+    )  # fmt: skip
+
+
+def _labelled_check(
+    system: str, measure: Measure, pair: _Pair, *, margin: float, alpha: float, better: Direction
+) -> Check:
+    """A difference that labels of both correct, against the margin: by its error alone."""
+    average = pair.difference
+    if math.isnan(average.error):
+        return replace(
+            _open_check(system, measure, pair, kind="baseline", reason="few_labels", limit=margin, better=better),
+            n_labels=pair.n_labels,
+        )
+    half = t_quantile(1 - alpha, average.df) * average.error
+    low, high = average.mean - half, average.mean + half
+    least, most = (low, high) if better == "higher" else (-high, -low)
+    reason: CheckReason = "not_worse" if least > -margin else "worse" if most <= -margin else "undecided"
+    detectable = detectable_errors(average.n, df=average.df, alpha=alpha, n_sides=1) * average.error
+    return Check(
+        system, str(measure), "baseline", reason, value=average.mean, low=low, high=high, limit=margin, n=average.n,
+        better=better, left_out=pair.left_out, n_labels=pair.n_labels,
+        detectable=detectable if reason == "undecided" else math.nan,
     )  # fmt: skip
 
 
@@ -184,10 +235,23 @@ def _relative_check(
     if (why := pair.too_few(min_questions)) is not None:
         return _open_check(system, measure, pair, kind="relative", reason=why, limit=least, better=better)
     change = relative_change(pair.baseline, pair.values, level=LEVEL, clusters=pair.clusters)
+    if pair.labelled is not None:
+        change = _widened(change, pair)
     limit = least if better == "higher" else -least
     reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(limit, change.low, change.high, better)
     return Check(
         system, str(measure), "relative", reason,
         value=change.change, low=change.low, high=change.high, limit=least, n=len(pair.values), better=better,
-        left_out=pair.left_out,
+        left_out=pair.left_out, n_labels=pair.n_labels,
     )  # fmt: skip
+
+
+def _widened(change: RelativeChange, pair: _Pair) -> RelativeChange:
+    """A change whose interval is longer by as much as that of the difference is, as labels are few."""
+    average, plain = pair.difference, mean_error(differences(pair.baseline, pair.values), clusters=pair.clusters)
+    if math.isnan(average.error):
+        return replace(change, low=math.nan, high=math.nan)
+    halves = [t_quantile((1 + LEVEL) / 2, part.df) * part.error for part in (average, plain)]
+    longer = halves[0] / halves[1] if halves[1] else 1.0
+    low, high = (change.change + longer * (end - change.change) for end in (change.low, change.high))
+    return replace(change, low=low, high=high)

@@ -80,6 +80,8 @@ class Check:
     n           questions (gold pieces for unmapped, labels or trials of a judge) behind the value; 0 where it was
                 handed in, or there is none
     n_failed    those of them that failed, for latencies: they count as slower than any limit
+    n_labels    labels of people that correct the value, of each of both systems where it is a difference (of the one
+                with fewer); 0 where none do
     left_out    questions that only the system, and only the baseline, has a value for; (0, 0) without a baseline
     detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
     needed      undecided: questions that hold the margin so; None where that is no more than there are.  Of a judge
@@ -98,6 +100,7 @@ class Check:
     n: int
     reachable: float = math.nan
     n_failed: int = 0
+    n_labels: int = 0
     better: Direction = "higher"
     level: str | None = None
     left_out: tuple[int, int] = (0, 0)

@@ -83,10 +83,12 @@ class Gate:
     def frame(self) -> pl.DataFrame:
         """One row a check: the fields of `Check` and its outcome; null where there is no number.
 
-        n_left_out questions have a value for the system alone, n_left_out_baseline for its baseline alone.
+        n_left_out questions have a value for the system alone, n_left_out_baseline for its baseline alone.  Where
+        labels of people correct a value, n_labels too.
         """
-        rows = pl.DataFrame([check.row for check in self.checks], schema=COLUMNS)
-        return rows.with_columns(pl.col(pl.Float64).fill_nan(None))
+        labels = {"n_labels": pl.Int64} if any(check.n_labels for check in self.checks) else {}
+        rows = [{**check.row, "n_labels": check.n_labels} if labels else check.row for check in self.checks]
+        return pl.DataFrame(rows, schema={**COLUMNS, **labels}).with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @property
     def exit_code(self) -> int:
@@ -208,7 +210,7 @@ def gate(
     wanted = _level(profile, level)
     if other is not None and not mixed_judges:
         partners = [against] if against is not None else [name for name in judged if name in other.systems]
-        check_same_judge([scores.filter(systems=judged), other.filter(systems=partners)])
+        _check_same_judge(scores, judged, other, partners)
     checks = _level_checks(
         scores, profile, wanted, judged=judged, numbers=numbers, latency_ms=latency_ms, min_questions=min_questions
     )
@@ -256,6 +258,20 @@ def _of_judge_alone(
         profile=profile, level=None, baselines={}, margin=None, min_questions=min_labels, alpha=alpha,
         checks=trust.checks, notes=trust.notes,
     )  # fmt: skip
+
+
+def _check_same_judge(scores: Scores, systems: list[str], other: Scores, partners: list[str]) -> None:
+    """Refuse systems that were judged otherwise than their baselines, by measures that labels do not correct for all.
+
+    Raises   InputError
+    """
+    sides = ((scores, systems), (other, partners))
+    names = [
+        str(measure) for measure in scores.measures if measure in other.measures
+        and not all(str(measure) in side.corrections.get(name, {}) for side, listed in sides for name in listed)
+    ]  # fmt: skip
+    if names:
+        check_same_judge([side.filter(systems=listed, measures=names) for side, listed in sides])
 
 
 def _level_checks(

@@ -20,7 +20,7 @@ def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
     return Check(
         value.system, value.measure, "level", reason,
         value=value.value, low=value.low, high=value.high, limit=limit, n=value.n, better=better, level=level,
-        reachable=value.reachable, n_failed=value.n_failed,
+        reachable=value.reachable, n_failed=value.n_failed, n_labels=value.n_labels,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ class Rating:
     reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else
     n           questions behind the value; 0 for a number that was handed in
     n_failed    those of them that failed, for latencies: they count as slower than any limit
+    n_labels    labels of people that correct the value and its interval; 0 where none do
     key         what the profile calls it: recall@k for recall@5
     """
 
@@ -53,6 +54,7 @@ class Rating:
     key: str
     reachable: float = math.nan
     n_failed: int = 0
+    n_labels: int = 0
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
@@ -72,12 +74,13 @@ class Ratings(list[Rating]):
     @property
     def frame(self) -> pl.DataFrame:
         """One row a rating: system, measure, key, value, low, high, level, could_be, better, n, reachable, and
-        out_of_reach; null for NaN.
+        out_of_reach; null for NaN.  Where labels of people correct a value, n_labels too.
 
         could_be and out_of_reach are lists; an end that is infinite stays so.
         """
-        rows = [{name: getattr(rating, name) for name in _COLUMNS} for rating in self]
-        return pl.DataFrame(rows, schema=_COLUMNS).with_columns(pl.col(pl.Float64).fill_nan(None))
+        labels = {"n_labels": pl.Int64} if any(rating.n_labels for rating in self) else {}
+        rows = [{name: getattr(rating, name) for name in (*_COLUMNS, *labels)} for rating in self]
+        return pl.DataFrame(rows, schema={**_COLUMNS, **labels}).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -110,6 +113,7 @@ class StandardValue:
     n: int = 0
     reachable: float = math.nan
     n_failed: int = 0
+    n_labels: int = 0
 
     @property
     def is_handed_in(self) -> bool:
@@ -146,22 +150,36 @@ def rate(
 def standard_values(
     scores: Scores, profile: Profile, *, numbers: Numbers | None = None, latency_ms: Latencies | None = None
 ) -> Iterator[StandardValue]:
-    """Every value that the profile has levels for, and NaN for what it asks for and was not measured."""
+    """Every value that the profile has levels for, and NaN for what it asks for and was not measured.
+
+    Means that labels of people correct are corrected, with the intervals of these.
+    """
     numbers = _checked(profile, numbers or {})
     for i, system in enumerate(scores.systems):
         for j, measure in enumerate(scores.measures):
             if (standard := profile.standard_of(measure)) is not None:
-                n = int((~np.isnan(scores.values[i, j])).sum())
-                yield StandardValue(
-                    system, str(measure), standard, value=float(scores.means[i, j]),
-                    low=float(scores.intervals.low[i, j]), high=float(scores.intervals.high[i, j]),
-                    n=n, reachable=float(scores.reachable[i, j]),
-                )  # fmt: skip
+                yield _mean(scores, i, j, standard)
         for name, standard in profile.unmeasured(scores.measures).items():
             yield StandardValue(system, name, standard)
         for name, standard in profile.standards.items():
             if standard.handed_in:
                 yield _handed_in(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
+
+
+def _mean(scores: Scores, i: int, j: int, standard: Standard) -> StandardValue:
+    system, measure = scores.systems[i], str(scores.measures[j])
+    value = StandardValue(
+        system, measure, standard, value=float(scores.means[i, j]), low=float(scores.intervals.low[i, j]),
+        high=float(scores.intervals.high[i, j]), n=int((~np.isnan(scores.values[i, j])).sum()),
+        reachable=float(scores.reachable[i, j]),
+    )  # fmt: skip
+    correction = scores.corrections.get(system, {}).get(measure)
+    if correction is None:
+        return value
+    by_people = correction.mean.corrected
+    return replace(
+        value, value=by_people.mean, low=by_people.low, high=by_people.high, n_labels=correction.mean.n_labels
+    )  # fmt: skip
 
 
 def _handed_in(
@@ -205,6 +223,7 @@ def _rating(value: StandardValue, profile: Profile) -> Rating:
         system=value.system, measure=value.measure, value=value.value, low=value.low, high=value.high,
         level=level, could_be=tuple(names[i] for i in others), levels=standard.levels, better=standard.better,
         n=value.n, key=standard.measure, reachable=value.reachable, n_failed=value.n_failed,
+        n_labels=value.n_labels,
     )  # fmt: skip
 
 

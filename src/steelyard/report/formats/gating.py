@@ -63,6 +63,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
         notes = [] if reasons_in_rows else list(_reasons(checks, gate, words))
         first = words("gate.head.check") if reasons_in_rows else system
+        notes += [] if reasons_in_rows else list(_corrected(checks, words))
         notes += [*_failed(checks, words), *_left_out(checks, words)]
         sheets.append(Sheet([first, *header], rows, failed, notes))
     if sheets:
@@ -123,6 +124,13 @@ def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
     for check in checks:
         if check.outcome == "insufficient" or (check.outcome == "fail" and check.kind != "share"):
             yield words("gate.reasons", name=check_name(check, words), reason=reason_text(check, gate, words))
+
+
+def _corrected(checks: list[Check], words: Words) -> Iterator[str]:
+    """By how many labels the values of checks that passed are corrected: of the others their reasons say so."""
+    for check in checks:
+        if check.n_labels and check.outcome == "pass":
+            yield words("gate.corrected_pass", name=check_name(check, words), n=check.n_labels)
 
 
 def _failed(checks: list[Check], words: Words) -> Iterator[str]:
@@ -231,10 +239,13 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"
-    return words(
+    if check.n_labels and f"{key}_labels" in words:
+        key = f"{key}_labels"
+    text = words(
         key, name=check.name, limit=_limit(check), n=check.n, least=gate.min_questions, needed=check.needed,
         detectable=number(check.detectable), reachable=number(check.reachable),
     )  # fmt: skip
+    return words("gate.corrected", reason=text, n=check.n_labels) if check.n_labels else text
 
 
 def _is_handed_in(check: Check, gate: Gate) -> bool:

@@ -53,6 +53,8 @@ def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterato
             yield words(
                 "ratings.failed", system=rating.system, measure=rating.measure, n=rating.n_failed, total=rating.n
             )
+        if rating.n_labels:
+            yield words("ratings.corrected", system=rating.system, measure=rating.measure, n=rating.n_labels)
     endless = (r.measure for r in ratings if not r.n_failed and (math.isinf(r.low) or math.isinf(r.high)))
     if (measure := next(endless, None)) is not None:
         yield words("ratings.too_few", measure=measure)

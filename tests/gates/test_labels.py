@@ -1,0 +1,135 @@
+"""Gates and ratings by means that labels of people correct: the corrected limit decides, and the check says so."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.experiment.scores_json import as_json
+from steelyard.gates.profile_files import parse_profile
+from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
+from steelyard.report.formats.junit import junit
+from steelyard.report.words import read_words
+from tests.comparison.test_labels import OTHER, labels_of, lenient, strict, weighing
+
+pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
+
+PROFILE = """
+below = "poor"
+levels = ["good"]
+[measures.faithfulness]
+better = "higher"
+levels = { good = 0.7 }
+"""
+
+
+def profile(text: str = PROFILE) -> sy.Profile:
+    return sy.Profile(**parse_profile(text, name="own", file="own.toml"))
+
+
+def scores(labels: Any = None, verdicts: Any = None) -> sy.Scores:
+    return by_people() if labels is None and verdicts is None else _scores(labels, verdicts)
+
+
+@cache
+def by_people() -> sy.Scores:
+    return _scores(None, None)
+
+
+def _scores(labels: Any, verdicts: Any) -> sy.Scores:
+    return weighing(labels_of() if labels is None else labels, verdicts).scores("faithfulness")
+
+
+def test_a_level_is_reached_by_the_corrected_limit() -> None:
+    """By the judge b is above .8; by people about half of it is supported."""
+    (plain,) = sy.gate(scores({}), profile(), system="b").checks
+    assert (plain.reason, plain.n_labels) == ("reached", 0)
+    (check,) = sy.gate(scores(), profile(), system="b").checks
+    mean = scores().corrections["b"]["faithfulness"].mean.corrected
+    assert (check.value, check.low, check.high, check.n_labels) == (mean.mean, mean.low, mean.high, 80)
+    assert check.reason in ("missed", "spans")
+
+
+def test_a_gate_says_by_how_many_labels() -> None:
+    gate = sy.gate(scores(), profile(), system="b")
+    english, chinese = read_words("en"), read_words("zh")
+    for text in (gate_text(gate, english), gate_markdown(gate, english), junit(gate, english)):
+        assert "corrected by 80 labels of people" in text
+    assert "已用 80 条人工标注校正" in gate_text(gate, chinese)
+    passed = sy.gate(scores(), profile(PROFILE.replace("0.7", "0.2")), system="b")
+    assert passed.outcome == "pass"
+    assert "faithfulness: corrected by 80 labels of people." in gate_text(passed, english)
+    assert gate.frame["n_labels"].to_list() == [80]
+    assert gate_json(gate)["checks"][0]["n_labels"] == 80
+    plain = sy.gate(scores({}), profile(), system="b")
+    assert "n_labels" not in plain.frame.columns
+    assert "corrected" not in gate_text(plain, english)
+
+
+def test_ratings_are_by_the_corrected_interval() -> None:
+    ratings = sy.rate(scores(), profile())
+    mean = scores().corrections["b"]["faithfulness"].mean.corrected
+    rating = next(rating for rating in ratings if rating.system == "b")
+    assert (rating.level, rating.value, rating.low, rating.high) == ("poor", mean.mean, mean.low, mean.high)
+    assert ratings.frame["n_labels"].to_list() == [80, 80]
+    assert sy.rate(scores({}), profile())[1].level == "good"
+    assert "n_labels" not in sy.rate(scores({}), profile()).frame.columns
+
+
+def test_a_margin_is_held_by_the_corrected_difference(tmp_path: Path) -> None:
+    """The judge calls a worse than b by far; people call both alike."""
+    (check,) = sy.gate(scores({}), baseline="b", margin=0.2).checks
+    assert check.reason == "worse"
+    (check,) = sy.gate(scores(), baseline="b", margin=0.3).checks
+    values = {name: scores().corrections[name]["faithfulness"].mean.corrected.values for name in "ab"}
+    assert check.value == pytest.approx((values["a"] - values["b"]).mean())
+    assert (check.reason, check.n_labels) == ("not_worse", 80)
+    (check,) = sy.gate(scores(), baseline="b", margin=0.01).checks
+    assert check.reason == "undecided"
+    assert 0.05 < check.detectable < 0.4
+    (tmp_path / "b.json").write_text(as_json(scores().filter(systems="b")))
+    (stored,) = sy.gate(scores().filter(systems="a"), baseline=tmp_path / "b.json", margin=0.3).checks
+    assert stored.low == pytest.approx(sy.gate(scores(), baseline="b", margin=0.3).checks[0].low)
+
+
+def test_few_labels_are_too_few_data() -> None:
+    gate = sy.gate(scores(labels_of(6)), baseline="b", margin=0.3)
+    assert (gate.outcome, gate.checks[0].reason) == ("insufficient", "few_labels")
+    for lang, said in (("en", "10 labels of system and baseline"), ("zh", "各需至少 10 条标注")):
+        assert said in gate_text(gate, read_words(lang))
+
+
+def test_a_relative_gain_is_corrected_too() -> None:
+    relative = '[relative]\nmeasure = "faithfulness"\nleast = 0.05\n'
+    own = profile(PROFILE + relative)
+    plain, corrected = (
+        next(check for check in sy.gate(s, own, system="b", baseline="a").checks if check.kind == "relative")
+        for s in (scores({}), scores())
+    )
+    assert (plain.reason, corrected.reason) == ("reached", "spans")
+    assert corrected.high - corrected.low > plain.high - plain.low
+    assert np.isfinite(corrected.low)
+
+
+def test_whoever_judged_labels_decide() -> None:
+    both = {"a": strict(), "b": sy.Verdicts(list(lenient().records.values()), OTHER)}
+    assert sy.gate(scores(verdicts=both), baseline="b", margin=0.3).outcome == "pass"
+    with pytest.raises(sy.InputError, match="judged differently"):
+        sy.gate(scores(labels_of(names="a"), both), baseline="b", margin=0.3)
+
+
+def test_a_report_holds_corrected_values() -> None:
+    report = sy.Report.of(weighing(labels_of()), ["faithfulness"], profile=profile())
+    content = json.loads(report.text("json"))
+    assert content["comparison"]["labels"]["corrected"][0]["n_labels"] == 80
+    for lang, said in (("en", "corrected by labels of people"), ("zh", "人工标注校正")):
+        for name in ("table", "markdown", "html"):
+            assert said in report.text(name, lang=lang), (lang, name)
+    again = sy.Report.from_parts(json.loads(json.dumps(report.parts())))
+    assert again.text("markdown", lang="en") == report.text("markdown", lang="en")
