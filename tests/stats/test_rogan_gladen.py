@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from benchmarks.corrected_rates import JUDGES, SHARES, SIZES, coverage
 
 from steelyard.base.errors import InputError
 from steelyard.stats.rogan_gladen import corrected_rate
@@ -60,33 +61,10 @@ def test_counts_must_fit_together(arguments):
         corrected_rate(n_called, n, **rest)
 
 
-def coverage(sensitivity, specificity, share, n_labels, n, *, among, rng, n_trials):
-    """How often the interval holds, where people found ten of either kind and it is defined."""
-    covered = []
-    for _ in range(n_trials):
-        positives = rng.binomial(n_labels, share)
-        if not 10 <= positives <= n_labels - 10:
-            continue
-        hits, rejections = rng.binomial(positives, sensitivity), rng.binomial(n_labels - positives, specificity)
-        false_alarms = n_labels - positives - rejections
-        others = n - n_labels * among
-        other_positives = rng.binomial(others, share)
-        called = rng.binomial(other_positives, sensitivity) + rng.binomial(others - other_positives, 1 - specificity)
-        rate = corrected_rate(
-            called + (hits + false_alarms) * among, n, hits=hits, misses=positives - hits, false_alarms=false_alarms,
-            rejections=rejections, n_shared=n_labels * among,
-        )  # fmt: skip
-        if rate.undefined is None:
-            covered.append(rate.low <= share <= rate.high)
-    return float(np.mean(covered))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("among", [False, True])
 def test_the_interval_holds_in_95_of_100(among):
     rng = np.random.default_rng(7)
-    rates = ((0.9, 0.9), (0.7, 0.7), (0.95, 0.5), (0.6, 0.8), (0.97, 0.4))
-    sizes = ((50, 300), (100, 1000), (300, 1000), (200, 400))
-    for (tpr, tnr), share, (n_labels, n) in product(rates, (0.2, 0.3, 0.6, 0.8), sizes):
-        covered = coverage(tpr, tnr, share, n_labels, n, among=among, rng=rng, n_trials=2500)
-        assert 0.93 <= covered <= (0.975 if n_labels >= 100 else 0.985), (tpr, tnr, share, n_labels, n, covered)
+    for judge, share, sizes in product(JUDGES, SHARES, SIZES):
+        covered = coverage(rng, judge, share, sizes, among=among, n_draws=2500)
+        assert 0.93 <= covered <= (0.975 if sizes[0] >= 100 else 0.985), (judge, share, sizes, covered)
