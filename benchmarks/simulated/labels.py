@@ -97,7 +97,7 @@ def coverage(setting: Setting, draws: int, seed: int = 1) -> Coverage:
 
     return Coverage(
         covers("corrected"), covers("people"), float(np.mean([mean.judge for mean in means])) - truth,
-        width("corrected"), width("people"), float(np.median([mean.worth for mean in means])),
+        width("corrected"), width("people"), float(np.nanmedian([mean.worth for mean in means])),
     )  # fmt: skip
 
 
