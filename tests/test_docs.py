@@ -311,3 +311,14 @@ def test_agreement_in_judge_trust_is_that_of_the_reference() -> None:
     (row,) = (cells for label, cells in rows.items() if label.startswith("33 judges"))
     assert row[1:] == [f"{min(values):.2f} to {max(values):.2f}".replace("0.", ".") for values in judges.values()]
     assert {len(values) for values in judges.values()} == {33}
+
+
+def test_thresholds_in_judge_trust_are_those_of_the_benchmark() -> None:
+    def rows(path: str) -> list[list[str]]:
+        lines = (ROOT / path).read_text("utf-8").splitlines()
+        return [re.split(r" *\| *", line.strip("| ")) for line in lines if line.startswith("| ")]
+
+    head, *measured = [row for row in rows("benchmarks/THRESHOLDS.md") if len(row) == 9]
+    columns = [head.index(name) for name in ("set", "pairs", "best", "calibrated", "fixed 0.5", "default 0.6")]
+    shown = [row for row in rows("docs/judge-trust.md") if len(row) == 6 and row[1].isdecimal()]
+    assert shown == [[row[place].replace("0.", ".") for place in columns] for row in measured]
