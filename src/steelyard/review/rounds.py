@@ -72,6 +72,11 @@ class SampledReview:
     items: Path
     files: Sequence[Path]
 
+    def __repr__(self) -> str:
+        names = ", ".join(own.name for own in self.round.systems)
+        n, kind = len(self.round.asked), "conflicts" if self.round.adjudicating else "items"
+        return f"SampledReview({n} {kind} of {names} by {self.round.table}, in {self.form})"
+
 
 def next_round(
     systems: Sequence[ReviewedSystem],
