@@ -158,6 +158,10 @@ def test_a_saved_file_is_gone_on_with(browser: Any, tmp_path: Path) -> None:
     other.write_text(json.dumps({**CASES["verdicts"], "review_id": "<b>r9"}), encoding="utf-8")
     page.set_input_files("input[type=file]", other)
     page.get_by_text("This file is of another review (<b>r9).").wait_for()
+    other.write_text(json.dumps({**CASES["verdicts"], "rater": "adjudication"}), encoding="utf-8")
+    page.set_input_files("input[type=file]", other)
+    page.get_by_text("This name is kept for settling conflicts; take another one.").wait_for()
+    other.write_text(json.dumps({**CASES["verdicts"], "review_id": "<b>r9"}), encoding="utf-8")
     page.set_input_files("input[type=file]", file)
     page.wait_for_selector(".dock")
     assert page.inner_text("#notice") == "4 decisions loaded."

@@ -1,15 +1,15 @@
-// The form: whose it is, its bar, its items one at a time, and its keys.
+// The form: its bar, its items one at a time, and its keys.
 import { byId, element } from "../html/elements.js";
-import { form, keyed, language, languages, named, say, sayIn, textAt, visible } from "./base.js";
+import { form, keyed, language, named, say, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
   asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
   waits,
 } from "./item.js";
 import {
-  close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, readChosen, save, take,
-  undo, work,
+  close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, save, undo, work,
 } from "./keeping.js";
+import { languageButtons, loaded, loading, startPage } from "./start.js";
 
 const n = form.items.length;
 const choices = choicesOf(form);
@@ -21,84 +21,16 @@ function announce(text) {
   byId("status").textContent = text;
 }
 
-// Files ------------------------------------------------------------------------------------------------------------
-
-function problemText({ problem, value }) {
-  return say(`problem.${problem}`, { value: visible(value ?? "") });
-}
-
-// A button that asks for a file, and hands what it holds to `use`.
-function loading(label, use) {
-  const input = element("input", { type: "file", accept: ".json,application/json", hidden: true });
-  input.addEventListener("change", async () => {
-    const [chosen] = input.files;
-    input.value = "";
-    if (chosen) use(await readChosen(chosen));
-  });
-  return element("span", {}, element("button", { type: "button", onclick: () => input.click() }, label), input);
-}
-
-function loaded(file) {
-  if (file.problem) return problemText(file);
-  if (file.rater !== work.rater) return say("problem.rater", { value: visible(file.rater), rater: visible(work.rater) });
-  take(file);
-  return [say("loaded", { n: file.decisions.size }), file.leftOut ? say("left_out", { n: file.leftOut }) : ""].join(" ");
-}
-
-// Who decides ------------------------------------------------------------------------------------------------------
-
-function languageButtons() {
-  return languages
-    .filter((code) => code !== language.code)
-    .map((code) =>
-      element("button", { type: "button", class: "quiet", lang: code, onclick: () => speak(code) }, sayIn(code, "language")),
-    );
-}
-
 function speak(code) {
   language.set(code);
   if (work.rater) keepWork();
   render();
 }
 
-function begin(rater) {
-  open(rater);
+function begin(text) {
+  notice = text;
   render();
   announce(say("item", { n: work.place + 1, of: n }));
-}
-
-function* startPage() {
-  const problem = element("p", { class: "problem", role: "alert" });
-  const input = element("input", { id: "rater", autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
-  const submit = (event) => {
-    event.preventDefault();
-    const rater = input.value.trim().normalize("NFC");
-    if (rater.toLowerCase() === "adjudication") problem.textContent = say("problem.reserved");
-    else if (rater) begin(rater);
-  };
-  const resume = (file) => {
-    if (file.problem) problem.textContent = problemText(file);
-    else if (form.rater && file.rater !== form.rater)
-      problem.textContent = say("problem.rater", { value: visible(file.rater), rater: form.rater });
-    else {
-      open(file.rater);
-      notice = loaded(file);
-      render();
-    }
-  };
-  const asking = element("form", { class: "start" },
-    element("label", { for: "rater" }, say("rater")), input,
-    element("p", { id: "rater-about", class: "about" }, say("rater_about")),
-    element("div", { class: "row" }, element("button", { type: "submit", class: "first" }, say("start")), loading(say("resume"), resume)),
-    problem,
-  );
-  asking.addEventListener("submit", submit);
-  yield element("div", { class: "row end" }, ...languageButtons());
-  yield element("h1", { dir: "auto" }, visible(form.title));
-  yield element("p", {}, say(`intro.${form.kind}`, { n }));
-  if (form.instructions) yield element("p", { class: "instructions", dir: "auto" }, visible(form.instructions));
-  yield element("dl", { class: "meanings" }, ...meanings());
-  yield asking;
 }
 
 // The page of an item ----------------------------------------------------------------------------------------------
@@ -108,7 +40,7 @@ function bar() {
     element("div", { class: "row" },
       element("h1", { dir: "auto" }, visible(form.title)),
       element("span", { class: "rater" }, visible(form.rater ? say("adjudication") : work.rater)),
-      ...languageButtons(),
+      ...languageButtons(speak),
       form.rater ? null : element("button", { type: "button", class: "quiet", onclick: () => { close(); render(); } }, say("other_rater")),
       loading(say("load"), (file) => { notice = loaded(file); show(); }),
       keyed(say("save"), "Ctrl+S", saveFile, { class: "first", id: "save", "aria-keyshortcuts": "Control+S" }),
@@ -260,7 +192,7 @@ function showReading(item) {
 
 function render() {
   if (!work.rater) {
-    root.replaceChildren(element("main", { class: "page start" }, ...startPage()));
+    root.replaceChildren(element("main", { class: "page start" }, ...startPage(speak, begin)));
     byId("rater").focus();
     return;
   }

@@ -6,15 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from steelyard.base.errors import InputError
 from steelyard.judges.items import ItemTable
 from steelyard.judges.labels import ADJUDICATION
+from steelyard.review.items_file import Kind
 from steelyard.text.spans import Span
-
-Kind = Literal["verdicts", "grades", "quotes"]
-"""What is decided about an item: a label, a grade of relevance, or quotes of the texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ from steelyard.report.sheets.judging import reason_text
 from steelyard.report.visible import REPLACEMENTS, visible
 from steelyard.report.words import LANGUAGES, Words, read_words
 
-_MODULES = ("html/texts", "html/elements", "form/computing", "form/base", "form/keeping", "form/item", "form/form")
+_MODULES = (
+    "html/texts", "html/elements", "form/computing", "form/base", "form/keeping", "form/item", "form/start",
+    "form/form",
+)  # fmt: skip
 _WORDS = "form."
 # Halves of surrogate pairs, which no file can hold; each becomes one character, so that offsets stay true.
 _HALF = re.compile("[\ud800-\udfff]")

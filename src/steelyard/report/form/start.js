@@ -1,0 +1,80 @@
+// Who decides: the page before the first item, saved files, and the language.
+import { element } from "../html/elements.js";
+import { form, language, languages, say, sayIn, visible } from "./base.js";
+import { meanings } from "./item.js";
+import { open, readChosen, take, work } from "./keeping.js";
+
+const n = form.items.length;
+
+// Files ------------------------------------------------------------------------------------------------------------
+
+function problemText({ problem, value }) {
+  return say(`problem.${problem}`, { value: visible(value ?? "") });
+}
+
+// A button that asks for a file, and hands what it holds to `use`.
+export function loading(label, use) {
+  const input = element("input", { type: "file", accept: ".json,application/json", hidden: true });
+  input.addEventListener("change", async () => {
+    const [chosen] = input.files;
+    input.value = "";
+    if (chosen) use(await readChosen(chosen));
+  });
+  return element("span", {}, element("button", { type: "button", onclick: () => input.click() }, label), input);
+}
+
+// Take in what a file holds, and say so; or say why not.
+export function loaded(file) {
+  if (file.problem) return problemText(file);
+  if (file.rater !== work.rater) return say("problem.rater", { value: visible(file.rater), rater: visible(work.rater) });
+  take(file);
+  return [say("loaded", { n: file.decisions.size }), file.leftOut ? say("left_out", { n: file.leftOut }) : ""].join(" ");
+}
+
+// The first page ---------------------------------------------------------------------------------------------------
+
+export function languageButtons(speak) {
+  return languages
+    .filter((code) => code !== language.code)
+    .map((code) =>
+      element("button", { type: "button", class: "quiet", lang: code, onclick: () => speak(code) }, sayIn(code, "language")),
+    );
+}
+
+const isReserved = (rater) => rater.toLowerCase() === "adjudication";
+
+// The page before the first item; begin(text) is called once it is known whose form this is.
+export function* startPage(speak, begin) {
+  const problem = element("p", { class: "problem", role: "alert" });
+  const input = element("input", { id: "rater", autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
+  const submit = (event) => {
+    event.preventDefault();
+    const rater = input.value.trim().normalize("NFC");
+    if (isReserved(rater)) problem.textContent = say("problem.reserved");
+    else if (rater) {
+      open(rater);
+      begin("");
+    }
+  };
+  const resume = (file) => {
+    if (file.problem) problem.textContent = problemText(file);
+    else if (isReserved(file.rater)) problem.textContent = say("problem.reserved");
+    else {
+      open(file.rater);
+      begin(loaded(file));
+    }
+  };
+  const asking = element("form", { class: "start" },
+    element("label", { for: "rater" }, say("rater")), input,
+    element("p", { id: "rater-about", class: "about" }, say("rater_about")),
+    element("div", { class: "row" }, element("button", { type: "submit", class: "first" }, say("start")), loading(say("resume"), resume)),
+    problem,
+  );
+  asking.addEventListener("submit", submit);
+  yield element("div", { class: "row end" }, ...languageButtons(speak));
+  yield element("h1", { dir: "auto" }, visible(form.title));
+  yield element("p", {}, say(`intro.${form.kind}`, { n }));
+  if (form.instructions) yield element("p", { class: "instructions", dir: "auto" }, visible(form.instructions));
+  yield element("dl", { class: "meanings" }, ...meanings());
+  yield asking;
+}
