@@ -23,6 +23,7 @@ from steelyard.report.formats.gating import (
     outcome_text,
 )
 from steelyard.report.sheets.comparing import comparison_sheets
+from steelyard.report.sheets.corrections import corrected_sheet
 from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stages_of
 from steelyard.report.sheets.drift import drift_sheet
 from steelyard.report.sheets.judge_card import judge_card
@@ -191,9 +192,14 @@ def outcome_tables(contents: Contents, words: Words) -> Iterator[tuple[str, Html
 
 def judging_table(contents: Contents, words: Words) -> HtmlTable:
     """Who judged the answers: a row a fact, a column a system."""
-    return sheet_table(
-        judge_card(contents.judging, words), words("judge_card.title"), texts=1 + len(contents.judging)
-    )  # fmt: skip
+    card = judge_card(contents.judging, words, contents.scores.corrections)
+    return sheet_table(card, words("judge_card.title"), texts=1 + len(contents.judging))
+
+
+def corrected_table(contents: Contents, words: Words) -> HtmlTable | None:
+    """Means that labels of people correct, beside those of the judge; None where there are none."""
+    sheet = corrected_sheet(contents.scores, words)
+    return None if sheet is None else sheet_table(sheet, words("review.corrected_title"), texts=sheet.n_labels)
 
 
 def ceilings_table(contents: Contents, words: Words) -> HtmlTable:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
 from steelyard.experiment.calibrated import calibration_notes
+from steelyard.experiment.corrections import Correction, Corrections
 from steelyard.judges.records import Problem, State
 from steelyard.judges.verdict import Label
 from steelyard.report.details.judging import Judging
@@ -41,13 +42,19 @@ _CALLS = (
 )
 
 
-def judge_card(judging: Mapping[str, Judging], words: Words) -> Sheet:
-    """A row a fact, a column a system; facts that no system has are left out."""
+def judge_card(judging: Mapping[str, Judging], words: Words, corrections: Corrections | None = None) -> Sheet:
+    """A row a fact, a column a system; facts that no system has are left out.
+
+    corrections   of means by labels of people, by system and measure
+    """
     rows = []
     for name, fact in _FACTS.items():
         cells = [shortened(fact(of_system, words), _LONGEST) for of_system in judging.values()]
         if any(cells):
             rows.append([words(f"judge_card.fact.{name}"), *(cell or "–" for cell in cells)])
+    labels = [_labels((corrections or {}).get(system, {}), words) for system in judging]
+    if any(labels):
+        rows.append([words("judge_card.fact.labels"), *(cell or "–" for cell in labels)])
     notes = [words("judge_card.note.uncalibrated")] if any(map(_is_uncalibrated, judging.values())) else []
     notes += notes_of_systems(
         {system: [note for note in calibration_notes(own.recipe) if note.code in _CARD_NOTES]
@@ -55,6 +62,11 @@ def judge_card(judging: Mapping[str, Judging], words: Words) -> Sheet:
         words, n_systems=len(judging),
     )  # fmt: skip
     return Sheet([words("judge_card.head.fact"), *judging], rows, notes=notes)
+
+
+def _labels(corrections: Mapping[str, Correction], words: Words) -> str:
+    """By how many labels each mean is corrected."""
+    return words("list.comma").join(f"{measure} {own.mean.n_labels:,}" for measure, own in corrections.items())
 
 
 def _judge(judging: Judging, words: Words) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.base.arrays import Floats
 from steelyard.comparison.result import Comparison
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import MARKS
@@ -24,21 +25,39 @@ def paper_sheet(contents: Contents, words: Words) -> Sheet:
         return scores_sheet(scores, words)
     names = [str(measure) for measure in scores.measures]
     verdicts = {name: {row.system: row.verdict for row in comparison.rows[name]} for name in names}
+    means = _means(contents)
     rows = []
     for i in order:
         system = scores.systems[i]
         named = words("page.paper.baseline", system=system) if system == comparison.baseline else system
         marks = [MARKS.get(verdicts[name][system], "") for name in names]
-        rows.append([named, *(f"{number(scores.means[i, j])}{mark}" for j, mark in enumerate(marks))])
+        rows.append([named, *(f"{number(means[i, j])}{mark}" for j, mark in enumerate(marks))])
     signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
-    goodness = np.where(np.isnan(scores.means), -np.inf, scores.means * signs)
+    goodness = np.where(np.isnan(means), -np.inf, means * signs)
     best = {(r, j + 1) for j in range(len(names)) for r in best_places(goodness[order, j])}
     questions = words("count.questions", n=len(scores.query_ids))
     notes = [
         words("page.paper.means", questions=questions, measure=names[0]), words("compare.marks"),
         next(method_notes(comparison, words)),
     ]  # fmt: skip
+    if corrected := _corrected(contents):
+        notes.insert(1, words("page.paper.corrected", listed=words.listed(corrected)))
     return Sheet([words("scores.head.system"), *names], rows, best, notes)
+
+
+def _corrected(contents: Contents) -> list[str]:
+    """The measures that the comparison corrects by labels."""
+    labels = None if contents.comparison is None else contents.comparison.labels
+    return [] if labels is None else labels.measures
+
+
+def _means(contents: Contents) -> Floats:
+    """(s, m) means, with corrected ones where the comparison is of these."""
+    scores, means = contents.scores, contents.scores.means.copy()
+    for measure in _corrected(contents):
+        j = [str(own) for own in scores.measures].index(measure)
+        means[:, j] = [scores.corrections[system][measure].mean.corrected.mean for system in scores.systems]
+    return means
 
 
 def differences_sheet(comparison: Comparison, words: Words) -> Sheet:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import comparison_sheets
+from steelyard.report.sheets.corrections import corrected_sheet
 from steelyard.report.sheets.diagnosis import diagnosis_sections
 from steelyard.report.sheets.drift import drift_sheet
 from steelyard.report.sheets.judge_card import judge_card
@@ -24,7 +25,9 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
     yield Section("short", words("page.summary.title"), [*map(Paragraph, verdict(contents, words)), *answers])
     if warnings := care(contents, words):
         yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
-    yield Section("leaderboard", leaderboard_title(contents, words), sheets=[scores_sheet(contents.scores, words)])
+    leaderboard = [scores_sheet(contents.scores, words), corrected_sheet(contents.scores, words)]
+    sheets = [sheet for sheet in leaderboard if sheet is not None]
+    yield Section("leaderboard", leaderboard_title(contents, words), sheets=sheets)
     if contents.comparison is not None:
         sheets = [next(comparison_sheets(contents.comparison, words))]
         sheets += [differences_sheet(contents.comparison, words)] if len(contents.comparison.measures) > 1 else []
@@ -36,4 +39,8 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
         yield Section("ratings", words("page.ratings.title"), sheets=sheets)
     yield from diagnosis_sections(contents.diagnosis, words)
     if contents.judging:
-        yield Section("judging", words("judge_card.title"), sheets=[judge_card(contents.judging, words)])
+        yield Section(
+            "judging",
+            words("judge_card.title"),
+            sheets=[judge_card(contents.judging, words, contents.scores.corrections)],
+        )
