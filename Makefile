@@ -28,7 +28,7 @@ test-models: .venv/dev-installed
 test-libraries:
 	$(PYTHON) -m venv .venv-libraries
 	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable . pytest hypothesis \
-		llama-index-core haystack-ai dspy ragas 'langchain-community<0.4' deepeval sentence-transformers torchmetrics mteb
+		llama-index-core haystack-ai dspy ragas 'langchain-community<0.4' deepeval mlflow sentence-transformers torchmetrics mteb
 	.venv-libraries/bin/pytest -q -p no:asyncio -p no:deepeval tests/test_other_libraries.py
 
 # Small wrong changes, each of which some test must notice: make mutants SEED=7.

@@ -121,6 +121,57 @@ def test_deepeval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         check_rows(data)
 
 
+EXPORTED = [
+    {"user_input": row["query"], "retrieved_contexts": row["retrieved"], "reference_contexts": row["gold"],
+     "response": row["response"], "reference": row["reference"]}
+    for row in ROWS
+]  # fmt: skip
+
+
+def test_ragas_reads_what_is_exported(tmp_path: Path) -> None:
+    ragas = library("ragas")
+    sy.export(EXPORTED, EXPORTED, "ragas", measures="faithfulness", save=tmp_path / "rows.jsonl")
+    dataset = ragas.EvaluationDataset.from_jsonl(tmp_path / "rows.jsonl")
+    assert [sample.retrieved_contexts for sample in dataset] == [row["retrieved"] for row in ROWS]
+    assert [sample.reference_contexts for sample in dataset] == [row["gold"] for row in ROWS]
+    assert [sample.response for sample in dataset] == [row["response"] for row in ROWS]
+    check_rows(dataset)
+
+
+def test_deepeval_reads_what_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
+    monkeypatch.chdir(tmp_path)
+    library("deepeval")
+    from deepeval.dataset import EvaluationDataset
+
+    sy.export(EXPORTED, EXPORTED, "deepeval", measures="faithfulness", save=tmp_path / "cases.json")
+    dataset = EvaluationDataset()
+    dataset.add_test_cases_from_json_file(
+        str(tmp_path / "cases.json"), "input", "actual_output", "expected_output", "context", "retrieval_context"
+    )
+    assert [case.retrieval_context for case in dataset.test_cases] == [row["retrieved"] for row in ROWS]
+    check_rows(dataset)
+
+
+def test_mlflow_takes_a_scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = library("mlflow")
+    from mlflow.entities import Feedback
+    from mlflow.genai.scorers import scorer
+
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    outputs = [{"response": "At 9. It is free.", "retrieved_context": ["It opens at 9."]}, "At 9."]
+    data = [
+        {"inputs": {"question": "When?"}, "outputs": output, "expectations": {"expected_response": "At 9."}}
+        for output in outputs
+    ]
+    faithfulness = scorer(sy.scorer("faithfulness", feedback=Feedback).score, name="faithfulness")
+    answer_f1 = scorer(sy.scorer("answer_f1").score, name="answer_f1")
+    result = mlflow.genai.evaluate(data=data, scorers=[faithfulness, answer_f1])
+    assert result.metrics == {"faithfulness/mean": 0.5, "answer_f1/mean": pytest.approx((2 / 3 + 1) / 2)}
+    assert "1 of 2 supported; not_found: It is free." in str(result.result_df["faithfulness/rationale"].tolist())
+
+
 def means(truth: Any, *measures: str, **options: Any) -> list[float]:
     return [float(mean) for mean in sy.evaluate(truth, RUN, measures, **options).means[0]]
 
