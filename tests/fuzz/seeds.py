@@ -139,7 +139,7 @@ class Target:
 
 def write_seeds(folder: Path) -> list[Target]:
     """Write all files into a folder, and name what reads each of them; commands run in that folder."""
-    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder)]
+    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder), *_reviews(folder)]
     assert all((folder / target.file).is_file() for target in targets)
     return targets
 
@@ -279,6 +279,25 @@ def _others(folder: Path) -> list[Target]:
             ("evaluate", "graded.jsonl", "outputs.jsonl", "-m", "ndcg@5"), (*label, "0-3", "--keep", "graded.jsonl"),
         ))] * 2,
         Target("scale.toml", ((*label[:4], "out/own.jsonl", "--scale", "scale.toml"),)),
+    ]  # fmt: skip
+
+
+def _reviews(folder: Path) -> list[Target]:
+    """What people were asked, and what they saved."""
+    asked = [str(folder / name) for name in ("questions.jsonl", "outputs.jsonl")]
+    labels, form = folder / "labels.json", folder / "form"
+    app(["review", "sample", *asked, "-o", str(form), "--labels", str(labels), "-n", "5", "--format", "json"])
+    items = json.loads((form / "items.json").read_text(encoding="utf-8"))
+    decisions = [{"item_id": item["item_id"], "label": "supported", "date": "2026-11-22"} for item in items["items"]]
+    head = {"format": "steelyard-review", "version": 1, "review_id": items["review_id"], "kind": "verdicts"}
+    (form / "ann.json").write_text(json.dumps({**head, "rater": "ann", "decisions": decisions}))
+    take = ("review", "import", "form/items.json", "form/ann.json")
+    app(["review", "import", str(form / "ann.json")])
+    report = ("review", "report", "questions.jsonl", "outputs.jsonl", "--labels", "labels.json")
+    return [
+        *[Target("labels.json", (report, take, (*report, "-f", "json")))] * 2,
+        *[Target("form/items.json", (take,))] * 2,
+        *[Target("form/ann.json", (take,))] * 2,
     ]  # fmt: skip
 
 

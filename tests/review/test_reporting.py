@@ -135,10 +135,20 @@ def test_whole_answers_are_units_of_corrections() -> None:
     assert report.tables[0].strata[0].n == 12
 
 
+def _sampled() -> Review:
+    drawn = next_round(open_reviewed(QUESTIONS, {"zebra": outputs()})[1], "grounded", n=3)
+    return drawn.systems[0].review
+
+
 def test_labels_without_a_sample_are_refused() -> None:
     decisions = [Decision("i", "ann", "supported")]
-    with pytest.raises(sy.InputError, match="no sample was drawn of these answers; labels that are no random sample"):
+    with pytest.raises(sy.InputError, match="no sample was drawn of these answers; labels that are"):
         sy.report_review(QUESTIONS, RUNS, labels=Review(labels=decisions))
+    other = Review([replace(sample, system="hippo") for sample in _sampled().samples], decisions)
+    with pytest.raises(sy.InputError, match=r"drawn of these answers .one was of hippo: name the run so, hippo=RUN"):
+        sy.report_review(QUESTIONS, RUNS, labels=other)
+    with pytest.raises(sy.InputError, match=r"nope.json: there is no such file"):
+        sy.report_review(QUESTIONS, RUNS, labels="nope.json")
     with pytest.raises(sy.InputError, match="zebra, okapi: nobody decided anything about these answers yet"):
         sy.report_review(QUESTIONS, RUNS, labels=Review())
 

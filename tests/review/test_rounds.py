@@ -19,7 +19,7 @@ RUNS = {"good": outputs(), "bad": outputs(wrong=range(0, 12, 3))}
 
 
 def opened(runs: object = RUNS, **options: Any) -> list[ReviewedSystem]:
-    return open_reviewed(QUESTIONS, runs, **options)[1]
+    return open_reviewed(QUESTIONS, runs, begin=True, **options)[1]
 
 
 def never(pairs: Sequence[tuple[str, str]]) -> list[bool]:

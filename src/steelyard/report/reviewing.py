@@ -62,7 +62,9 @@ def sample_review(
               there is nothing to ask; OutputError where a form is there already, or another process writes
     """
     check_free(Path(output))
-    _, systems = open_reviewed(questions, runs, judge=judge, verdicts=verdicts, labels=labels, against=against)
+    _, systems = open_reviewed(
+        questions, runs, judge=judge, verdicts=verdicts, labels=labels, against=against, begin=True
+    )  # fmt: skip
     files = _files(systems)
     with ExitStack() as stack:
         for folder in dict.fromkeys(file.resolve().parent for file in files):

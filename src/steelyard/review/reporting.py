@@ -115,9 +115,13 @@ def report_review(
     review = together(systems)
     tables = list(dict.fromkeys(sample.table for own in systems if (samples := _samples(own)) for sample in samples))
     if not tables:
+        names = sorted({sample.system for sample in review.samples})
+        others = (
+            f" (one was of {', '.join(names)}: name the run so, {names[0]}=RUN, if these are the same)" if names else ""
+        )
         raise InputError(
-            f"{', '.join(own.name for own in systems)}: no sample was drawn of these answers; labels that are no "
-            "random sample say nothing of the rest (`steelyard review sample`)"
+            f"{', '.join(own.name for own in systems)}: no sample was drawn of these answers{others}; labels that are "
+            "no random sample say nothing of the rest (`steelyard review sample`)"
         )
     specs = [MEASURE_OF[table] for table in tables] if measures is None else measures
     scores = evaluate(

@@ -63,28 +63,30 @@ def open_reviewed(
     verdicts: object = None,
     labels: object = None,
     against: Sequence[str] = (),
+    begin: bool = False,
 ) -> tuple[Questions, list[ReviewedSystem]]:  # fmt: skip
     """Open the answers of systems, with verdicts and reviews.
 
     judge, verdicts   whose verdicts count, as `evaluate` takes them
     labels            where reviews are kept; by default in the run folders
     against           further judges, by name, whose verdicts are in the run folders too
+    begin             whether a file of labels that is named need not be there yet
     Raises            InputError and its children.
     """
     asked, systems = open_all_answers(questions, runs)
     names = [system.name for system in systems]
     check_labels(labels, names)
     choice = VerdictChoice(verdicts, judge).checked(names)
-    return asked, _sharing([_reviewed(asked, system, choice, labels, against) for system in systems])
+    return asked, _sharing([_reviewed(asked, system, choice, labels, against, begin=begin) for system in systems])
 
 
 def reread(systems: Sequence[ReviewedSystem], labels: object) -> list[ReviewedSystem]:
     """The same systems with their reviews as they are kept now."""
-    return _sharing([own.with_review(_kept_review(labels, own.system)) for own in systems])
+    return _sharing([own.with_review(_kept_review(labels, own.system, begin=True)) for own in systems])
 
 
 def _reviewed(
-    questions: Questions, system: System, choice: VerdictChoice, labels: object, against: Sequence[str]
+    questions: Questions, system: System, choice: VerdictChoice, labels: object, against: Sequence[str], *, begin: bool
 ) -> ReviewedSystem:  # fmt: skip
     if system.repeats:
         raise InputError(
@@ -95,14 +97,14 @@ def _reviewed(
     return ReviewedSystem(
         system, run, [_restricted(other).verdicts for other in others],
         review_file(labels, system.name, system.folder),
-        _kept_review(labels, system),
+        _kept_review(labels, system, begin=begin),
     )  # fmt: skip
 
 
-def _kept_review(labels: object, system: System) -> Review:
-    """The review of a system; an empty one where its file is not there yet, even if it is named."""
+def _kept_review(labels: object, system: System, *, begin: bool) -> Review:
+    """The review of a system; an empty one where its file is not there yet, even if it is named and may `begin`."""
     file = review_file(labels, system.name, system.folder)
-    if file is not None and not file.exists():
+    if begin and file is not None and not file.exists():
         return Review()
     return review_of(labels, system.name, system.folder) or Review()
 
