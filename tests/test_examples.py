@@ -110,7 +110,7 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 def test_review(tmp_path: Path) -> None:
     done = run("review", "--output", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    assert re.findall(r"exit status \d", done.stdout) == ["exit status 3"]
+    assert re.findall(r"exit status \d", done.stdout) == [f"exit status {n}" for n in (3, 1, 3)]
     text = " ".join(done.stdout.split())
     readme = (EXAMPLES / "review" / "README.md").read_text("utf-8")
     assert "supported 41 63%" in text
@@ -119,6 +119,9 @@ def test_review(tmp_path: Path) -> None:
     assert "Of 6 items that were asked, 6 have a decision." in text
     assert "faithfulness 0.6190 0.7562 0.600–0.889 0.7562 0.600–0.889" in text
     assert "95% interval .60 to .89" in readme
+    assert "faithfulness insufficient data 0.6190 0.487–0.748 ≥ 0.5 (draft)" in text
+    assert "faithfulness pass 0.7562 0.600–0.889 ≥ 0.5 (draft) faithfulness: corrected by 40 labels" in text
+    assert "faithfulness FAIL 0.7562 0.600–0.889 ≥ 0.9 (published)" in text
     assert "calibrated threshold 0.472" in text
     assert "kappa with people 0.849" in text
     assert "kappa of two people (39 items) 0.807" in text

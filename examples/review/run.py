@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 from steelyard.cli.app import app
@@ -16,16 +17,21 @@ from steelyard.demo import copy_data
 
 HERE = Path(__file__).resolve().parent
 DATE = "2026-11-22T10:00:00Z"
+LEVELS = HERE / "levels.toml"
+GATE = "gate runs/assistant --truth pilot.jsonl --profile levels.toml"
 REVIEWED = "pilot.jsonl runs/assistant"
 
 
 def main() -> None:
-    """Answers judged, reviewed and corrected; each step is a command that can be typed."""
+    """Answers judged, reviewed, corrected, and let through a gate; each step is a command that can be typed."""
     folder = copy_data(arguments().output)
+    shutil.copy(LEVELS, folder)
     os.chdir(folder)
     say("A system answers 40 questions, and the lexical judge looks at every sentence.")
     steelyard("run assistant.toml -m mrr@10 -o runs/assistant --overwrite")
     steelyard(f"judge {REVIEWED}")
+    say("Is it good enough for a draft? By the judge alone there is too little to say.")
+    steelyard(GATE)
     say("40 sentences are drawn, and two people decide about each in a form, each for themselves.")
     steelyard(f"review sample {REVIEWED} -n 40 -o forms")
     decide("forms", "ann")
@@ -38,6 +44,9 @@ def main() -> None:
     say("What that says of the judge, and of the system.")
     steelyard(f"review report {REVIEWED}")
     steelyard(f"evaluate {REVIEWED} -m faithfulness")
+    say("By the corrected mean, good enough for a draft; to be published, not.")
+    steelyard(GATE)
+    steelyard(f"{GATE} --level published")
     say("The judge: its threshold by these labels, and what it gets wrong without any.")
     steelyard(f"review calibrate {REVIEWED} -o calibration.json")
     steelyard("selftest --calibration calibration.json")
