@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
+from steelyard.stats.rankings import kendall_tau
 from steelyard.stats.rater_counts import (
     alpha_of_coincidences,
     auc_of_counts,
@@ -84,3 +85,43 @@ def coverage_table(n_draws: int = N_DRAWS) -> Table:
     title = f"How often 95% intervals hold the true value ({n_draws:,} draws of each design)"
     header = ("questions × items", "positive", "true κ", "κ", "α", "balanced accuracy", "AUC", "draws without interval")
     return Table(title, header, rows)
+
+
+ORDERS = [(20, 50, 0.02), (10, 50, 0.05), (37, 43, 0.03), (6, 100, 0.05), (20, 25, 0.1)]
+"""Systems, questions, and how far a judge's grades move the mean of a system (standard deviation)."""
+_ORDER_DRAWS, _ORDER_RESAMPLES = 200, 500
+
+
+def order_table(n_draws: int = _ORDER_DRAWS) -> Table:
+    """Why Kendall's tau of the order of systems has no interval: two that resample questions, and what they hold."""
+    rows = [
+        (f"{s} systems, {q} questions, {shift:g}", *map(percent, _order_coverage(s, q, shift, n_draws=n_draws)))
+        for s, q, shift in ORDERS
+    ]
+    title = f"How often 95% intervals of the tau of systems hold that of all questions ({n_draws} draws of each design)"
+    return Table(title, ("systems, questions, judge's shift of a system", "percentiles", "BCa"), rows)
+
+
+def _order_coverage(s: int, q: int, shift: float, *, n_draws: int, seed: int = 3) -> tuple[float, float]:
+    """Of percentiles, and of BCa: systems' means scatter by .08, questions by .2, values by .15, a judge's by .1."""
+    rng = np.random.default_rng(seed)
+    held = np.empty((n_draws, 2))
+    for draw in range(n_draws):
+        means, shifts = rng.normal(0.5, 0.08, s), rng.normal(0, shift, s)
+        truth = kendall_tau(means, means + shifts)
+        values = means + rng.normal(0, 0.2, (q, 1)) + rng.normal(0, 0.15, (q, s))
+        both = np.stack([values, values + shifts + rng.normal(0, 0.1, (q, s))], axis=1)
+        bca = cluster_bootstrap(both, _taus, n_resamples=_ORDER_RESAMPLES)
+        drawn = rng.multinomial(q, np.full(q, 1 / q), size=_ORDER_RESAMPLES) @ both.reshape(q, -1)
+        ends = np.quantile(_taus(drawn.reshape(-1, 2, s)), [0.025, 0.975])
+        low, high = np.stack([ends, [bca.low[0], bca.high[0]]], axis=1)
+        held[draw] = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+    percentiles, accelerated = held.mean(axis=0).tolist()
+    return percentiles, accelerated
+
+
+def _taus(sums: Floats) -> Floats:
+    """(b, 1) Kendall's tau of (b, 2, s) sums, which have no ties."""
+    first, second = (np.sign(side[:, :, None] - side[:, None, :]) for side in (sums[:, 0], sums[:, 1]))
+    s = sums.shape[-1]
+    return np.asarray((first * second).sum(axis=(1, 2))[:, None] / (s * (s - 1)))

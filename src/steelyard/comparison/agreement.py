@@ -79,9 +79,9 @@ class Agreement:
                      for name, estimate in pair.estimates.items()]  # fmt: skip
         for system in self.systems:
             against = self.against or ""
-            top = (system.tau_ap, math.nan, math.nan)
-            rows += [(system.rater, against, name, *_ends(Estimate(*ends)), len(system.means), system.n_questions)
-                     for name, ends in (("system_kendall", system.kendall), ("system_tau_ap", top))]  # fmt: skip
+            orders = {"system_kendall": system.kendall, "system_tau_ap": system.tau_ap}
+            rows += [(system.rater, against, name, _finite(value), None, None, len(system.means), system.n_questions)
+                     for name, value in orders.items()]  # fmt: skip
         return pl.DataFrame(rows, COLUMNS, orient="row")
 
 
@@ -132,7 +132,7 @@ def agreement(
     if min_gain is not None:
         _check_cut(min_gain, ratings)
     options = PairOptions(ratings, min_gain, level, whole(n_resamples, "n_resamples"), checked_seed(seed))
-    systems, recipe = _systems(ratings, against, runs, measure, options)
+    systems, recipe = _systems(ratings, against, runs, measure)
     places = _pairs(ratings, against)
     pairs = [rater_pair(options, *place, against_reference=against is not None) for place in places]
     pairs.sort(key=lambda pair: -_rank(pair, f"alpha_{scale}"))
@@ -146,7 +146,7 @@ def agreement(
 
 
 def _systems(
-    ratings: Ratings, against: str | None, runs: object, measure: str | Measure | None, options: PairOptions
+    ratings: Ratings, against: str | None, runs: object, measure: str | Measure | None
 ) -> tuple[Sequence[SystemAgreement], dict[str, object]]:
     """The agreement of the order of systems, and by what measure; nothing without runs."""
     if runs is None:
@@ -156,10 +156,7 @@ def _systems(
     if against is None:
         raise InputError("runs are ordered by the grades of each rater and of a reference; name it: against, --against")
     measure = measure or _MEASURE
-    systems = system_agreement(
-        ratings, against, runs, measure, level=options.level, n_resamples=options.n_resamples, seed=options.seed
-    )
-    return systems, {"measure": str(measure)}
+    return system_agreement(ratings, against, runs, measure), {"measure": str(measure)}
 
 
 def _names(names: str | Sequence[str]) -> list[str]:
@@ -209,4 +206,8 @@ def _rank(pair: RaterPair, headline: str) -> float:
 
 
 def _ends(estimate: Estimate) -> list[float | None]:
-    return [None if math.isnan(end) else end for end in (estimate.value, estimate.low, estimate.high)]
+    return [_finite(end) for end in (estimate.value, estimate.low, estimate.high)]
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isnan(value) else value

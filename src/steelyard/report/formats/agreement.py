@@ -54,7 +54,7 @@ def agreement_json(agreement: Agreement) -> str:
         ],
         "systems": [
             {
-                "rater": row.rater, "kendall": _estimate(Estimate(*row.kendall)), "tau_ap": _finite(row.tau_ap),
+                "rater": row.rater, "kendall": _finite(row.kendall), "tau_ap": _finite(row.tau_ap),
                 "n_questions": row.n_questions,
                 "means": {name: [_finite(mean) for mean in means] for name, means in row.means.items()},
             }

@@ -177,9 +177,9 @@ def _interval_sheets(agreement: Agreement, words: Words) -> list[Sheet]:
 
 
 def _systems(agreement: Agreement, words: Words) -> Sheet:
-    header = [words(f"agreement.head.{name}") for name in ("rater", "questions", "tau", "ends", "tau_ap")]
+    header = [words(f"agreement.head.{name}") for name in ("rater", "questions", "tau", "tau_ap")]
     rows = [
-        [row.rater, f"{row.n_questions:,}", number(row.kendall[0]), ends(*row.kendall[1:]), number(row.tau_ap)]
+        [row.rater, f"{row.n_questions:,}", number(row.kendall), number(row.tau_ap)]
         for row in agreement.systems
     ]  # fmt: skip
     return Sheet(header, rows, notes=[words("agreement.system_note", reference=agreement.against)])
