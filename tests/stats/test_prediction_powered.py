@@ -14,6 +14,8 @@ from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
 labels = pytest.importorskip("benchmarks.simulated.labels")
 
 Floats = npt.NDArray[np.float64]
+SURE = 0.015
+"""Two standard errors of a coverage of 94% in 1,000 worlds."""
 SETTINGS = [
     labels.Setting(n_questions, n_units, judge, n_labels, stratified)
     for n_questions, n_units, n_labels in ((100, 1, 50), (100, 4, 200), (2000, 1, 50), (2000, 1, 500), (2000, 4, 200))
@@ -169,5 +171,6 @@ def test_so_many_labels_alone_are_as_good(judge: str, n_units: int, n_labels: in
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_intervals_cover(setting: Any) -> None:
     result = labels.coverage(setting, 1000)
-    assert result.corrected > 0.93
+    assert result.corrected > 0.93 - SURE
+    assert result.corrected < 0.97 + SURE or setting.judge in ("good", "perfect")
     assert result.width < 1.05 * result.width_of_people
