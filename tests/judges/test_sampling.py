@@ -204,3 +204,28 @@ def test_variance_is_that_of_labels() -> None:
     assert residual_variance(sample, judge, people) == pytest.approx((0.1 * 0.9 + 5 / 36) / 2)
     assert residual_variance(sample, judge, {**people, "a": True}) == pytest.approx((0.2 * 0.8 + 5 / 36) / 2)
     assert residual_variance(sample, judge, {"a": False}) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+@pytest.mark.parametrize("wished", [0.2, 0.15])
+def test_intervals_are_as_wide_as_was_wished(noise: float, wished: float) -> None:
+    """By the variance that labels show about as wide; by the greatest that there can be, no wider."""
+    from steelyard.stats.prediction_powered import corrected_mean
+
+    rng, widths = np.random.default_rng(1), {0.25: list[float](), noise * (1 - noise): list[float]()}
+    for _ in range(40):
+        n_units = rng.integers(1, 9, 200)
+        owner = np.repeat(np.arange(200), n_units)
+        people = (rng.random(len(owner)) < np.clip(rng.beta(3, 1.5, 200), 0.02, 0.98)[owner]).astype(float)
+        judge = np.where(rng.random(len(owner)) < noise, 1 - people, people)
+        values, weights = np.bincount(owner, judge, 200) / n_units, 1 / n_units[owner] / 200
+        for variance, of_variance in widths.items():
+            drawn = rng.permutation(len(owner))[: size_for_width(wished, values, weights, variance=variance)]
+            labels = np.full(len(owner), np.nan)
+            labels[drawn] = people[drawn]
+            mean = corrected_mean(owner, judge, labels, np.zeros(len(owner), int), 200).corrected
+            of_variance.append(mean.high - mean.low)
+    worst, labelled = (np.mean(of_variance) for of_variance in widths.values())
+    assert labelled == pytest.approx(wished, rel=0.05)
+    assert worst < wished * 1.02
