@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.experiment.scores_json import as_json
+from steelyard.judges.calibrating import calibrate
 from tests.gates.stated import scores_of
+from tests.judges.labelled import labelled, scored
 
 TESTS = """
 from pathlib import Path
@@ -37,6 +39,12 @@ def test_skips():
 def test_lacks_scores():
     assert_gate(SCORES.with_name("nothing.json"), "ratings")
 
+def test_judge():
+    assert_gate(judge=SCORES.with_name("judge.json"), min_kappa=0.1, lang="en")
+
+def test_judge_is_not_trusted():
+    assert_gate(judge=str(SCORES.with_name("judge.json")), min_specificity=0.99, lang="en")
+
 def test_typo():
     with pytest.raises(ValueError, match="insufficient is 'skipp'"):
         assert_gate(SCORES, "ratings", insufficient="skipp")
@@ -62,12 +70,15 @@ def test_gates_in_a_users_tests(tmp_path: Path) -> None:
     pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
     scores = scores_of([[[0.9] * 30], [[0.8] * 30]], ["mrr"])
     (tmp_path / "scores.json").write_text(as_json(scores), encoding="utf-8")
+    verdicts = scored([0.1, 0.4, 0.6, 0.9] * 20)
+    calibrate(verdicts, labelled(verdicts, [False, True, True, True] * 20)).write(tmp_path / "judge.json")
     (tmp_path / "test_it.py").write_text(TESTS)
     done = run_pytest(tmp_path)
     out = done.stdout
     assert done.returncode == 1, out + done.stderr
-    assert "3 passed" in out
-    assert "3 failed" in out
+    assert "4 passed" in out
+    assert "4 failed" in out
+    assert "judge own: not enough labels" in out
     assert "1 skipped" in out
     assert "mrr: the whole interval misses 0.85." in out
     assert "hit_rate@3: not measured" in out
