@@ -227,5 +227,5 @@ def test_intervals_are_as_wide_as_was_wished(noise: float, wished: float) -> Non
             mean = corrected_mean(owner, judge, labels, np.zeros(len(owner), int), 200).corrected
             of_variance.append(mean.high - mean.low)
     worst, labelled = (np.mean(of_variance) for of_variance in widths.values())
-    assert labelled == pytest.approx(wished, rel=0.05)
+    assert labelled == pytest.approx(wished, rel=0.08)
     assert worst < wished * 1.02
