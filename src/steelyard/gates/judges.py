@@ -19,6 +19,8 @@ from steelyard.judges.calibration import Calibration, Estimate
 from steelyard.judges.self_tests import SelfTest
 from steelyard.stats.raters import wilson_ends
 
+JUDGE_PREFIX = "judge "
+"""Of a judge's name beside those of systems."""
 _MOST = 1e7
 """Labels beyond which nobody asks how many would decide."""
 _PRECISION = 1e-3
@@ -135,7 +137,7 @@ def judge_checks(calibration: Calibration, levels: JudgeLevels, min_labels: int)
 def judge_name(calibration: Calibration) -> str:
     """What a judge is called beside systems."""
     model = calibration.judge.get("model")
-    return f"judge {calibration.name}" + (f" ({model})" if isinstance(model, str) else "")
+    return JUDGE_PREFIX + calibration.name + (f" ({model})" if isinstance(model, str) else "")
 
 
 def judge_notes(calibration: Calibration) -> list[Note]:

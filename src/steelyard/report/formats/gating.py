@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.gates.checks import Check, Outcome
 from steelyard.gates.gating import Gate
+from steelyard.gates.judges import JUDGE_PREFIX
 from steelyard.gates.levels import measures_in_reach
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.clusters import cluster_notes
@@ -62,7 +63,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
             rows = [[*row, reason_text(check, gate, words)] for row, check in zip(rows, checks, strict=True)]
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
         notes = [] if reasons_in_rows else list(_reasons(checks, gate, words))
-        first = words("gate.head.check") if reasons_in_rows else system
+        first = words("gate.head.check") if reasons_in_rows else system_text(gate, system, words)
         notes += [] if reasons_in_rows else list(_corrected(checks, words))
         notes += [*_failed(checks, words), *_left_out(checks, words)]
         sheets.append(Sheet([first, *header], rows, failed, notes))
@@ -200,9 +201,19 @@ def outcome_line(gate: Gate, system: str, words: Words) -> str:
     counts = Counter[str](check.outcome for check in gate.checks if check.system == system)
     worst = outcome_of(gate, system)
     counted = [words(f"gate.counts.{name}", n=counts[name]) for name in _OUTCOMES if counts[name]]
-    of_judge = any(check.kind == "judge" for check in checks_of(gate, system).values())
-    outcome = words(f"gate.trust.{worst}") if of_judge else outcome_text(worst, words)
-    return words("gate.line", system=system, outcome=outcome, counts=words("list.comma").join(counted))
+    outcome = words(f"gate.trust.{worst}") if _is_judge(gate, system) else outcome_text(worst, words)
+    return words(
+        "gate.line", system=system_text(gate, system, words), outcome=outcome, counts=words("list.comma").join(counted)
+    )
+
+
+def system_text(gate: Gate, system: str, words: Words) -> str:
+    """What a system is called; a judge is called one in the reader's language."""
+    return words("gate.judge", judge=system.removeprefix(JUDGE_PREFIX)) if _is_judge(gate, system) else system
+
+
+def _is_judge(gate: Gate, system: str) -> bool:
+    return any(check.system == system and check.kind in ("judge", "self_test") for check in gate.checks)
 
 
 def check_name(check: Check, words: Words) -> str:
