@@ -1,6 +1,6 @@
 """Agreement of raters beside what others computed from the same labels, and how sure its intervals are.
 
-    python -m benchmarks.raters [FOLDER] [--table published|coverage|order ...] [--markdown FILE] [--json FILE]
+    python -m benchmarks.raters [FOLDER] [--table published|coverage|grades|order ...] [--markdown FILE] [--json FILE]
 
 FOLDER is the folder `answers` of the shared data beside the repository.  Exits with 1 where a figure is not the
 published one to its last digit.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.judged.rater_figures import all_figures, figure_table
-from benchmarks.simulated.agreement import coverage_table, order_table
+from benchmarks.simulated.agreement import coverage_table, grade_table, order_table
 from benchmarks.simulated.tables import Table
 
 ANSWERS = Path(__file__).resolve().parents[2] / "shared" / "data" / "answers"
@@ -36,6 +36,11 @@ def simulated(folder: Path) -> tuple[Table, list[dict[str, object]]]:
     return coverage_table(), []
 
 
+def graded(folder: Path) -> tuple[Table, list[dict[str, object]]]:
+    """The same of grades."""
+    return grade_table(), []
+
+
 def ordered(folder: Path) -> tuple[Table, list[dict[str, object]]]:
     """Why the order of systems has no interval."""
     return order_table(), []
@@ -44,6 +49,7 @@ def ordered(folder: Path) -> tuple[Table, list[dict[str, object]]]:
 TABLES: Mapping[str, Callable[[Path], tuple[Table, list[dict[str, object]]]]] = {
     "published": published,
     "coverage": simulated,
+    "grades": graded,
     "order": ordered,
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
+from steelyard.comparison.rater_statistics import STATISTICS, LabelMeaning
 from steelyard.stats.rankings import kendall_tau
 from steelyard.stats.rater_counts import (
     alpha_of_coincidences,
@@ -85,6 +86,41 @@ def coverage_table(n_draws: int = N_DRAWS) -> Table:
     title = f"How often 95% intervals hold the true value ({n_draws:,} draws of each design)"
     header = ("questions × items", "positive", "true κ", "κ", "α", "balanced accuracy", "AUC", "draws without interval")
     return Table(title, header, rows)
+
+
+GRADE_DESIGNS = [(10, 30), (25, 40), (100, 4), (100, 1)]
+GRADE_STATISTICS = ("kappa", "kappa_quadratic", "alpha_ordinal", "mean_difference", "spearman", "kendall", "auc")
+_CUTS = (-0.2, 0.7, 1.5)
+_GRADES = LabelMeaning(np.arange(4.0), np.arange(4.0), True, 2)
+_GRADE_DRAWS, _GRADE_RESAMPLES = 600, 600
+
+
+def grade_table(n_draws: int = _GRADE_DRAWS) -> Table:
+    """Grades 0 to 3, where questions differ in level and in how strict the judge is about them."""
+    rows = []
+    for q, m in GRADE_DESIGNS:
+        rng = np.random.default_rng(7)
+        truth = _of_grades(_graded(rng, _POPULATION // 10 // m, m).sum(axis=0, keepdims=True))[0]
+        held = np.empty((n_draws, len(truth)))
+        for draw in range(n_draws):
+            interval = cluster_bootstrap(_graded(rng, q, m), _of_grades, n_resamples=_GRADE_RESAMPLES)
+            held[draw] = (interval.low <= truth) & (truth <= interval.high)
+        rows.append((f"{q} × {m}", *map(percent, held.mean(axis=0).tolist())))
+    title = f"The same of grades 0 to 3, and questions that differ much ({n_draws} draws of each design)"
+    return Table(title, ("questions × items", *GRADE_STATISTICS), rows)
+
+
+def _graded(rng: np.random.Generator, q: int, m: int) -> Floats:
+    """(q, 4, 4) grades of truth and judge by question."""
+    level, strictness = rng.normal(0, 0.8, (q, 1)), rng.normal(-0.2, 0.5, (q, 1))
+    relevance = level + rng.normal(0, 1, (q, m))
+    judged = np.digitize(relevance + strictness + rng.normal(0, 0.8, (q, m)), _CUTS)
+    cells = 4 * np.digitize(relevance, _CUTS) + judged
+    return np.stack([(cells == cell).sum(axis=1) for cell in range(16)], axis=1).reshape(-1, 4, 4).astype(float)
+
+
+def _of_grades(sums: Floats) -> Floats:
+    return np.stack([STATISTICS[name](sums, _GRADES) for name in GRADE_STATISTICS], axis=1)
 
 
 ORDERS = [(20, 50, 0.02), (10, 50, 0.05), (37, 43, 0.03), (6, 100, 0.05), (20, 25, 0.1)]
