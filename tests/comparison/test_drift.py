@@ -182,3 +182,41 @@ def test_runs_of_one_system_by_two_judges_are_refused() -> None:
     )
     with pytest.raises(sy.InputError, match="b: its runs were judged differently"):
         sy.compare(both, "faithfulness")
+
+
+def at(first: str, second: str, runs: tuple[sy.Verdicts, sy.Verdicts]) -> tuple[sy.Verdicts, sy.Verdicts]:
+    """Both runs by one judge, at two dates."""
+    before, after = (
+        sy.Verdicts(list(verdicts.records.values()), {**OLD, "date": date})
+        for verdicts, date in zip(runs, (first, second), strict=True)
+    )
+    return before, after
+
+
+def test_a_model_that_changes_while_its_name_stays_is_two_judges() -> None:
+    before, after = at("2026-01-01", "2026-06-01", two_runs())
+    comparison = sy.compare(weighing(before, after), "faithfulness")
+    assert comparison.drift is not None
+    assert comparison.drift.differing == {"b": "date is 2026-01-01 and 2026-06-01"}
+    assert comparison.rows["faithfulness"][0].verdict in ("no difference shown", "baseline")
+    # One that says the same of the same texts is one judge, whenever it judges, and so is one of which little is known.
+    for runs in (two_runs(up=0.0), two_runs(same=0.1)):
+        same = weighing(*at("2026-01-01", "2026-06-01", runs))
+        assert sy.compare(same, "faithfulness").drift is None
+
+
+def test_anchors_of_one_judge_at_two_dates() -> None:
+    before, after = at("2026-01", "2026-06", two_runs(same=0.0))
+    old, new = at("2026-02", "2026-07", two_runs(2, same=1.0))
+    both = weighing(before, after)
+    comparison = sy.compare(both, "faithfulness", anchors=(new, old))
+    assert comparison.drift is not None
+    assert comparison.drift.frame["shift"][0] > 0
+    backwards = sy.compare(both, "faithfulness", anchors=(old, new), baseline="b")
+    assert backwards.drift is not None
+    assert backwards.drift.frame["shift"][0] == pytest.approx(-comparison.drift.frame["shift"][0])
+    with pytest.raises(sy.InputError, match="at the same time"):
+        sy.compare(both, "faithfulness", anchors=(old, old))
+    other = sy.Verdicts(list(old.records.values()), NEW)
+    with pytest.raises(sy.InputError, match="another judge than the systems"):
+        sy.compare(both, "faithfulness", anchors=(old, other))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError
@@ -120,10 +121,9 @@ def judge_shifts(
     anchors    verdicts of both judges on answers that were kept for it, or None
     Raises     InputError where judges differ and there is nothing to measure by how much.
     """
+    specs = [measure for measure in scores.measures if measure.definition.of_answers and reads_verdicts(measure)]
     if not judges_differ([scores]):
-        if anchors is not None:
-            raise InputError("anchors: all systems were judged in one way; leave out --anchors")
-        return None
+        return _of_dates(scores, specs, weighing, plan, anchors)
     if weighing is None and anchors is None:
         check_same_judge([scores])
     how = _methods(scores)
@@ -136,7 +136,6 @@ def judge_shifts(
             f"{judges_differ([scores])}; what is the judges' is taken off by t tests alone: leave out --test, or "
             "insist with --mixed-judges (mixed_judges=True)"
         )
-    specs = [measure for measure in scores.measures if measure.definition.of_answers and reads_verdicts(measure)]
     if anchors is not None:
         shifts = _frozen(specs, plan.baseline, {system: how[system] for system in differing}, how, anchors)
         return JudgeShifts(shifts, differing, frozen=True)
@@ -151,6 +150,69 @@ def judge_shifts(
         for system in differing for measure in specs
     }  # fmt: skip
     return JudgeShifts(shifts, differing)
+
+
+def _of_dates(
+    scores: Scores, specs: Sequence[Measure], weighing: Weighing | None, plan: Plan,
+    anchors: tuple[object, object] | None,
+) -> JudgeShifts | None:  # fmt: skip
+    """What one judge makes of anchors at different dates; None where it says the same, or there are few of them.
+
+    A model behind an address may change while its name stays: where its verdicts on the same texts differ, dates are
+    taken for two judges.
+    """
+    dates = _dates(scores) if specs else {}
+    first = dates.get(plan.baseline)
+    differing = {
+        system: f"date is {first} and {date}" for system, date in dates.items() if first and date and date != first
+    }  # fmt: skip
+    if anchors is not None and not differing:
+        raise InputError("anchors: all systems were judged in one way; leave out --anchors")
+    if not differing or plan.test != "t":
+        return None
+    from steelyard.judges.drift import anchor_shift
+
+    shifts: dict[tuple[str, str], AnchorShift] = {}
+    if anchors is not None:
+        old, new = _dated(anchors, _methods(scores)[plan.baseline])
+        query_ids = [query_id for query_id in old.records if query_id in new.records]
+        for system, measure in ((system, measure) for system in differing for measure in specs):
+            before, after = (old, new) if str(first) < dates[system] else (new, old)
+            shifts[system, str(measure)] = anchor_shift(measure, [before], [after], query_ids)
+        return JudgeShifts(shifts, differing, frozen=True)
+    if weighing is None:
+        return None
+    for system, measure in ((system, measure) for system in differing for measure in specs):
+        of_baseline, own = (weighing.answers.verdicts_of(name) for name in (plan.baseline, system))
+        shift = anchor_shift(measure, of_baseline, own, scores.query_ids)
+        common = np.asarray(~np.isnan(scores.values[:, scores.measures.index(measure)]).any(axis=0))
+        if shift.shift.any() and shift.of(common).n_anchors >= LEAST_ANCHORS:
+            shifts[system, str(measure)] = shift
+    moved = {system for system, _ in shifts}
+    return JudgeShifts(shifts, {s: how for s, how in differing.items() if s in moved}) if shifts else None
+
+
+def _dates(scores: Scores) -> dict[str, str]:
+    """System -> when its first run was judged; empty where that is not known."""
+    recipes = scores.recipe_parts.get("verdicts") or {}
+    listed = {system: recipes.get(system) or [{}] for system in scores.systems}
+    return {system: str(of_runs[0].get("date") or "") for system, of_runs in listed.items()}
+
+
+def _dated(anchors: tuple[object, object], method: Mapping[str, Any]) -> tuple[Verdicts, Verdicts]:
+    """Both, the earlier first.
+
+    Raises   InputError for verdicts that are by another judge than the systems', or of one date.
+    """
+    old, new = sorted((opened_verdicts(item, "anchors") for item in anchors), key=lambda v: str(v.recipe.get("date")))
+    for verdicts in (old, new):
+        if verdicts.method != method:
+            raise InputError(
+                f"anchors: they are by another judge than the systems ({first_difference(method, verdicts.method)})"
+            )
+    if old.recipe.get("date") == new.recipe.get("date"):
+        raise InputError("anchors: both were judged at the same time; give verdicts of both dates, OLD and NEW")
+    return old, new
 
 
 def _methods(scores: Scores) -> dict[str, Mapping[str, Any]]:
