@@ -80,6 +80,42 @@ def test_evaluate_says_what_python_says(files: Path) -> None:
     assert "There were no verdicts on the answers, so the lexical judge gave some" in default
 
 
+def test_compare_takes_off_what_anchors_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdicts on other runs, which nobody else shares a sentence with, and the same answers by both judges."""
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "questions.jsonl", labelled.questions(60))
+    records = labelled.answers(60)
+    other = {"judge": {"name": "llm", "model": "m"}}
+    lenient = [labelled.record(str(q), [0.9, 0.9], answer="B.", context_digests=(f"b{q}",)) for q in range(60)]
+    for name, own, recipe in (("a", records, judged.PEOPLE), ("b", lenient, other), ("old", records, judged.PEOPLE),
+                              ("new", labelled.answers(60), other)):  # fmt: skip
+        Verdicts(own, recipe).write(f"{name}.parquet")
+        lines(tmp_path / f"{name}.jsonl", labelled.outputs(60))
+    words = ("compare", "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", *BOTH)
+    assert "30 at least say how far their judges are apart" in said(*words, status=2)
+    taken = said(*words, "--anchors", "old.parquet", "new.parquet")
+    assert "verdicts of both judges on answers that were kept for it" in taken
+    assert "none of them is by the judge of b" in said(*words, "--anchors", "old.parquet", "old.parquet", status=2)
+    assert "no such file" in said(*words, "--anchors", "old.parquet", "gone.parquet", status=2).lower()
+
+
+def test_compare_corrects_by_labels_unless_they_shall_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "questions.jsonl", labelled.questions(60))
+    labels: list[str] = []
+    for seed, name in enumerate("ab"):
+        own = Verdicts(labelled.answers(60, seed), judged.PEOPLE)
+        own.write(f"{name}.parquet")
+        lines(tmp_path / f"{name}.jsonl", labelled.outputs(60))
+        labelled.review(own, ["grounded"], 40, labelled.stricter, system=name).write(f"{name}.json")
+        labels += ["--labels", f"{name}={name}.json"]
+    words = ("compare", "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", *BOTH)
+    assert "corrected by labels of people (a: 40 labels, b: 40 labels)" in said(*words, *labels)
+    assert said(*words, "--no-labels") == said(*words)
+    report = ("report", *words[1:], *labels)
+    assert "labels of people that correct means" in said(*report)
+
+
 def test_compare_and_report_refuse_two_judges_unless_told(files: Path) -> None:
     for command in ("compare", "report"):
         words = (command, "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", *BOTH)
