@@ -15,16 +15,9 @@ from steelyard.judges.verdicts import Verdicts
 from steelyard.measures import Measure
 from steelyard.stats.judge_shift import AnchorShift
 
-_TABLES: Mapping[str, Sequence[ItemTable]] = {
-    "faithfulness": ("grounded",),
-    "contradiction": ("grounded",),
-    "answer_precision": ("correctness",),
-    "hallucination": ("grounded", "correctness"),
-    "self_knowledge": ("grounded", "correctness"),
-    "citation_support": ("joint",),
-}
-"""Measures that are means over the units of an answer, and what of each unit is judged for them.  Of any other measure
-whole answers are anchors."""
+_OF_TWO: Sequence[ItemTable] = ("grounded", "correctness")
+_TWICE_JUDGED = ("hallucination", "self_knowledge")
+"""Measures that are means over the units of an answer too, each of which is judged in both tables."""
 _WITHOUT_CONTEXT = ("answer_precision", "answer_recall", "answer_f1", "nugget_recall", "answer_relevance")
 """Measures that read the answer beside the question and its gold alone."""
 _ABSENT = ("empty", "failed", "missing")
@@ -55,13 +48,21 @@ def _runs(
     measure: Measure, before: Sequence[Verdicts], after: Sequence[Verdicts], query_ids: Sequence[str]
 ) -> Iterator[AnchorShift]:
     by_sentence = all(run.recipe.get("units", "sentences") == "sentences" for run in (*before, *after))
-    tables = _TABLES.get(measure.definition.name) if by_sentence else None
-    if tables is None:
+    tables = _tables(measure) if by_sentence else ()
+    if not tables:
         answers = _answers(before, with_context=_reads_context(measure))
         yield from (_of_answers(measure, answers, run, query_ids) for run in after)
     else:
         verdicts = _verdicts(before, tables, query_ids)
         yield from (_of_units(measure, tables, verdicts, run, query_ids) for run in after)
+
+
+def _tables(measure: Measure) -> Sequence[ItemTable]:
+    """What is judged of each unit of an answer that a measure is the mean of; nothing where it is none."""
+    if measure.definition.name in _TWICE_JUDGED:
+        return _OF_TWO
+    items = measure.definition.items
+    return () if items in (None, "said") else (items,)
 
 
 def _of_units(
