@@ -322,3 +322,22 @@ def test_thresholds_in_judge_trust_are_those_of_the_benchmark() -> None:
     columns = [head.index(name) for name in ("set", "pairs", "best", "calibrated", "fixed 0.5", "default 0.6")]
     shown = [row for row in rows("docs/judge-trust.md") if len(row) == 6 and row[1].isdecimal()]
     assert shown == [[row[place].replace("0.", ".") for place in columns] for row in measured]
+
+
+def test_what_labels_are_worth_in_judge_trust_is_that_of_the_benchmark() -> None:
+    measured = (ROOT / "benchmarks" / "PREDICTION_POWERED.md").read_text("utf-8")
+    setting = measured.partition("100 questions, 4 units each on average, labels at random.")[2]
+    page = (ROOT / "docs" / "judge-trust.md").read_text("utf-8").partition("| judge | its mean is off by |")[2]
+    names = {
+        "perfect": "errs in 1%",
+        "good": "errs in 5%",
+        "noisy": "errs in 25%",
+        "biased": "calls",
+        "useless": "errs in 50%",
+    }
+    for judge, name in names.items():
+        row = re.search(rf"^\| {judge} \| 100 \| ([^|]*) \| ([^|]*) \|.*\| (\d+) \|$", setting, re.M)
+        shown = re.search(rf"^\| {name}[^|]*\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", page, re.M)
+        assert row is not None
+        assert shown is not None
+        assert shown.groups() == (row[1].replace("0.", ".").replace("-", "−"), row[3], row[2])
