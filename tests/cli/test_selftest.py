@@ -96,3 +96,13 @@ def test_results_are_kept_with_the_calibration(tmp_path: Path) -> None:
     assert _tested("--calibration", str(file), "--dry-run")[0] == 0
     assert "the calibration is of the judge lexical" in _tested("--calibration", str(file), "--judge", YES)[2]
     assert file.read_bytes() == before
+
+
+def test_ctrl_c_says_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("steelyard.cli.selftest.self_test", interrupt)
+    status, _, errors = _tested()
+    assert status == 130
+    assert "interrupted; no results were written" in errors

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from steelyard.base.choices import AnswerUnits
-from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.asking import asking
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment import defaults
 from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
@@ -20,8 +19,6 @@ from steelyard.judges.verdict import Table
 from steelyard.report.formats.judging import check_format, judging_text
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
-
-INTERRUPTED = 130
 
 
 def run(
@@ -41,34 +38,25 @@ def run(
     settings |= {} if cache else {"cache": None}
     save: bool | Path = True if verdicts is None else verdicts
     wanted = tables or TABLES
-    try:
-        # What a judge of the user's own prints must not stand among the result.
-        with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
-            result: JudgedRun | JudgingPlan
-            if panel or weights:
-                result = judge_panel(
-                    questions, outputs, panel or [], weights=weights, save=save, must_keep=True,
-                    of_one_judge={"--dry-run": dry_run, "--calibration": calibration, "--tables": tables,
-                                  "--new-nuggets": new_nuggets, "--units": units != defaults.UNITS,
-                                  "--judge": judge != defaults.JUDGE, **settings},
-                )  # fmt: skip
-            elif dry_run:
-                result = plan_judging(
-                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
-                    calibration=calibration, save=save, **settings,
-                )  # fmt: skip
-            else:
-                result = judge_run(
-                    questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
-                    calibration=calibration, save=save, must_keep=True, progress=bars, settings=settings,
-                )  # fmt: skip
-    except KeyboardInterrupt:
-        print(
-            "steelyard: interrupted; no verdicts were written. What a model answered is in the cache, and the same "
-            "command does not ask it again",
-            file=sys.stderr,
-        )
-        sys.exit(INTERRUPTED)
+    with asking(words, "verdicts were") as bars:
+        result: JudgedRun | JudgingPlan
+        if panel or weights:
+            result = judge_panel(
+                questions, outputs, panel or [], weights=weights, save=save, must_keep=True,
+                of_one_judge={"--dry-run": dry_run, "--calibration": calibration, "--tables": tables,
+                              "--new-nuggets": new_nuggets, "--units": units != defaults.UNITS,
+                              "--judge": judge != defaults.JUDGE, **settings},
+            )  # fmt: skip
+        elif dry_run:
+            result = plan_judging(
+                questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
+                calibration=calibration, save=save, **settings,
+            )  # fmt: skip
+        else:
+            result = judge_run(
+                questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
+                calibration=calibration, save=save, must_keep=True, progress=bars, settings=settings,
+            )  # fmt: skip
     on_screen = output is None
     text = judging_text(
         result, format, words, questions=questions, outputs=outputs, width=terminal_width() if on_screen else None,

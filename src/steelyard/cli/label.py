@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from steelyard.base.choices import Unit
-from steelyard.cli.judge import INTERRUPTED
-from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.asking import asking
 from steelyard.cli.terminal import terminal_width
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
@@ -32,20 +30,11 @@ def run(
         "scale": scale, "depth": depth, "keep": keep, "corpus": corpus, "unit": unit, "save": output,
         **settings,
     }  # fmt: skip
-    try:
-        # What a judge of the user's own prints must not stand among the result.
-        with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
-            if dry_run:
-                result: Any = plan_labelling(questions, sources, judge, **what)
-            else:
-                result = label(questions, sources, judge, progress=bars, **what)
-    except KeyboardInterrupt:
-        print(
-            "steelyard: interrupted; no truth was written. What a model answered is in the cache, and the same command "
-            "does not ask it again",
-            file=sys.stderr,
-        )
-        sys.exit(INTERRUPTED)
+    with asking(words, "truth was") as bars:
+        if dry_run:
+            result: Any = plan_labelling(questions, sources, judge, **what)
+        else:
+            result = label(questions, sources, judge, progress=bars, **what)
     text = labelling_text(
         result, format, words, file=str(output), sources=sources, width=terminal_width(), colour=sys.stdout.isatty()
     )

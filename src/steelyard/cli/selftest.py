@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.asking import asking
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.experiment.self_testing import plan_self_test, self_test
@@ -36,8 +35,7 @@ def run(
     settings |= {} if cache else {"cache": None}
     keep = (calibration or output or Path("selftest")).parent
     settings |= {"n": n, "seed": seed, "calibration": calibration, "keep": keep}
-    # What a judge of the user's own prints must not stand among the result.
-    with progress_bars(words, after=SOON) as bars, redirect_stdout(sys.stderr):
+    with asking(words, "results were") as bars:
         result: SelfTests | JudgingPlan
         if dry_run:
             result = plan_self_test(judge, questions, outputs, **settings)
