@@ -189,6 +189,18 @@ def test_two_raters_say_how_well_people_agree():
     assert calibrate(verdicts, ann).human is None
 
 
+def test_conflicts_that_nobody_settled_count_against_people():
+    verdicts = scored(SCORES * 3)
+    ann, bob = labelled(verdicts, PEOPLE * 3), labelled(verdicts, [*PEOPLE[:-3], False, False, True] * 3, "bob")
+    calibration = calibrate(verdicts, Labels([*ann.decisions, *bob.decisions]))
+    # Of 12 items people are at odds about 2, 7 and 5 of which are supported: chance agrees on 70 of 144.
+    assert (calibration.n, calibration.human.n) == (30, 36)
+    assert calibration.human.kappa.value == pytest.approx((10 / 12 - 70 / 144) / (1 - 70 / 144))
+    # By the threshold that the others give, .325, the judge supports 8: it differs from ann in 1, from bob in 3.
+    beside_ann, beside_bob = (11 / 12 - 76 / 144) / (1 - 76 / 144), (9 / 12 - 68 / 144) / (1 - 68 / 144)
+    assert calibration.human.judge_kappa.value == pytest.approx((beside_ann + beside_bob) / 2)
+
+
 def test_numbers_that_are_missing_stay_so_at_any_threshold():
     texts = ["It opens at 9 on Monday.", "It opens at 10 on Monday.", "It opens at 11 on Monday."] * 4
     questions = [{"qid": f"q{n}", "query": f"When {n}?"} for n in range(12)]

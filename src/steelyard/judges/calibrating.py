@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,13 @@ from steelyard.judges.calibration import (
     Calibration,
     Confusion,
     Estimate,
-    HumanAgreement,
     Rule,
     labels_digest,
 )
 from steelyard.judges.decided_items import DecidedItem, decided_items
+from steelyard.judges.human_agreement import agreement_of_people, tables_of_questions
 from steelyard.judges.items import ItemTable
-from steelyard.judges.labels import ADJUDICATION, Labels
+from steelyard.judges.labels import Labels
 from steelyard.judges.prompt_examples import PromptExamples
 from steelyard.judges.review import Review
 from steelyard.judges.self_tests import SelfTest
@@ -65,7 +64,8 @@ def calibrate(
     if (rule == "precision") != (target is not None):
         raise InputError("a target is of the rule 'precision', which needs one: rule='precision', target=0.9")
     review = labels if isinstance(labels, Review) else Review(labels=labels)
-    decided, left_out = decided_items(listed, review, table, PromptExamples.of(judge, examples))
+    shown = PromptExamples.of(judge, examples)
+    decided, left_out = decided_items(listed, review, table, shown)
     if not decided:
         raise InputError(
             f"no label is of an item that {judge['name']} judged ({_listed(left_out)}); give the labels of these "
@@ -84,7 +84,7 @@ def calibrate(
         sensitivity=_rate(sample, calls, flattery[2], positive=True),
         specificity=_rate(sample, calls, flattery[3], positive=False), threshold=threshold,
         rule=None if has_own else rule, target=None if has_own else target,
-        human=_human(review.labels, decided, sample, calls, seed),
+        human=agreement_of_people(listed, review, table, shown, threshold, seed),
         left_out=left_out, notes=tuple(notes), self_tests=tuple(self_tests),
     )  # fmt: skip
 
@@ -146,13 +146,7 @@ class _Sample:
 
     def tables(self, calls: Bools) -> Floats:
         """(q, 2, 2) weights of each question's items, by people's label and by call."""
-        return _tables(self.people, calls, self.weights, self.clusters)
-
-
-def _tables(first: Bools, second: Bools, weights: Floats, clusters: Ints) -> Floats:
-    """(q, 2, 2) weights of each question's items, by what two say of them."""
-    cells = (clusters * 2 + first) * 2 + second
-    return np.bincount(cells, weights, minlength=4 * (int(clusters.max()) + 1)).reshape(-1, 2, 2).astype(np.float64)
+        return tables_of_questions(self.people, calls, self.weights, self.clusters)
 
 
 def _scores(scores: Sequence[float | None], calls: Bools, threshold: object) -> Floats | None:
@@ -240,41 +234,6 @@ def _rate(sample: _Sample, calls: Bools, flattery: float, *, positive: bool) -> 
 def _confusion(people: Bools, calls: Bools) -> Confusion:
     pairs = ((people & calls), (people & ~calls), (~people & calls), (~people & ~calls))
     return Confusion(*(int(pair.sum()) for pair in pairs))
-
-
-def _human(
-    labels: Labels, decided: Sequence[DecidedItem], sample: _Sample, calls: Bools, seed: int
-) -> HumanAgreement | None:
-    """Kappa of the two raters who decided most of these items together, and the judge's with either; else None."""
-    said: dict[str, dict[str, bool]] = {}
-    for item in decided:
-        for decision in labels.by_item[item.item_id]:
-            if decision.rater != ADJUDICATION and decision.label != "cannot_say":
-                said.setdefault(decision.rater, {})[item.item_id] = decision.label == "supported"
-    pairs = [(len(said[a].keys() & said[b].keys()), a, b) for a, b in combinations(sorted(said), 2)]
-    n, one, other = max(pairs, key=lambda pair: pair[0], default=(0, "", ""))
-    if not n:
-        return None
-    both = np.array([item.item_id in said[one] and item.item_id in said[other] for item in decided])
-    first, second = (
-        np.array([said[rater].get(item.item_id, False) for item in decided])[both] for rater in (one, other)
-    )  # fmt: skip
-    weights, clusters = sample.weights[both], np.unique(sample.clusters[both], return_inverse=True)[1]
-    tables = np.stack(
-        [_tables(a, b, weights, clusters) for a, b in combinations((first, second, calls[both]), 2)], axis=1
-    )  # fmt: skip
-
-    def statistics(tables: Floats) -> Floats:
-        kappa = kappa_of_counts(tables)
-        judge = kappa[:, 1:].mean(axis=1)
-        return np.stack([kappa[:, 0], judge, judge - kappa[:, 0]], axis=1)
-
-    resampled = cluster_bootstrap(tables, statistics, seed=seed)
-    estimates = [
-        Estimate(float(value), float(low), float(high))
-        for value, low, high in zip(resampled.values, resampled.low, resampled.high, strict=True)
-    ]
-    return HumanAgreement(n, *estimates)
 
 
 def _listed(left_out: Mapping[str, int]) -> str:
