@@ -1,6 +1,5 @@
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,15 +100,6 @@ def test_both_catalogues_have_the_same_keys_and_fields() -> None:
         two = {key: set(re.findall(r"{(\w+)}", text)) for key, text in ZH.texts.items() if key.startswith(f"{area}.")}
         assert one == two
         assert one
-
-
-def test_every_text_is_used() -> None:
-    code = "".join(path.read_text() for path in Path(rate.__code__.co_filename).parents[1].rglob("*.py"))
-    families = ("ratings.level.", "gate.level.", "gate.reason.", "gate.outcome.", "gate.counts.", "gate.head.",
-                "gate.name.", "ratings.head.")  # fmt: skip
-    for key in EN.texts:
-        if key.startswith(("ratings.", "gate.")) and not key.startswith(families):
-            assert f'"{key.removesuffix(".one").removesuffix(".other")}"' in code, key
 
 
 @pytest.mark.parametrize(
