@@ -25,13 +25,13 @@ def test_what_fits_is_taken(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "shape", "says"),
     [
-        ([], SHAPE, r"^it is \[\], expected dict$"),
+        ([], SHAPE, r"^it is \[\], expected an object$"),
         ({}, SHAPE, "^`name` is missing$"),
-        ({"name": 3}, SHAPE, "^`name` is 3, expected str$"),
-        ({"name": "a", "finished": 3}, SHAPE, "^`finished` is 3, expected str or null$"),
-        ({"name": "a", "counts": {"x": "y" * 200}}, SHAPE, "^`counts.x` is 'y{79}…, expected int$"),
-        ({"name": "a", "notes": ["a", 3]}, SHAPE, "^`notes.1` is 3, expected str or dict$"),
-        (True, int, "^it is True, expected int$"),
+        ({"name": 3}, SHAPE, "^`name` is 3, expected a text$"),
+        ({"name": "a", "finished": 3}, SHAPE, "^`finished` is 3, expected a text or null$"),
+        ({"name": "a", "counts": {"x": "y" * 200}}, SHAPE, "^`counts.x` is 'y{79}…, expected a whole number$"),
+        ({"name": "a", "notes": ["a", 3]}, SHAPE, "^`notes.1` is 3, expected a text or an object$"),
+        (True, int, "^it is True, expected a whole number$"),
     ],
 )
 def test_what_does_not_fit_is_named(value: Any, shape: Shape, says: str) -> None:

@@ -91,7 +91,10 @@ def test_scores_of_two_raters_have_no_alpha(tmp_path: Path) -> None:
     [
         (["ann.qrels"], "one rater alone (ann)"),
         (["ann.qrels", "near.qrels", "--against", "anna"], "no rater is called 'anna'; did you mean ann?"),
-        (["ann.qrels", "near.qrels", "-f", "trec"], "agreement cannot be written as trec"),
+        (
+            ["ann.qrels", "near.qrels", "-f", "trec"],
+            "invalid choice: 'trec' (choose from 'table', 'json', 'csv', 'markdown', 'latex')",
+        ),
         (["words.csv", "--scale", "ordinal"], "name all of them in order: categories, --categories"),
         (["words.csv", "--raters", "ann,bo"], "has no column 'bo'; did you mean bob?"),
         (["ann.qrels", "near.qrels", "--runs", "x.run"], "name it: against, --against"),

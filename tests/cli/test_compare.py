@@ -119,7 +119,8 @@ def test_csv_markdown_and_latex(demo: Path) -> None:
 
 def test_trec_is_refused(demo: Path) -> None:
     assert complaint(*DEMO, "-f", "trec", cwd=demo) == (
-        "steelyard: a comparison cannot be written as trec; choose table, markdown, latex, csv or json\n"
+        "steelyard: argument --format/-f: invalid choice: 'trec' "
+        "(choose from 'table', 'json', 'csv', 'markdown', 'latex'); try `steelyard compare --help`\n"
     )
 
 

@@ -129,7 +129,7 @@ _REFUSED = [
     (["--judge", "embedding", "--verdicts", "v"], "judge embedding: model is missing"),
     (["--judge", "nli", "--model", "no/such", "--verdicts", "v"], "judge nli"),
     (["--tables", "suport", "--verdicts", "v"], "no table is called 'suport'; did you mean support"),
-    (["-f", "latex", "--verdicts", "v"], "verdicts cannot be written as latex; choose table, markdown or json"),
+    (["-f", "latex", "--verdicts", "v"], "choose from 'table', 'json', 'markdown'"),
     (["--no-cache", "--verdicts", "v"], "judge lexical: takes no setting 'cache'"),
     (["--judge", "nomodule:x", "--verdicts", "v"], "there is no module 'nomodule'"),
 ]

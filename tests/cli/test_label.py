@@ -84,7 +84,7 @@ def test_documents_are_no_run_to_weigh(folder: Path) -> None:
     ("options", "problem"),
     [
         (("-o", "q.jsonl"), "is an input of this command"),
-        (("-o", "g.jsonl", "-f", "csv"), "cannot be shown as csv"),
+        (("-o", "g.jsonl", "-f", "csv"), "invalid choice: 'csv'"),
         (("-o", "g.jsonl", "--judge", "llm"), "model"),
         (("-o", "g.jsonl", "--budget", "1usd"), "no setting 'budget'"),
         (("-o", "g.jsonl", "--scale", "none.toml"), "none.toml: there is no such file"),

@@ -43,7 +43,10 @@ def test_it_fits_the_terminal_and_speaks_chinese(demo: Path) -> None:
         (("--difference", "-1", "--sd", "0.2"), "difference is -1.0, expected a number above 0"),
         (("--difference", "0.05", "--sd", "-1"), "sd is -1.0, expected a number above 0"),
         (("--difference", "0.05", "--sd", "0.2", "--power", "0.01"), "power is 0.01, expected a number between alpha"),
-        (("--difference", "0.05", "--sd", "0.2", "-f", "trec"), "a plan cannot be written as trec; choose table"),
+        (
+            ("--difference", "0.05", "--sd", "0.2", "-f", "trec"),
+            "invalid choice: 'trec' (choose from 'table', 'json', 'csv', 'markdown', 'latex')",
+        ),
         (("--difference", "0.05", "--sd", "0.2", "-m", "ndgc"), "did you mean"),
         (("pilot.jsonl", "--difference", "0.05"), "pilot.jsonl: a truth without a run"),
         (("pilot.jsonl", "hybrid.jsonl", "--difference", "0.05", "--sd", "0.2"), "and not both"),

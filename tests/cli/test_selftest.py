@@ -65,7 +65,8 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (["-n", "0"], "at least one trial"),
         (["--judge", "lexcal"], "lexical"),
         (["--judge", "tests.judges.own_judges:fails"], "no model"),
-        (["-f", "csv"], "table, markdown or json"),
+        (["-f", "csv"], "choose from 'table', 'json', 'markdown'"),
+        (["-o", "tests.csv"], "self-tests cannot be written as csv; choose table, markdown or json"),
     ],
 )
 def test_refusals_are_one_line(options: list[str], message: str) -> None:

@@ -79,7 +79,7 @@ def test_forms_for_programs_and_papers(folder: Path) -> None:
     assert "held out (seed 1)" in markdown
     latex = printed("sweep", *options, "--format", "latex", cwd=folder)
     assert r"\begin{tabular}{lrrrr}" in latex
-    assert "--format" not in complaint("sweep", *options, "--format", "trec", cwd=folder)
+    assert "invalid choice: 'trec'" in complaint("sweep", *options, "--format", "trec", cwd=folder)
 
 
 @pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "latex"])

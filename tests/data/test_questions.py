@@ -140,7 +140,7 @@ def test_a_question_twice_names_both_lines(tmp_path: Path) -> None:
 def test_an_empty_file(tmp_path: Path, content: str) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text(content)
-    with pytest.raises(InputError, match="empty: holds no question"):
+    with pytest.raises(InputError, match=r"empty\.jsonl: holds no question"):
         Questions.read(path)
 
 

@@ -59,7 +59,7 @@ def test_the_summary_names_failed_self_tests():
         ({"format": 1}, "is no calibration"),
         ({"version": 2}, "newer than this Steelyard"),
         ({"version": "one"}, "version 'one', not 1"),
-        ({"n": "20"}, "`n` is '20', expected int"),
+        ({"n": "20"}, "`n` is '20', expected a whole number"),
         ({"n": 21}, "`confusion` holds 20 items, and `n` is 21"),
         ({"table": "support"}, "`table` is 'support', expected grounded or"),
         ({"rule": "best"}, "`rule` is 'best'"),

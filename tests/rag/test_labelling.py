@@ -107,6 +107,8 @@ def test_results_say_that_a_judge_gave_the_labels(tmp_path: Path) -> None:
 def test_labels_alone_in_other_formats(tmp_path: Path, name: str) -> None:
     grades = sy.label(QUESTIONS, outputs(q1="ab", q2="d"), by_gold, scale="0-3", save=tmp_path / name)
     assert sy.Truth.read(tmp_path / name).frame.equals(grades.truth.frame)
+    with pytest.raises(OutputError, match="is a folder; name a file in it"):
+        sy.label(QUESTIONS, outputs(q1="ab", q2="d"), by_gold, scale="0-3", save=tmp_path)
     with pytest.raises(OutputError, match="is there already, and does not say who graded"):
         sy.label(QUESTIONS, outputs(q1="ab", q2="d"), by_gold, scale="0-3", save=tmp_path / name)
 

@@ -26,6 +26,11 @@ class Table:
 
 Shape = type | tuple[type, ...] | Each | Table
 
+_WORDS: Mapping[type, str] = {
+    str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "an object",
+    type(None): "null",
+}  # fmt: skip
+
 
 def check_shape(value: object, shape: Shape, path: str = "") -> None:
     """Hold a value of JSON against its shape; a truth value is no number.
@@ -35,7 +40,7 @@ def check_shape(value: object, shape: Shape, path: str = "") -> None:
 
     >>> check_shape({"runs": {"a": 3}}, Table({"runs": Each(dict, str)}))
     Traceback (most recent call last):
-    ValueError: `runs.a` is 3, expected str
+    ValueError: `runs.a` is 3, expected a text
     """
     if isinstance(shape, Table):
         _check_type(value, (dict,), path)
@@ -57,7 +62,7 @@ def check_shape(value: object, shape: Shape, path: str = "") -> None:
 
 def _check_type(value: object, types: tuple[type, ...], path: str) -> None:
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in types)
+        names = " or ".join(_WORDS[kind] for kind in types)
         raise ValueError(f"{f'`{path}`' if path else 'it'} is {quoted(value)}, expected {names}")
 
 

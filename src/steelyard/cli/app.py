@@ -60,7 +60,7 @@ COMMANDS = {
                 "context at once.",
             ),
             argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
-            options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
+            options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "selftest": Command(
@@ -78,7 +78,7 @@ COMMANDS = {
                 help="Of the judge (`steelyard review calibrate`): its threshold counts; the results are kept in it.",
             ),
             flag("--strict", help="Leave with exit status 1 where the judge fails a test."),
-            options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.OUTPUT, options.LANG,
+            options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "review sample": Command(
@@ -197,7 +197,7 @@ COMMANDS = {
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or graded as a whole.",
             ),
-            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.FORMAT, options.LANG,
+            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.SHOWN_FORMAT, options.LANG,
         ],
     ),
     "agreement": Command(
@@ -227,7 +227,7 @@ COMMANDS = {
             repeated("--runs", dest="runs", help="A run, as of `evaluate`; may be repeated: how far is the order of "
                      "systems by each rater's grades that by those of --against?"),
             argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
-            options.FORMAT, options.OUTPUT,
+            options.SHEET_FORMAT, options.OUTPUT,
             argument("--charts", type=Path, help="Write confusion and reliability as SVG and PNG into this folder."),
             options.SEED, options.LANG,
         ],
@@ -238,8 +238,8 @@ COMMANDS = {
             options.TRUTH, options.RUNS, options.MEASURES, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.MISSING,
             flag("--strict", help="Refuse systems that lack questions."),
-            options.FORMAT, options.OUTPUT, options.SEED, options.MIN_GAIN, options.RULE, options.STEPS, options.UNIT,
-            options.CORPUS,
+            options.SHEET_FORMAT, options.OUTPUT, options.SEED, options.MIN_GAIN, options.RULE, options.STEPS,
+            options.UNIT, options.CORPUS,
             argument("--segment", help="Compare by tag, language or length of the questions too."),
             argument(
                 "--movers", type=int,
@@ -270,7 +270,7 @@ COMMANDS = {
                 "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
             ),
             options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.UNIT,
-            options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE, options.FORMAT, options.OUTPUT,
+            options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE, options.SHEET_FORMAT, options.OUTPUT,
             options.LANG,
         ],
     ),
@@ -287,7 +287,7 @@ COMMANDS = {
                 "--list", dest="stages",
                 help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
             ),
-            options.QUERIES, options.FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
+            options.QUERIES, options.SECTIONS_FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
             options.UNIT, options.CORPUS, options.VERDICTS, options.JUDGE, options.LANG,
         ],
     ),
@@ -404,7 +404,7 @@ COMMANDS = {
             argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
             options.UNIT, options.MEASURES, options.CLUSTER,
             flag("--holdout", help="Keep half of the questions from the choice, and weigh the best on them."),
-            options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.FORMAT,
+            options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
             options.OUTPUT, options.LANG,
         ],
     ),

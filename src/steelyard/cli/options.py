@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Unit
-from steelyard.cli.parser import argument, flag, repeated
+from steelyard.cli.parser import Argument, argument, flag, repeated
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 
@@ -143,15 +143,21 @@ CONCURRENCY = argument(
     help="Questions under way at once, as far as the stages take several; by default what the configuration says, "
     "else 8 where a stage calls out.",
 )  # fmt: skip
-_FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
-FORMAT = argument(
-    "--format", "-f", choices=_FORMATS, metavar="FORMAT",
-    help=f"How to write the result: {', '.join(_FORMATS)}; by default what --output ends in.",
-)  # fmt: skip
-REVIEW_FORMAT = argument(
-    "--format", "-f", choices=("table", "markdown", "json", "html"), metavar="FORMAT",
-    help="How to write the result: table, markdown, json, html; by default what --output ends in.",
-)  # fmt: skip
+
+
+def _format(*choices: str, default: str = "what --output ends in") -> Argument:
+    """In which of some formats a result is written."""
+    return argument(
+        "--format", "-f", choices=choices, metavar="FORMAT",
+        help=f"How to write the result: {', '.join(choices)}; by default {default}.",
+    )  # fmt: skip
+
+
+FORMAT = _format("table", "json", "csv", "markdown", "latex", "trec")
+SHEET_FORMAT = _format("table", "json", "csv", "markdown", "latex")
+SECTIONS_FORMAT = _format("table", "json", "markdown")
+SHOWN_FORMAT = _format("table", "json", "markdown", default="table")
+REVIEW_FORMAT = _format("table", "markdown", "json", "html")
 OUTPUT = argument("--output", "-o", type=Path, help="Write to this file instead.")
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")

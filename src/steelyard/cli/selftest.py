@@ -27,7 +27,7 @@ def run(
 ) -> None:  # fmt: skip
     """Test a judge, and write how it did; or what testing would take."""
     words, format = read_words(lang), format_of(output, format)
-    check_format(format)
+    check_format(format, "self-tests")
     if output is not None:
         read = filter(None, [questions, calibration, *run_paths(filter(None, [outputs]))])
         refuse_overwriting(output, [*map(str, read)])

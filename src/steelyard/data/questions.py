@@ -48,7 +48,8 @@ class Questions(Sequence[Question]):
             for number, line in enumerate(lines, 1)
         ]
         if not questions:
-            raise InputError(f"{name}: holds no question; expected one JSON object a line with `qid` and `query`")
+            where = name if source is None else source.name
+            raise InputError(f"{where}: holds no question; expected one JSON object a line with `qid` and `query`")
         first: dict[str, Question] = {}
         for question in questions:
             if question.query_id in first:

@@ -23,6 +23,7 @@ Label = str | float
 MOST_WORDS = 50
 """Different words that labels may take; texts take more."""
 _RANGE = re.compile(r"(-?\d+)(?:-|–|\.\.)(-?\d+)")
+_MOST_CATEGORIES, _MOST_DIGITS = 1_000, 15
 _BETWEEN = "\t"
 
 
@@ -110,7 +111,7 @@ def parse_categories(text: str | Sequence[Label]) -> list[Label]:
     """
     if isinstance(text, str):
         if ends := _RANGE.fullmatch(text.strip()):
-            categories: list[Label] = [*range(int(ends[1]), int(ends[2]) + 1)]
+            categories: list[Label] = [*_whole_numbers(ends[1], ends[2])]
         else:
             pieces = [piece.strip() for piece in text.split(",")]
             categories = [_plain(float(piece)) for piece in pieces] if all(map(_is_number, pieces)) else [*pieces]
@@ -122,6 +123,20 @@ def parse_categories(text: str | Sequence[Label]) -> list[Label]:
     if words and len(words) < len(categories):
         raise InputError(f"categories {text!r}: words and numbers; expected one or the other")
     return categories if words else sorted(categories)
+
+
+def _whole_numbers(first: str, last: str) -> range:
+    """From the first to the last.
+
+    Raises   InputError for more than any scale has.
+    """
+    numbers = range(int(first[:_MOST_DIGITS]), int(last[:_MOST_DIGITS]) + 1)
+    if max(len(first), len(last)) > _MOST_DIGITS or numbers[_MOST_CATEGORIES:]:
+        raise InputError(
+            f"categories {quoted(f'{first}-{last}')}: more than {_MOST_CATEGORIES:,}; numbers need no categories, "
+            "as they are in order by themselves"
+        )
+    return numbers
 
 
 def _parts(labels: object, columns: RatingColumns) -> list[pl.DataFrame]:

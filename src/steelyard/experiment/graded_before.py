@@ -49,6 +49,8 @@ def _of_file(file: Path, scale: Scale) -> Sequence[GradedPair]:
         raise OutputError(f"{file.parent}: cannot be written, or is no folder; write the truth elsewhere (-o FILE)")
     if not file.exists():
         return ()
+    if file.is_dir():
+        raise OutputError(f"{file}: is a folder; name a file in it for the truth (-o FILE)")
     if not holds_rows(file):
         raise OutputError(
             f"{file}: is there already, and does not say who graded; choose another file, or one in JSONL, which is "

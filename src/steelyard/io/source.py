@@ -52,7 +52,7 @@ class Source:
         if not self.is_stdin and not os.path.lexists(self.path):
             raise InputError(f"{self.name}: there is no such file; check the path")
         if not self.is_stdin and os.path.isdir(self.path):
-            raise InputError(f"{self.name}: is a folder, not a file; only a BEIR folder can be read as a truth")
+            raise InputError(f"{self.name}: is a folder, where a file is expected; name one that is in it")
 
     @property
     def stem(self) -> str:

@@ -17,6 +17,7 @@ FORMAT, VERSION = "steelyard-review", 1
 _DECISION = Table({"item_id": str}, {"note": str, "date": str})
 _SHAPE = Table({"review_id": str, "rater": str, "kind": str, "decisions": Each(list, _DECISION)})
 _VALUE = {"verdicts": "label", "grades": "grade", "quotes": "quotes"}
+_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ def saved_form(content: Any, path: Path, forms: Mapping[str, ItemsFile]) -> Save
     own = SavedForm(path, content["review_id"], content["rater"].strip(), content["decisions"])
     if not own.rater:
         raise InputError(f"{path}: says not who decided; write a name, or a pseudonym, behind `rater`")
+    if len(own.rater) > _LONGEST_NAME:
+        raise InputError(
+            f"{path}: its rater has a name of {len(own.rater):,} characters; write one of at most {_LONGEST_NAME}"
+        )
     if (own.rater == ADJUDICATION) != form.adjudicating:
         raise InputError(
             f"{path}: its rater is {quoted(own.rater)}, and the form "

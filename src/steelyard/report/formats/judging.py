@@ -17,10 +17,10 @@ FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
 
 
-def check_format(format: str) -> None:
-    """Raise   InputError for a format that verdicts are not written in."""
+def check_format(format: str, what: str = "verdicts") -> None:
+    """Raise   InputError for a format that what a judge said is not written in."""
     if format not in ("table", "markdown", "json"):
-        raise InputError(f"verdicts cannot be written as {format}; choose table, markdown or json")
+        raise InputError(f"{what} cannot be written as {format}; choose table, markdown or json")
 
 
 def judging_text(

@@ -27,7 +27,7 @@ def self_tests_text(
     """
     if isinstance(result, JudgingPlan):
         return judging_text(result, format, words, width=width, colour=colour)
-    check_format(format)
+    check_format(format, "self-tests")
     if format == "json":
         return json.dumps(_content(result), ensure_ascii=False, indent=2) + "\n"
     sections = self_tests_sections(result, words, file)
