@@ -35,6 +35,7 @@ class JudgedPair:
     """Two systems on the same n questions of three units each, with labels of some units of each.
 
     stratified   labels are drawn half of what the judge supports and half of the rest, else at random
+    n_labels_of_first   where the first system has another number of them
     """
 
     n_questions: int
@@ -42,23 +43,26 @@ class JudgedPair:
     judge: Favour
     stratified: bool = False
     better: float = 0.0
+    n_labels_of_first: int | None = None
 
     def draw(self, rng: np.random.Generator) -> tuple[MeanError, MeanError]:
         """The difference by the judge alone, and corrected."""
         chance = rng.beta(3 * _SUPPORTED, 3 * (1 - _SUPPORTED), self.n_questions)
-        one, by_judge_of_one = self._system(rng, chance, 0.0)
-        other, by_judge = self._system(rng, np.clip(chance + self.better, 0, 1), self.judge.favour)
+        one, by_judge_of_one = self._system(rng, chance, 0.0, self.n_labels_of_first or self.n_labels)
+        other, by_judge = self._system(rng, np.clip(chance + self.better, 0, 1), self.judge.favour, self.n_labels)
         d = other.corrected.values - one.corrected.values
         return mean_error(by_judge - by_judge_of_one), corrected_difference(d, [one, other])
 
-    def _system(self, rng: np.random.Generator, chance: Floats, favour: float) -> tuple[CorrectedMean, Floats]:
+    def _system(
+        self, rng: np.random.Generator, chance: Floats, favour: float, n_labels: int
+    ) -> tuple[CorrectedMean, Floats]:  # fmt: skip
         owner = np.repeat(np.arange(self.n_questions), _UNITS)
         people = (rng.random(len(owner)) < chance[owner]).astype(float)
         rate = np.where(people > 0, self.judge.sensitivity, self.judge.false_alarms) + favour
         judged = (rng.random(len(owner)) < rate).astype(float)
         strata = judged.astype(int) if self.stratified else np.zeros(len(owner), int)
         drawn = np.concatenate([
-            rng.permutation(np.flatnonzero(strata == stratum))[: self.n_labels // (1 + self.stratified)]
+            rng.permutation(np.flatnonzero(strata == stratum))[: n_labels // (1 + self.stratified)]
             for stratum in range(1 + self.stratified)
         ])  # fmt: skip
         labels = np.full(len(owner), np.nan)

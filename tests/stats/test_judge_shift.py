@@ -9,7 +9,7 @@ import pytest
 from benchmarks.simulated.drift import Judges, TwoRuns
 
 from steelyard.stats.judge_shift import AnchorShift, judge_shift, less_shift, without_shift
-from steelyard.stats.samples import mean_error
+from steelyard.stats.samples import RARE, mean_error
 from steelyard.stats.student import t_quantile
 
 pytest.importorskip("scipy.stats", reason="tests need the extra stats")
@@ -65,7 +65,7 @@ def test_clusters_count_as_one() -> None:
 
 def test_a_shift_that_no_anchor_shows_has_an_error() -> None:
     listed = anchors([0.0] * 50, [1.0] * 50, [2.0] * 50)
-    assert judge_shift(listed).error == pytest.approx(1 / 100)
+    assert judge_shift(listed).error == pytest.approx(RARE / 100)
     assert without_shift(np.zeros(50), listed).error == 0
 
 
@@ -79,7 +79,17 @@ def test_a_shift_from_elsewhere_adds_its_variance() -> None:
 
 
 def test_too_few_anchors_have_no_error() -> None:
-    assert math.isnan(judge_shift(anchors([0.5, 0.0], [1.0, 0.0], [1.0, 0.0])).error)
+    """However many anchors one question has, they do not say how far questions differ."""
+    listed, d = anchors([0.5, 0.0, 0.0], [1.0, 0.0, 0.0], [40.0, 0.0, 0.0]), np.array([0.5, 0.25, 0.0])
+    shift = judge_shift(listed)
+    assert math.isnan(shift.error)
+    for average in (without_shift(d, listed), less_shift(d, shift)):
+        assert average.mean == pytest.approx(d.mean() - 0.5)
+        assert math.isnan(average.error)
+        assert average.reason is not None
+    two = anchors([0.5, 0.0, 0.25, 0.0], [1.0, 0.0, 1.0, 0.0], [20.0, 0.0, 20.0, 0.0])
+    assert math.isnan(without_shift(np.arange(4.0), two, clusters=np.array([0, 1, 0, 1])).error)
+    assert without_shift(np.arange(4.0), two).error > 0
 
 
 @pytest.mark.slow
@@ -102,6 +112,15 @@ def test_a_shift_is_never_called_an_improvement(
     assert better <= 0.05
     assert shown <= 0.065
     assert covered >= 0.92 or judges.shift * n_anchors < 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_anchors", "shift"), [(30, 0.08), (60, 0.045)])
+def test_a_shift_that_few_anchors_may_miss_is_no_improvement(n_anchors: int, shift: float) -> None:
+    """Of so many sentences that all other error is small: by one anchor more or less it was 7% to 8%."""
+    runs, rng = TwoRuns(2000, n_anchors, Judges(shift, 0.0)), np.random.default_rng(5)
+    averages = [without_shift(*runs.draw(rng)[:2]) for _ in range(600)]
+    assert np.mean([own.mean > t_quantile(0.975, own.df) * own.error for own in averages]) <= 0.05
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.stats.prediction_powered import CorrectedMean
-from steelyard.stats.samples import MeanError, mean_error
+from steelyard.stats.samples import RARE, MeanError, mean_error
 
 LEAST_LABELS = 10
 """With fewer among the questions that are compared, a difference is not tested."""
@@ -18,9 +18,9 @@ def corrected_difference(
 ) -> MeanError:
     """The mean difference of two systems from pseudo-values, pair by pair of the same question, and its error.
 
-    Each system's labels were drawn by themselves.  Their degrees of freedom are those of the two means (Welch), and the
-    error is at least that of one more label at odds with the judge: a judge that few labels contradict may be wrong
-    where there are none.
+    Each system's labels were drawn by themselves.  Their degrees of freedom are those of the two means (Welch), and to
+    the error that of what rarely happens is added (RARE), by the labels of the system with fewer: a judge that few
+    labels contradict may be wrong where there are none.
 
     d         (n,) pseudo-values of one system less those of the other
     means     of both systems, over all questions;   share   of these that the n are: of a segment less than 1
@@ -31,7 +31,7 @@ def corrected_difference(
     n_labels = [share * mean.n_labels for mean in means]
     if min(n_labels) < LEAST_LABELS or average.reason:
         return MeanError(average.mean, math.nan, -1, average.n)
-    guard = sum((1 - mean.n_labels / mean.n_units) / n**2 for mean, n in zip(means, n_labels, strict=True))
+    guard = max((1 - mean.n_labels / mean.n_units) * (RARE / n) ** 2 for mean, n in zip(means, n_labels, strict=True))
     own = [mean.corrected for mean in means]
     squares = [mean.error**2 for mean in own]
     df = min(mean.df for mean in own)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.stats.samples import ROUNDING, MeanError, cluster_codes, cluster_sums, mean_error
+from steelyard.stats.samples import RARE, ROUNDING, MeanError, cluster_codes, cluster_sums, mean_error, n_clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class AnchorShift:
 def judge_shift(anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanError:
     """By how much another judge moves the mean of a system, and the error of that.
 
-    A judge whose anchors hardly shift may shift elsewhere: the error is at least that of one anchor more or less.
+    A judge whose anchors hardly shift may shift elsewhere: to the error that of what rarely happens is added (RARE).
 
     clusters  (q,) of questions that count as one, or None
     Source    a ratio of means, its variance by linearisation (Cochran, Sampling Techniques, 1977, chapter 6).
@@ -69,7 +69,7 @@ def judge_shift(anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanEr
     >>> anchors = AnchorShift(np.array([0.5, 0.0, 0.0, 0.5]), np.ones(4), np.ones(4), np.full(4, 2.0))
     >>> shift = judge_shift(anchors)
     >>> shift.mean, round(shift.error, 3), shift.df
-    (0.25, 0.191, 3)
+    (0.25, 0.239, 3)
     """
     there = anchors.anchored > 0
     n = int(there.sum())
@@ -79,7 +79,7 @@ def judge_shift(anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanEr
         return MeanError(total, math.nan, n - 1, n)
     away = exposed * n / anchors.anchored.sum() * anchors.residual[there]
     spread = mean_error(away, clusters=None if clusters is None else cluster_codes(clusters, len(there))[there])
-    return MeanError(total, math.hypot(spread.error, exposed / anchors.count.sum()), spread.df, n)
+    return MeanError(total, math.hypot(spread.error, RARE * exposed / anchors.count.sum()), spread.df, n)
 
 
 def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanError:
@@ -91,16 +91,23 @@ def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = No
 
     d         (n,) differences as judged;   anchors   of the system that the other judge judged, the n questions
     clusters  (n,) of questions that count as one, or None
+    Returns   NaN for the error where one question, or cluster, has all anchors, and there are units that are none
     """
     n, exposed, mass = len(d), float(anchors.exposed.mean()), float(anchors.anchored.mean())
-    # Linear in the questions: the mean is that of all differences less the shift, the spread its error.
-    z = d - anchors.exposed * anchors.by_unit - exposed / mass * anchors.residual
+    there, elsewhere = anchors.anchored > 0, max(exposed - mass, 0.0)
+    n_there = n_clusters(None if clusters is None else np.asarray(clusters)[there], int(there.sum()))
+    # Linear in the questions: the mean is that of all differences less the shift, the spread its error.  What stands
+    # for units that are no anchors is stretched, as a mean was fitted to it.
+    stretch = math.sqrt(n_there / max(n_there - 1, 1)) if elsewhere > ROUNDING else 0.0
+    z = d - anchors.exposed * anchors.by_unit - (1 + elsewhere / mass * stretch) * anchors.residual
     z = np.where(np.abs(z) <= ROUNDING, 0.0, z)
     average = mean_error(z, clusters=clusters)
-    guard = max(exposed - mass, 0.0) / float(anchors.count.sum())
+    if n_there < 2 and elsewhere > ROUNDING:
+        return MeanError(average.mean, math.nan, n_there - 1, n)
+    guard = RARE * elsewhere / float(anchors.count.sum())
     if average.reason or not (average.error or guard):
         return average
-    df = _limited(z - average.mean, anchors.anchored > 0, guard**2 * n**2, clusters)
+    df = _limited(z - average.mean, there, guard**2 * n**2, clusters)
     return MeanError(average.mean, math.hypot(average.error, guard), min(df, average.df), n)
 
 
@@ -110,6 +117,8 @@ def less_shift(d: Floats, shift: MeanError, *, clusters: Ints | None = None) -> 
     mean, error = average.mean - shift.mean, math.hypot(average.error, shift.error)
     if average.reason or not error:
         return MeanError(mean, error, average.df, average.n)
+    if math.isnan(error):
+        return MeanError(mean, error, shift.df, average.n)
     df = error**4 / sum(part.error**4 / part.df for part in (average, shift))
     return MeanError(mean, error, df, average.n)
 

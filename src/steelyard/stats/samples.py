@@ -18,6 +18,10 @@ from steelyard.base.extras import require
 ROUNDING = 1e-12
 """Relative to the largest value: differences below it are rounding."""
 
+RARE = 1.5
+"""Of n where something never happened, times 1/n: the error of its share.  Two errors are 3/n, which is as often as it
+may happen all the same, with 95% certainty (Hanley & Lippman-Hand, JAMA 1983)."""
+
 SMALLEST_P = sys.float_info.min
 """No test here proves anything: where a p-value underflows, it is this."""
 
