@@ -11,11 +11,17 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.data.responses import Response
+from steelyard.data.run_folder import write_run_folder
 from steelyard.experiment.scores_json import as_json
 from steelyard.gates.profile_files import parse_profile
+from steelyard.judges.items import items
+from steelyard.judges.labels import Decision
+from steelyard.judges.review import Review, Sample, Stratum
 from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
+from tests.cli.command import steelyard
 from tests.comparison.test_labels import OTHER, labels_of, lenient, strict, weighing
 
 pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
@@ -133,3 +139,38 @@ def test_a_report_holds_corrected_values() -> None:
             assert said in report.text(name, lang=lang), (lang, name)
     again = sy.Report.from_parts(json.loads(json.dumps(report.parts())))
     assert again.text("markdown", lang="en") == report.text("markdown", lang="en")
+
+
+def labelled_folder(path: Path) -> Path:
+    """The run of a system whose every answer is a quote; of two in three, people say that they have no support."""
+    chunk = sy.Passage("c", text="The hall opens at nine. It closes at ten.")
+    responses = [(q["qid"], Response(q["query"], (chunk,), "The hall opens at nine.")) for q in ASKED]
+    manifest = {"name": path.name, "finished": "2026-11-22T00:00:00Z", "counts": {"questions": 24, "failed": 0}}
+    write_run_folder(path, config={}, manifest=manifest, responses=responses)
+    ids = [item.item_id for r in sy.judge(ASKED, path).records.values() for item in items(r, "grounded")]
+    sample = Sample("grounded", path.name, "", 0, (Stratum("all", tuple(ids), tuple(ids)),))
+    decisions = [Decision(id, "ann", "not_found" if n % 3 else "supported") for n, id in enumerate(ids)]
+    Review([sample], decisions).write(path / "verdicts" / "review.json")
+    return path
+
+
+ASKED = [{"qid": str(n), "query": f"When does hall {n} open?"} for n in range(24)]
+
+
+def test_labels_of_a_run_folder_count_unless_told_otherwise(tmp_path: Path) -> None:
+    folder, truth, levels = labelled_folder(tmp_path / "quoting"), tmp_path / "q.jsonl", tmp_path / "levels.toml"
+    truth.write_text("".join(json.dumps(question) + "\n" for question in ASKED), "utf-8")
+    levels.write_text(PROFILE, "utf-8")
+    words = ["gate", str(folder), "--truth", str(truth), "--profile", str(levels)]
+    assert steelyard(*words).returncode == 1
+    assert steelyard(*words, "--no-labels").returncode == 0
+    elsewhere = tmp_path / "labels.json"
+    (folder / "verdicts" / "review.json").rename(elsewhere)
+    assert steelyard(*words).returncode == 0
+    corrected = steelyard(*words, "--labels", elsewhere, columns=120)
+    assert corrected.returncode == 1
+    assert b"corrected by 24 labels of people" in corrected.stdout
+    plain = sy.gate(folder, profile(), truth=truth, labels=False, baseline=folder, margin=0.5)
+    assert [(check.value, check.n_labels) for check in plain.checks] == [(1.0, 0), (0.0, 0)]
+    with pytest.raises(sy.InputError, match="labels are of a run folder, and these are scores"):
+        sy.gate(scores(), profile(), labels=elsewhere)

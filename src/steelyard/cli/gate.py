@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import terminal_width
+from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.gates.gating import gate
 from steelyard.io.write import refuse_overwriting, write_text
@@ -25,6 +26,7 @@ def run(
     unit: Unit | None, lang: str | None, alpha: float,
     verdicts: list[str], judge: str | None, mixed_judges: bool, min_kappa: float | None,
     min_sensitivity: float | None, min_specificity: float | None, max_below_people: float | None,
+    labels: list[str], no_labels: bool,
 ) -> None:  # fmt: skip
     """Judge scores, write the result, and exit with 0 (pass), 1 (fail) or 3 (too few data)."""
     words = read_words(lang)
@@ -37,7 +39,8 @@ def run(
         max_failed=max_failed, max_missing=max_missing, max_unjudged=max_unjudged, max_unmapped=max_unmapped,
         max_not_judged=max_not_judged,
         numbers=parse_numbers(values), truth=truth, cluster=cluster, unit=unit, alpha=alpha,
-        verdicts=named_verdicts(verdicts), judge=judge, mixed_judges=mixed_judges, min_kappa=min_kappa,
+        verdicts=named_verdicts(verdicts), judge=judge, labels=named_labels(labels, without=no_labels),
+        mixed_judges=mixed_judges, min_kappa=min_kappa,
         min_sensitivity=min_sensitivity, min_specificity=min_specificity, max_below_people=max_below_people,
     )  # fmt: skip
     if junit is not None:

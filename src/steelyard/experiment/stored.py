@@ -38,6 +38,7 @@ def open_scores(
     unit: Unit | None = None,
     verdicts: object = None,
     judge: str | None = None,
+    labels: object = None,
 ) -> StoredScores:
     """The Scores of a JSON file, or those of a run folder, which is weighed now.
 
@@ -45,22 +46,27 @@ def open_scores(
     cluster    of a run folder, as of `evaluate`; by default that of its configuration
     unit       of a run folder, as of `evaluate`; by default that of its configuration
     truth      of a run folder; by default the questions that its configuration names
-    verdicts, judge   of a run folder, as of `evaluate`
+    verdicts, judge, labels   of a run folder, as of `evaluate`
     Raises     InputError where a run folder's questions are not there, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
-        return _weighed(folder, measures, truth, cluster, unit, VerdictChoice(verdicts, judge))
+        return _weighed(folder, measures, truth, cluster, unit, VerdictChoice(verdicts, judge), labels)
     if os.path.isdir(path):
         raise InputError(f"{path}: is a folder but not of a run; give the JSON of scores, or a run folder")
     if verdicts is not None or judge is not None:
         raise InputError(f"{path}: holds scores already, and verdicts are for a run folder; leave them out")
+    if labels is not None:
+        raise InputError(
+            f"{path}: holds scores already, and labels are for a run folder; weigh with them (steelyard evaluate "
+            "--labels)"
+        )
     return StoredScores(read_scores(path))
 
 
 def _weighed(
     folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None,
-    unit: Unit | None, choice: VerdictChoice,
+    unit: Unit | None, choice: VerdictChoice, labels: object,
 ) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
     questions = truth or folder.config.get("questions")
@@ -73,7 +79,7 @@ def _weighed(
     weighing = weigh(
         questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
         unit=unit or folder.config.get("unit"), cluster=cluster or settings.get("cluster"),
-        verdicts=choice.verdicts, judge=choice.judge,
+        verdicts=choice.verdicts, judge=choice.judge, labels=labels,
     )  # fmt: skip
     specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
     scores = weighing.scores(specs, min_gain=settings.get("min_gain"))

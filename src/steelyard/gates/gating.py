@@ -18,6 +18,7 @@ from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.settings import check_arguments
 from steelyard.data.clusters import Clustering
+from steelyard.data.run_folder import find_run_folder
 from steelyard.experiment import defaults
 from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.scores import COMPONENTS, Scores
@@ -123,6 +124,7 @@ def gate(
     alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
     verdicts: object = None,
     judge: str | Path | Calibration | None = None,
+    labels: object = None,
     mixed_judges: bool = False,
     min_kappa: Annotated[float, between(-1, 1)] | None = None,
     min_sensitivity: Share | None = None,
@@ -168,6 +170,8 @@ def gate(
     numbers, latency_ms   as in `rate`
     verdicts, judge   on the answers of a run folder, as of `evaluate`; judge is that of a baseline's folder too.  A
                   Calibration, or the path of one, is of the judge that is to be trusted
+    labels        decisions of people on the answers of a run folder, as of `evaluate`; False: none correct a value,
+                  of a baseline's folder neither
     min_kappa, min_sensitivity, min_specificity   levels of that judge, in place of those of the profile's table
                   [judge], else .4, .7 and .7 (see `steelyard.gates.judges.JudgeLevels`); min_questions is of labels too
     max_below_people   most by which its kappa with people may be less than that of two people with each other
@@ -188,21 +192,22 @@ def gate(
     )  # fmt: skip
     if scores is None:
         of_scores = {"baseline": baseline, "margin": margin, "system": system, "level": level, "verdicts": verdicts}
+        of_scores["labels"] = labels
         return _of_judge_alone(trust, profile, {**of_scores, "numbers": numbers}, min_questions, alpha)
     judge = judge if isinstance(judge, str) and trust is None else None
     if isinstance(scores, str | Path):
         stored = open_scores(
             scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
-            verdicts=verdicts, judge=judge,
+            verdicts=verdicts, judge=judge, labels=labels,
         )  # fmt: skip
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
-    elif verdicts is not None or judge is not None:
-        raise InputError("verdicts and judge are of a run folder, and these are scores; leave them out")
+    elif verdicts is not None or judge is not None or labels is not None:
+        raise InputError("verdicts, judge and labels are of a run folder, and these are scores; leave them out")
     if calibration is not None:
         check_judged_by(calibration, verdict_recipes(scores))
     bounds = (max_failed, max_missing, max_unjudged, max_unmapped, max_not_judged)
     most = dict(zip(SHARES, bounds, strict=True))
-    other, against = _baseline(scores, baseline, truth, cluster, unit, judge)
+    other, against = _baseline(scores, baseline, truth, cluster, unit, judge, without_labels=labels is False)
     _check_clusters(scores, other, cluster)
     _check_units(scores, other, unit)
     _check_margin(profile, other is not None, margin)
@@ -338,6 +343,8 @@ def _baseline(
     cluster: str | None,
     unit: Unit | None,
     judge: str | None,
+    *,
+    without_labels: bool,
 ) -> tuple[Scores | None, str | None]:
     """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
     if baseline is None:
@@ -349,7 +356,8 @@ def _baseline(
             systems = nearest(str(baseline), scores.systems)
             raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
         baseline = open_scores(
-            baseline, measures=scores.measures, truth=truth, cluster=cluster, unit=unit, judge=judge
+            baseline, measures=scores.measures, truth=truth, cluster=cluster, unit=unit, judge=judge,
+            labels=False if without_labels and find_run_folder(baseline) else None,
         ).scores  # fmt: skip
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
