@@ -23,7 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "max_not_judged": None, "values": [], "junit": None,
     "summary": None, "truth": None, "cluster": None, "unit": None, "lang": "en", "alpha": 0.05,
     "verdicts": [], "judge": None, "mixed_judges": False, "min_kappa": None, "min_sensitivity": None,
-    "min_specificity": None, "max_below_people": None,
+    "min_specificity": None, "max_below_people": None, "labels": [], "no_labels": False,
 }  # fmt: skip
 MEASURES = ["recall@5", "precision@5", "mrr"]
 
