@@ -106,6 +106,7 @@ def test_equal_labels_leave_kappa_undefined() -> None:
     assert own.shares[0].corrected.undefined == "no_labels"
     text = review_text(report, "table", read_words("en"))
     assert "Kappa is undefined where two people gave all items one and the same label." in text
+    assert "threshold that" not in text
     assert "so kappa is undefined and no threshold can be chosen" in text
     assert "zebra: people called none of the items supported, or all" in text
 
@@ -115,6 +116,13 @@ def test_labels_that_nobody_can_say_and_few_labels() -> None:
     (own,) = report.tables
     assert (own.n_labelled, own.n_cannot_say) == (2, 26)
     assert "so few labels" in review_text(report, "table", read_words("en"))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_judge_has_nothing_beside_it_where_nobody_can_say_anything(lang: str) -> None:
+    report = reported(lambda *_: [("ann", "cannot_say")])
+    text = review_text(report, "table", read_words(lang))
+    assert {"en": "No item that was drawn has a label yet.", "zh": "已抽取的条目尚无结论。"}[lang] in text
 
 
 def test_a_judge_that_always_says_yes_shows_it() -> None:

@@ -47,6 +47,8 @@ def _cells(estimate: Estimate) -> list[str]:
 def calibration_texts(calibration: Calibration, words: Words, *, of_raters: bool = True) -> Iterator[str]:
     """What a calibration rests on, and what it cannot say;   of_raters   whether that is said of people too"""
     yield words("calibration.basis", n=calibration.n, questions=words("count.questions", n=calibration.n_questions))
+    if calibration.threshold is not None:
+        yield words("calibration.held_out")
     if calibration.rule is not None:
         yield words(f"calibration.rule.{calibration.rule}", target=f"{calibration.target or 0:g}")
     if calibration.human is None and of_raters:

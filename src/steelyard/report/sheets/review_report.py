@@ -29,7 +29,7 @@ def report_sections(report: ReviewReport, words: Words) -> list[Section]:
 
 
 def _title(key: str, own: TableReview, words: Words) -> str:
-    return words(f"review.{key}_title", table=words(f"review.table.{own.table}"))
+    return words(f"review.{key}_title", judge=own.judge, table=words(f"review.table.{own.table}"))
 
 
 def _raters(own: TableReview, words: Words) -> Section:
@@ -88,8 +88,7 @@ def _judge(own: TableReview, words: Words) -> list[Section]:
     if agreement.curve:
         sheets.append(_curve(agreement, words))
     notes = [Paragraph(text) for text in calibration_texts(calibration, words, of_raters=False)]
-    title = words("review.judge_title", judge=own.judge, table=words(f"review.table.{own.table}"))
-    return [Section("judge", title, notes, sheets)]
+    return [Section("judge", _title("judge", own, words), notes, sheets)]
 
 
 def _curve(agreement: JudgeAgreement, words: Words) -> Sheet:
