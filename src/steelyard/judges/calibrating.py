@@ -29,7 +29,7 @@ from steelyard.judges.review import Review
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.verdicts import Verdicts
 from steelyard.stats.rater_counts import balanced_accuracy_of_counts, kappa_of_counts
-from steelyard.stats.raters import wilson_ends
+from steelyard.stats.raters import wilson_ends, worth_of_share
 from steelyard.stats.resampling import cluster_bootstrap
 from steelyard.stats.thresholds import choose_threshold, optimism
 
@@ -220,13 +220,8 @@ def _rate(sample: _Sample, calls: Bools, flattery: float, *, positive: bool) -> 
     members = sample.people if positive else ~sample.people
     if not members.any():
         return UNDEFINED
-    right = (calls == sample.people)[members].astype(np.float64)
-    weights, clusters = sample.weights[members], sample.clusters[members]
-    value = float((weights * right).sum() / weights.sum())
-    away = weights * (right - value)
-    squares = float((away**2).sum())
-    together = float((np.bincount(clusters, away) ** 2).sum() / squares) if squares > 0 else 1.0
-    n = float(weights.sum() ** 2 / (weights**2).sum()) / max(together, 1.0)
+    right = (calls == sample.people)[members]
+    value, n = worth_of_share(right, sample.weights[members], sample.clusters[members])
     value = min(max(value - flattery, 0.0), 1.0)
     return Estimate(value, *wilson_ends(value, n))
 

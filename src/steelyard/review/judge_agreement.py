@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.calibration import UNDEFINED, Confusion, Estimate
 from steelyard.judges.decided_items import DecidedItem
 from steelyard.stats.rater_counts import auc_of_counts, balanced_accuracy_of_counts, kappa_of_counts
-from steelyard.stats.raters import wilson_ends, wilson_interval
+from steelyard.stats.raters import wilson_ends, wilson_interval, worth_of_share
 from steelyard.stats.resampling import Statistics, cluster_bootstrap
 from steelyard.stats.rogan_gladen import CorrectedRate, corrected_rate
 
@@ -67,7 +67,8 @@ def judge_agreement(decided: Sequence[DecidedItem], *, seed: int = 0) -> JudgeAg
     scored, finite = ~np.isnan(scores), np.isfinite(scores)
     return JudgeAgreement(
         Confusion(*(int(pair.sum()) for pair in pairs)), kappa, accuracy,
-        _rate(judge[people], weights[people]), _rate(~judge[~people], weights[~people]),
+        _rate(judge[people], weights[people], questions[people]),
+        _rate(~judge[~people], weights[~people], questions[~people]),
         _auc(scores[scored], people[scored], weights[scored], questions[scored], seed),
         _curve(scores[finite], people[finite]),
     )  # fmt: skip
@@ -78,7 +79,8 @@ def corrected_share(decided: Sequence[DecidedItem], n_called: int, n: int) -> Co
 
     n_called, n   of all items that the judge judged, how many it calls supported
 
-    Items that were drawn with different probabilities count by these, as so many items as they are worth.
+    Items that were drawn with different probabilities count by these, as so many items as they are worth.  The interval
+    is about these n items, and not about more questions.
     """
     weights = np.array([item.weight for item in decided])
     worth = float(weights.sum() ** 2 / np.square(weights).sum()) if decided else 0.0
@@ -111,11 +113,11 @@ def _resampled(sums: Floats, statistics: Statistics, seed: int) -> list[Estimate
     return [Estimate(*map(float, part)) for part in parts]
 
 
-def _rate(right: Bools, weights: Floats) -> Estimate:
+def _rate(right: Bools, weights: Floats, questions: Ints) -> Estimate:
     if not len(right):
         return UNDEFINED
-    value = float((weights * right).sum() / weights.sum())
-    return Estimate(value, *wilson_ends(value, float(weights.sum() ** 2 / np.square(weights).sum())))
+    value, worth = worth_of_share(right, weights, questions)
+    return Estimate(value, *wilson_ends(value, worth))
 
 
 def _auc(scores: Floats, people: Bools, weights: Floats, questions: Floats, seed: int) -> Estimate:

@@ -193,6 +193,21 @@ def wilson_ends(value: float, n: float, *, level: float = 0.95) -> tuple[float, 
     return (0.0 if value == 0 else centre - reach), (1.0 if value == 1 else centre + reach)
 
 
+def worth_of_share(right: Bools, weights: Floats, clusters: Ints) -> tuple[float, float]:
+    """A weighted share, and how many independent items it is worth: fewer than there are, by weights and clusters.
+
+    right, weights   (n,) of one item at least;   clusters   (n,) of items that are drawn together, from 0
+
+    >>> worth_of_share(np.array([True, True, False, False]), np.ones(4), np.array([0, 0, 1, 1]))
+    (0.5, 2.0)
+    """
+    value = float((weights * right).sum() / weights.sum())
+    away = weights * (right - value)
+    squares = float((away**2).sum())
+    together = float((np.bincount(clusters, away) ** 2).sum() / squares) if squares > 0 else 1.0
+    return value, float(weights.sum() ** 2 / (weights**2).sum()) / max(together, 1.0)
+
+
 def rating_codes(
     ratings: Sequence[Ratings] | npt.NDArray[Any], categories: Sequence[Any] | None = None
 ) -> tuple[Ints, Sequence[Any]]:
