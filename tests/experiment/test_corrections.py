@@ -57,7 +57,7 @@ def test_measures_that_declare_items_are_means_of_their_units() -> None:
         record("gold", [0.9, 0.1], state="abstained"), record("lost", [0.9], state="failed", answer=""),
     ]  # fmt: skip
     verdicts = judged_by(records)
-    labels = SystemLabels(records, review(verdicts, TABLES, 50, stricter).samples, {})
+    labels = SystemLabels(records, verdicts.arrays(), review(verdicts, TABLES, 50, stricter).samples, {})
     assert len(OF_UNITS) == 5
     for name in OF_UNITS:
         spec = parse(name)

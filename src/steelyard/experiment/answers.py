@@ -148,9 +148,8 @@ class Answers:
         first, end = self._bounds[place]
         if end - first > 1:
             return SystemCorrections({}, [Note("labels_of_runs", {"n": end - first})])
-        run = self.judged[first]
         return correct(
-            specs, run.verdicts, review, run.query_ids, system=self.weighed[place].name, left_out=left_out,
+            specs, self.judged[first], review, system=self.weighed[place].name, left_out=left_out,
             clusters=clusters, handed_in=handed_in,
         )  # fmt: skip
 

@@ -17,9 +17,9 @@ from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean,
 
 if TYPE_CHECKING:
     from steelyard.experiment.labelled_units import LabelledUnits
+    from steelyard.experiment.verdict_choice import RunVerdicts
     from steelyard.judges.review import Review
     from steelyard.judges.strata import Sample
-    from steelyard.judges.verdicts import Verdicts
 
 Drawn = Literal["item", "answer"]
 
@@ -54,9 +54,8 @@ class SystemCorrections:
 
 def correct(
     specs: Sequence[Measure],
-    verdicts: Verdicts,
+    run: RunVerdicts,
     review: Review,
-    query_ids: Sequence[str],
     *,
     system: str,
     left_out: Bools,
@@ -65,7 +64,7 @@ def correct(
 ) -> SystemCorrections:
     """Correct the means of a system by the labels of a review.
 
-    specs      measures that verdicts are needed for
+    specs      measures that verdicts are needed for;   run   those on the answers of the system
     left_out   (q,) questions that are in no mean;   clusters   (q,) questions that count as one
     handed_in  whether the labels were handed in for this system: they are refused where they are of other answers
     Raises     InputError for a review without a sample of the system, and for samples of other answers, if handed in.
@@ -76,8 +75,8 @@ def correct(
     samples = _samples(review, system)
     if not samples:
         return _none(system, review, handed_in=handed_in)
-    records = [verdicts.records[query_id] for query_id in query_ids]
-    labels = SystemLabels(records, samples, review.labels.consensus)
+    records = [run.verdicts.records[query_id] for query_id in run.query_ids]
+    labels = SystemLabels(records, run.arrays, samples, review.labels.consensus)
     corrections, notes = dict[str, Correction](), list[Note]()
     without, not_asked = list[str](), dict[str, list[str]]()
     for spec in specs:
@@ -90,7 +89,7 @@ def correct(
         if units.outside.any():
             notes.append(_outside(spec, units, system, handed_in=handed_in))
             continue
-        correction = _correction(spec, units, len(query_ids), left_out=left_out, clusters=clusters)
+        correction = _correction(spec, units, len(records), left_out=left_out, clusters=clusters)
         notes += _notes(spec, units, correction)
         if not np.isnan(correction.mean.corrected.low):
             corrections[str(spec)] = replace(correction, digest=labels_digest(labels.consensus))

@@ -10,16 +10,16 @@ from typing import get_args
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.judges.arrays import judged_arrays
-from steelyard.judges.items import ItemTable, decided, items, restricted
+from steelyard.judges.arrays import verdict_codes
+from steelyard.judges.items import ItemTable, items
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.strata import Drawn, Sample
-from steelyard.judges.verdict import Label, Verdict
+from steelyard.judges.verdict import Label
 from steelyard.measures import Measure
-from steelyard.measures.judged_answers import JudgedAnswers
+from steelyard.measures.judged_answers import NONE, NOT_JUDGED, Codes, JudgedAnswers
+from steelyard.measures.single_units import owners, single_units, with_verdicts
 from steelyard.stats.labelled_samples import KNOWN
 
-_UNKNOWN = Verdict("not_judged")
 OUTSIDE = -2
 """The stratum of units that people could not have been asked about, although what they say would count."""
 
@@ -54,11 +54,12 @@ class LabelledUnits:
 class SystemLabels:
     """The answers of a system, what was drawn of them, and what people decided.
 
-    records    of every question, in their order
+    records    of every question, in their order;   arrays   what measures are computed from, in the same order
     samples    of this system;   consensus   item -> what people decided
     """
 
     records: Sequence[JudgedAnswer]
+    arrays: JudgedAnswers
     samples: Sequence[Sample]
     consensus: Mapping[str, Label]
 
@@ -75,40 +76,41 @@ class SystemLabels:
         return next((own for own in self.samples if own.table == table and own.unit == unit), None)
 
     def _units_of(self, spec: Measure, sample: Sample) -> LabelledUnits | None:
-        if sample.table == "said" and any(_has_alternatives(record) for record in self.records):
+        if sample.table == "said" and _has_alternatives(self.arrays):
             return None
-        single = self._single_units[sample.table]
-        values = spec(single.people)
-        strata = np.array([sample.stratum_of.get(item, OUTSIDE) for item in single.items], np.int64)
+        items = self._items[sample.table]
+        drawn = {item for item in sample.drawn if item in self.consensus}
+        labelled = np.array([item in drawn for item in items], bool)
+        judge = self._single[sample.table]
+        values = spec(with_verdicts(judge, sample.table, self._codes(items, labelled)))
+        strata = np.array([sample.stratum_of.get(item, OUTSIDE) for item in items], np.int64)
         strata[(strata == OUTSIDE) & ~np.isnan(values)] = KNOWN
-        defined = spec.undefined_reasons(self._arrays) == 0
-        counted = defined[single.owner] if len(single.owner) else np.zeros(0, bool)
+        owner = owners(self.arrays, sample.table)
+        counted = (spec.undefined_reasons(self.arrays) == 0)[owner]
         return LabelledUnits(
             unit="item",
-            owner=single.owner[counted],
-            judged=np.where(strata == KNOWN, values, spec(single.judged))[counted],
-            people=np.where(single.labelled, values, np.nan)[counted],
+            owner=owner[counted],
+            judged=np.where(strata == KNOWN, values, spec(judge))[counted],
+            people=np.where(labelled, values, np.nan)[counted],
             stratum=strata[counted],
             n_drawn=len(sample.drawn),
-            n_decided=sum(item in self.consensus for item in sample.drawn),
-            unlabelled=[
-                s.name for s in sample.strata if s.members and not any(item in self.consensus for item in s.drawn)
-            ],
+            n_decided=len(drawn),
+            unlabelled=[s.name for s in sample.strata if s.members and drawn.isdisjoint(s.drawn)],
         )
 
     @cached_property
-    def _single_units(self) -> Mapping[ItemTable, _SingleUnits]:
-        """By table of which items were drawn."""
-        return {
-            own.table: _SingleUnits.of(self.records, own.table, {
-                item: self.consensus[item] for item in own.drawn if item in self.consensus
-            })
-            for own in self.samples if own.unit == "item"
-        }  # fmt: skip
+    def _items(self) -> Mapping[ItemTable, Sequence[str]]:
+        """By table of which anything was drawn, the item of each unit, as `owners` has them; "" where it is none."""
+        return {own.table: _items(self.records, own.table) for own in self.samples}
 
     @cached_property
-    def _arrays(self) -> JudgedAnswers:
-        return _arrays(self.records)
+    def _single(self) -> Mapping[ItemTable, JudgedAnswers]:
+        """By table of which items were drawn, each unit as an answer of its own, by the judge."""
+        return {own.table: single_units(self.arrays, own.table) for own in self.samples if own.unit == "item"}
+
+    def _codes(self, items: Sequence[str], counted: Bools) -> Codes:
+        """What people decided about items; not judged where it is not counted."""
+        return np.where(counted, verdict_codes(self.consensus.get(item, "not_judged") for item in items), NOT_JUDGED)
 
     def _answers_of(self, spec: Measure) -> LabelledUnits | None:
         """Whole answers, with what people decided in all tables that the measure is computed from."""
@@ -118,24 +120,24 @@ class SystemLabels:
         samples = [sample for table in tables if (sample := self._sample(table, "answer")) is not None]
         if not samples or len(samples) < len(tables):
             return None
-        says = {item: Verdict(label) for item, label in self.consensus.items()}
+        query_ids = self.arrays.query_id
         drawn = set.intersection(*(set(sample.drawn) for sample in samples))
-        complete = np.array(
-            [record.query_id in drawn and self._is_decided(record, tables) for record in self.records], bool
-        )
-        by_people = [_decided(record, tables, says) if whole else _decided(record, tables, {})
-                     for record, whole in zip(self.records, complete.tolist(), strict=True)]  # fmt: skip
-        values = spec(_arrays(by_people))
-        defined = spec.undefined_reasons(self._arrays) == 0
+        complete = np.array([query_id in drawn for query_id in query_ids], bool) & self._are_decided(tables)
+        by_people = self.arrays
+        for table in tables:
+            codes = self._codes(self._items[table], complete[owners(self.arrays, table)])
+            by_people = with_verdicts(by_people, table, codes)
+        values = spec(by_people)
+        defined = spec.undefined_reasons(self.arrays) == 0
         if np.isnan(values[complete & defined]).any():
             return None
-        places = [tuple(s.stratum_of.get(record.query_id, OUTSIDE) for s in samples) for record in self.records]
+        places = [tuple(s.stratum_of.get(query_id, OUTSIDE) for s in samples) for query_id in query_ids]
         cells = sorted({place for place in places if OUTSIDE not in place})
         strata = np.array([OUTSIDE if OUTSIDE in place else cells.index(place) for place in places], np.int64)
         strata[(strata == OUTSIDE) & ~np.isnan(values)] = KNOWN
         labelled = complete & (strata >= 0)
         empty = [n for n in range(len(cells)) if not (labelled & (strata == n)).any()]
-        judged = np.where(strata == KNOWN, values, spec(self._arrays))
+        judged = np.where(strata == KNOWN, values, spec(self.arrays))
         return LabelledUnits(
             unit="answer",
             owner=np.flatnonzero(defined),
@@ -154,85 +156,52 @@ class SystemLabels:
 
         Empty where it is computed from others too, which people are not asked about.
         """
-        values = spec(self._arrays)
+        values = spec(self.arrays)
 
-        def reads(records: Sequence[JudgedAnswer]) -> bool:
-            arrays = _arrays(records)
+        def reads(arrays: JudgedAnswers) -> bool:
             unknown = np.isnan(spec(arrays)) & (spec.undefined_reasons(arrays) == 0)
             return bool((unknown & ~np.isnan(values)).any())
 
-        if reads([_without_others(record) for record in self.records]):
+        if reads(_without_others(self.arrays)):
             return ()
-        return [table for table in get_args(ItemTable) if reads([_without(record, table) for record in self.records])]
+        return [table for table in get_args(ItemTable) if reads(_without(self.arrays, table))]
 
-    def _is_decided(self, record: JudgedAnswer, tables: Iterable[ItemTable]) -> bool:
-        """Whether people decided about all items of an answer."""
-        return all(item.item_id in self.consensus for table in tables for item in items(record, table))
-
-
-@dataclass(frozen=True, eq=False)
-class _SingleUnits:
-    """Units of all answers, each as an answer of its own.
-
-    owner    (u,) the question of each;   items   (u,) its id; "" where nobody can be asked
-    judged   by the judge;   people   by people; not judged without a label;   labelled   (u,) which have one
-    """
-
-    owner: Ints
-    items: Sequence[str]
-    judged: JudgedAnswers
-    people: JudgedAnswers
-    labelled: Bools
-
-    @classmethod
-    def of(cls, records: Sequence[JudgedAnswer], table: ItemTable, says: Mapping[str, Label]) -> _SingleUnits:
-        """says   item -> what people decided, of those that were drawn"""
-        owner, ids, judged, people = list[int](), list[str](), list[JudgedAnswer](), list[JudgedAnswer]()
-        for place, record in enumerate(records):
-            items_of = {item.unit: item.item_id for item in items(record, table)}
-            for n, unit in enumerate(record.gold_units if table == "said" else record.units):
-                if unit.checkable:
-                    item = items_of.get(n, "")
-                    single = restricted(record, table, [n])
-                    owner.append(place)
-                    ids.append(item)
-                    judged.append(single)
-                    people.append(decided(single, table, {0: Verdict(says[item])} if item in says else {}))
-        labelled = np.array([item in says for item in ids], bool)
-        return cls(np.array(owner, np.int64), ids, _arrays(judged), _arrays(people), labelled)
+    def _are_decided(self, tables: Iterable[ItemTable]) -> Bools:
+        """(q,) whether people decided about all items of an answer."""
+        decided = np.ones(self.arrays.n_queries, bool)
+        for table in tables:
+            is_open = [item != "" and item not in self.consensus for item in self._items[table]]
+            decided[owners(self.arrays, table)[is_open]] = False
+        return decided
 
 
-def _has_alternatives(record: JudgedAnswer) -> bool:
+def _items(records: Sequence[JudgedAnswer], table: ItemTable) -> list[str]:
+    listed = list[str]()
+    for record in records:
+        item_of = {item.unit: item.item_id for item in items(record, table)}
+        units = record.gold_units if table == "said" else record.units
+        listed += [item_of.get(n, "") for n, unit in enumerate(units) if unit.checkable]
+    return listed
+
+
+def _has_alternatives(a: JudgedAnswers) -> bool:
     """Whether units of several gold answers count, of which the best one does."""
-    return len({unit.alternative for unit in record.gold_units if unit.checkable}) > 1
+    follows = a.gold_query[1:] == a.gold_query[:-1]
+    return bool((a.gold_answer[1:] != a.gold_answer[:-1])[follows].any())
 
 
-def _without(record: JudgedAnswer, table: ItemTable) -> JudgedAnswer:
-    """The record without the verdicts of a table."""
-    if table != "grounded":
-        return decided(record, table, {})
-    return replace(record, support=tuple(tuple(_UNKNOWN for _ in row) for row in record.support), grounded=())
+def _without(a: JudgedAnswers, table: ItemTable) -> JudgedAnswers:
+    """The answers without the verdicts of a table."""
+    unknown = with_verdicts(a, table, np.full(len(owners(a, table)), NOT_JUDGED, np.int8))
+    return replace(unknown, grounded=np.full_like(a.grounded, NONE)) if table == "grounded" else unknown
 
 
-def _without_others(record: JudgedAnswer) -> JudgedAnswer:
-    """The record without verdicts that people are not asked for."""
+def _without_others(a: JudgedAnswers) -> JudgedAnswers:
+    """The answers without verdicts that people are not asked for."""
     return replace(
-        record,
-        without=tuple(None if verdict is None else _UNKNOWN for verdict in record.without),
-        reach=tuple(tuple(_UNKNOWN for _ in row) for row in record.reach),
-        nuggets=tuple(replace(nugget, credit=None) for nugget in record.nuggets),
-        grade=None if record.grade is None else _UNKNOWN,
+        a,
+        without=np.where(a.without == NONE, a.without, NOT_JUDGED),
+        reach=np.full_like(a.reach, NOT_JUDGED),
+        credit=np.full_like(a.credit, np.nan),
+        grade=np.full_like(a.grade, np.nan),
     )
-
-
-def _decided(record: JudgedAnswer, tables: Iterable[ItemTable], says: Mapping[str, Verdict]) -> JudgedAnswer:
-    """The record with people's verdicts in some tables; units without one are not judged."""
-    for table in tables:
-        verdicts = {item.unit: says[item.item_id] for item in items(record, table) if item.item_id in says}
-        record = decided(record, table, verdicts)
-    return record
-
-
-def _arrays(records: Sequence[JudgedAnswer]) -> JudgedAnswers:
-    numbered = {str(n): record for n, record in enumerate(records)}
-    return judged_arrays(numbered, list(numbered))

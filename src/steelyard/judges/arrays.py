@@ -142,7 +142,12 @@ def _uncited(text: str, context: tuple[str, ...] = ()) -> str:
 
 
 def _codes(verdicts: Iterable[Verdict | None]) -> Codes:
-    return np.array([NONE if verdict is None else _CODES[verdict.label] for verdict in verdicts], np.int8)
+    return verdict_codes(None if verdict is None else verdict.label for verdict in verdicts)
+
+
+def verdict_codes(labels: Iterable[Label | None]) -> Codes:
+    """The codes of labels; None: nobody was to judge it."""
+    return np.array([NONE if label is None else _CODES[label] for label in labels], np.int8)
 
 
 def _ints(values: Iterable[int]) -> Ints:
