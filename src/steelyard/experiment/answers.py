@@ -14,7 +14,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
-from steelyard.experiment.corrections import SystemCorrections, correct
+from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED
 from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, completed, judged_run, unjudged_run
 from steelyard.experiment.weighed import Weighed
@@ -145,6 +145,8 @@ class Answers:
 
         place   of the system;   the rest as of `correct`
         """
+        from steelyard.experiment.correcting import correct
+
         first, end = self._bounds[place]
         if end - first > 1:
             return SystemCorrections({}, [Note("labels_of_runs", {"n": end - first})])

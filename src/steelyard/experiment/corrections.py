@@ -1,27 +1,19 @@
-"""Means of measures of answers, corrected by what people decided about some of what a judge judged."""
+"""Means that labels of people correct: what Scores keep of them, and what they add to tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Ints
-from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.measures import Measure
-from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, corrected_mean
 
 if TYPE_CHECKING:
-    from steelyard.experiment.labelled_units import LabelledUnits
-    from steelyard.experiment.verdict_choice import RunVerdicts
-    from steelyard.judges.review import Review
-    from steelyard.judges.strata import Sample
-
-Drawn = Literal["item", "answer"]
+    from steelyard.judges.strata import Drawn
+    from steelyard.stats.prediction_powered import CorrectedMean
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,106 +42,6 @@ class SystemCorrections:
 
     of: Mapping[str, Correction]
     notes: Sequence[Note]
-
-
-def correct(
-    specs: Sequence[Measure],
-    run: RunVerdicts,
-    review: Review,
-    *,
-    system: str,
-    left_out: Bools,
-    clusters: Ints | None,
-    handed_in: bool = False,
-) -> SystemCorrections:
-    """Correct the means of a system by the labels of a review.
-
-    specs      measures that verdicts are needed for;   run   those on the answers of the system
-    left_out   (q,) questions that are in no mean;   clusters   (q,) questions that count as one
-    handed_in  whether the labels were handed in for this system: they are refused where they are of other answers
-    Raises     InputError for a review without a sample of the system, and for samples of other answers, if handed in.
-    """
-    from steelyard.experiment.labelled_units import SystemLabels
-    from steelyard.judges.calibration import labels_digest
-
-    samples = _samples(review, system)
-    if not samples:
-        return _none(system, review, handed_in=handed_in)
-    records = [run.verdicts.records[query_id] for query_id in run.query_ids]
-    labels = SystemLabels(records, run.arrays, samples, review.labels.consensus)
-    corrections, notes = dict[str, Correction](), list[Note]()
-    without, not_asked = list[str](), dict[str, list[str]]()
-    for spec in specs:
-        units = labels.units(spec)
-        if units is None:
-            table = spec.definition.items
-            asked = table is None or any(sample.table == table for sample in samples)
-            (without if asked else not_asked.setdefault(str(table), [])).append(str(spec))
-            continue
-        if units.outside.any():
-            notes.append(_outside(spec, units, system, handed_in=handed_in))
-            continue
-        correction = _correction(spec, units, len(records), left_out=left_out, clusters=clusters)
-        notes += _notes(spec, units, correction)
-        if not np.isnan(correction.mean.corrected.low):
-            corrections[str(spec)] = replace(correction, digest=labels_digest(labels.consensus))
-    notes += [Note("labels_of_no_table", {"measures": names, "table": table}) for table, names in not_asked.items()]
-    if without:
-        notes.append(Note("labels_do_not_correct", {"measures": without}))
-    return SystemCorrections(corrections, notes)
-
-
-def _samples(review: Review, system: str) -> Sequence[Sample]:
-    """Those of a system by its name, or of the only one that there is."""
-    own = [sample for sample in review.samples if sample.system == system]
-    alone = len({sample.system for sample in review.samples}) == 1
-    return own or (review.samples if alone else ())
-
-
-def _none(system: str, review: Review, *, handed_in: bool) -> SystemCorrections:
-    names = sorted({sample.system for sample in review.samples})
-    if handed_in:
-        of = f"those of {', '.join(names)}" if names else "none"
-        raise InputError(
-            f"labels: hold {of}, and nothing that was drawn of the answers of {system} (`steelyard review sample`); "
-            "labels without a random sample correct no mean"
-        )
-    return SystemCorrections({}, [Note("labels_of_others", {"names": names})] if len(review.labels) else [])
-
-
-def _outside(spec: Measure, units: LabelledUnits, system: str, *, handed_in: bool) -> Note:
-    values = {"measure": str(spec), "n": int(units.outside.sum()), "total": len(units.owner)}
-    if handed_in and values["n"] == values["total"]:
-        raise InputError(
-            f"{system}: the labels are of other answers: {spec} has {values['total']} units to be labelled, and none "
-            "of them is among those that were drawn from; draw again (`steelyard review sample`), or leave the labels "
-            "out (--no-labels)"
-        )
-    return Note("labels_of_other_answers", values)
-
-
-def _correction(
-    spec: Measure, units: LabelledUnits, n_questions: int, *, left_out: Bools, clusters: Ints | None
-) -> Correction:  # fmt: skip
-    counted = ~left_out[units.owner]
-    low, high = spec.definition.range
-    mean = corrected_mean(
-        units.owner[counted], units.judged[counted], units.people[counted], units.stratum[counted], n_questions,
-        bounds=(low, high), clusters=clusters,
-    )  # fmt: skip
-    return Correction(mean, units.unit, units.n_drawn)
-
-
-def _notes(spec: Measure, units: LabelledUnits, correction: Correction) -> Iterator[Note]:
-    n, name = correction.mean.n_labels, str(spec)
-    if np.isnan(correction.mean.corrected.low):
-        yield Note("labels_too_few", {"measure": name, "n": n})
-    elif n < FEWEST_FOR_TUNING:
-        yield Note("labels_few", {"measure": name, "n": n, "least": FEWEST_FOR_TUNING})
-    if undecided := units.n_drawn - units.n_decided:
-        yield Note("labels_undecided", {"measure": name, "n": undecided, "total": units.n_drawn})
-    if n and (names := list(units.unlabelled)):
-        yield Note("labels_strata_merged", {"measure": name, "n": len(names), "names": names})
 
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from steelyard.experiment.corrections import Correction, Drawn
+from steelyard.experiment.corrections import Correction
+from steelyard.judges.strata import Drawn
 from steelyard.stats.prediction_powered import CorrectedMean, LabelledMean
 
 _NUMBERS = ("mean", "low", "high", "error", "df")

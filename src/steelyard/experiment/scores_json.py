@@ -46,7 +46,7 @@ from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.clusters import Clustering
-from steelyard.experiment.corrections_json import correction_json, correction_of
+from steelyard.experiment.corrections import Correction
 from steelyard.experiment.score_arrays import CAUSES, computed, refuse_impossible
 from steelyard.experiment.scores import Scores
 from steelyard.io.json_files import parse_json
@@ -166,6 +166,8 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
             [[None if math.isnan(value) else value for value in row] for row in run] for run in runs.tolist()
         ]
     if corrections := scores.corrections.get(scores.systems[i]):
+        from steelyard.experiment.corrections_json import correction_json
+
         system[_CORRECTIONS] = {name: correction_json(correction) for name, correction in corrections.items()}
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
     system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
@@ -313,10 +315,8 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         notes={name: [Note.of_json(note) for note in system["notes"]]
                for name, system in systems.items() if "notes" in system},
         clustering=_clustering(content.get("clusters"), len(query_ids)),
-        corrections={
-            name: {measure: correction_of(values, len(query_ids)) for measure, values in system[_CORRECTIONS].items()}
-            for name, system in systems.items() if _CORRECTIONS in system
-        },
+        corrections={name: _corrections(system[_CORRECTIONS], len(query_ids))
+                     for name, system in systems.items() if _CORRECTIONS in system},
     )  # fmt: skip
 
 
@@ -339,6 +339,13 @@ def _runs(listed: Sequence[Sequence[Sequence[object]]], m: int, n: int) -> Float
     if any(len(run) != m or any(len(row) != n for row in run) for run in listed):
         raise ValueError(f"runs have other than {m} measures of {n} values")
     return np.stack([_numbers(run).reshape(m, n) for run in listed])
+
+
+def _corrections(listed: Mapping[str, Any], n: int) -> dict[str, Correction]:
+    """By measure, the corrections of the means of one system."""
+    from steelyard.experiment.corrections_json import correction_of
+
+    return {measure: correction_of(values, n) for measure, values in listed.items()}
 
 
 def _clustering(clusters: Mapping[str, Any] | None, n: int) -> Clustering | None:
