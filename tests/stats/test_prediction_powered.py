@@ -10,6 +10,7 @@ import pytest
 
 from steelyard.stats.intervals import mean_intervals
 from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.thresholds import choose_threshold
 
 labels = pytest.importorskip("benchmarks.simulated.labels")
 
@@ -174,3 +175,30 @@ def test_intervals_cover(setting: Any) -> None:
     assert result.corrected > 0.93 - SURE
     assert result.corrected < 0.97 + SURE or setting.judge in ("good", "perfect")
     assert result.width < 1.05 * result.width_of_people
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", ["biased", "good"])
+@pytest.mark.parametrize("n_labels", [30, 50])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_intervals_cover_where_hardly_anything_is_wrong(judge: str, n_labels: int, stratified: bool) -> None:
+    result = labels.coverage(labels.Setting(200, 3, judge, n_labels, stratified, supported=0.98), 400)
+    assert result.corrected > 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels", [30, 100])
+def test_labels_that_chose_the_threshold_may_correct_the_mean(n_labels: int) -> None:
+    """The judge's verdicts are then by the labels; what is fitted so is little beside what they leave unknown."""
+    rng, held = np.random.default_rng(3), []
+    for _ in range(400):
+        owner = np.repeat(np.arange(300), 3)
+        people = (rng.random(900) < rng.beta(1.6, 0.7, 300)[owner]).astype(float)
+        scores = rng.normal(0.75 * (2 * people - 1), 1.0)
+        own = rng.permutation(900)[:n_labels]
+        chosen = choose_threshold(scores[own], people[own] > 0, n_resamples=100).value
+        said = np.full(900, np.nan)
+        said[own] = people[own]
+        mean = corrected_mean(owner, (scores >= chosen).astype(float), said, np.zeros(900, int), 300).corrected
+        held.append(mean.low <= 1.6 / 2.3 <= mean.high)
+    assert np.mean(held) > 0.93 - SURE
