@@ -5,7 +5,7 @@ other:
 
 - a ```python block with `>>>` is a doctest;
 - in a ```console block, lines that start with `$ steelyard` are run, and what they print is compared; a line `...`
-  stands for any lines;
+  stands for any lines (`steelyard demo` runs once, and every page gets its folder);
 - `<!-- file: NAME -->` before a block writes the block into that file first;
 - `<!-- not run -->` before a block leaves it out.
 """
@@ -18,10 +18,12 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -30,7 +32,7 @@ import pytest
 import steelyard as sy
 from steelyard.demo import copy_data
 from steelyard.judges.units import units_with_citations
-from tests.cli.command import steelyard
+from tests.cli.command import Finished, steelyard
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
 ROOT = Path(__file__).parents[1]
@@ -73,7 +75,7 @@ def steps(block: Block) -> Iterator[tuple[str, str]]:
         command, output = line.removeprefix("$ "), []
 
 
-def run(command: str, folder: Path) -> tuple[int, str]:
+def run(command: str, folder: Path, demo: Callable[[Path], Finished]) -> tuple[int, str]:
     """Exit status and output of a `steelyard` command; `< FILE` is understood.
 
     It runs in this process, yet knows no measure that Python code of the page registered.
@@ -84,8 +86,12 @@ def run(command: str, folder: Path) -> tuple[int, str]:
         at = words.index("<")
         source, words = folder / words[at + 1], words[:at] + words[at + 2 :]
     with as_of(_MEASURES):
-        done = steelyard(
-            *words[1:], cwd=folder, stdin=source.read_bytes() if source else b"", environment={"NO_COLOR": "1"}
+        done = (
+            demo(folder)
+            if words[1:] == ["demo"]
+            else steelyard(
+                *words[1:], cwd=folder, stdin=source.read_bytes() if source else b"", environment={"NO_COLOR": "1"}
+            )
         )
     text = (done.stdout + done.stderr).decode()
     return done.returncode, "\n".join(line.rstrip() for line in text.splitlines())
@@ -106,8 +112,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Finished]:
+    """What `steelyard demo` leaves in a folder."""
+
+    @cache
+    def original() -> tuple[Path, Finished]:
+        folder = tmp_path_factory.mktemp("original")
+        return folder, steelyard("demo", cwd=folder, environment={"NO_COLOR": "1"})
+
+    def copy(to: Path) -> Finished:
+        folder, done = original()
+        shutil.copytree(folder, to, dirs_exist_ok=True)
+        return done
+
+    return copy
+
+
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
-def test_examples(page: Path, folder: Path) -> None:
+def test_examples(page: Path, folder: Path, demo: Callable[[Path], Finished]) -> None:
     names: dict[str, object] = {}
     complaints = []
     for block in blocks(page):
@@ -118,7 +141,7 @@ def test_examples(page: Path, folder: Path) -> None:
         elif block.language == "python" and ">>>" in block.text:
             complaints += check_python(block, page, names)
         elif block.language == "console":
-            complaints += check_console(block, page, folder)
+            complaints += check_console(block, page, folder, demo)
     assert not complaints, "\n\n".join(complaints)
 
 
@@ -130,10 +153,10 @@ def check_python(block: Block, page: Path, names: dict[str, object]) -> list[str
     return said
 
 
-def check_console(block: Block, page: Path, folder: Path) -> list[str]:
+def check_console(block: Block, page: Path, folder: Path, demo: Callable[[Path], Finished]) -> list[str]:
     complaints = []
     for command, shown in steps(block):
-        status, printed = run(command, folder)
+        status, printed = run(command, folder, demo)
         expected = 2 if any(line.startswith("steelyard: ") for line in shown.split("\n")) else 0
         if status != expected or not matches(shown, printed):
             complaints.append(
