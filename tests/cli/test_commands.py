@@ -143,12 +143,6 @@ def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str
     assert done.stdout.decode(encoding)
 
 
-def test_the_demo_prints_in_ascii(tmp_path: Path) -> None:
-    done = steelyard("demo", cwd=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0, done.stderr.decode()
-    assert "hybrid-rerank" in done.stdout.decode("ascii")
-
-
 def test_json_survives_a_narrow_encoding(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"问": {"文": 1}}')
     (tmp_path / "r.json").write_text('{"问": {"文": 1}}')
