@@ -22,12 +22,14 @@ NARROW = {"PYTHONIOENCODING": "ascii"}
     ("arguments", "options", "status"),
     [
         ((), {}, 2),
-        (("--help",), {"columns": 60, "environment": NARROW}, 0),
-        (("measures", "ndcg"), {"columns": 50}, 0),
+        pytest.param(("--help",), {"columns": 60, "environment": NARROW}, 0, marks=pytest.mark.slow),
+        pytest.param(("measures", "ndcg"), {"columns": 50}, 0, marks=pytest.mark.slow),
         (("evaluate", "pilot.jsonl", "-", "-m", "map"), {"stdin": RUN}, 0),
         (("evaluate", "pilot.jsonl", "hybrid.jsonl", "--lang", "zh"), {"environment": NARROW}, 0),
         (("evaluate", "pilot.jsonl", "none.run"), {}, 2),
-        (("evaluate", "pilot.jsonl", "hybrid.jsonl", "--no-such-option"), {"columns": 100}, 2),
+        pytest.param(
+            ("evaluate", "pilot.jsonl", "hybrid.jsonl", "--no-such-option"), {"columns": 100}, 2, marks=pytest.mark.slow
+        ),
         (("chat", "bm25.toml"), {"stdin": b"\xff\xfe whale\nexit\n"}, 0),
         (("run", "--target", "own:search", "--questions", "pilot.jsonl", "-m", "mrr", "--overwrite"), {}, 0),
     ],
@@ -76,14 +78,20 @@ CLOSED = "standard output cannot be written (it is closed); write into a file wi
     ("words", "streams", "status", "says"),
     [
         ("measures ndcg", ">&-", 2, CLOSED),
-        ("measures --help", ">&-", 2, CLOSED),
+        pytest.param("measures --help", ">&-", 2, CLOSED, marks=pytest.mark.slow),
         ("evaluate pilot.jsonl hybrid.jsonl", "<&- >&-", 2, CLOSED),
         ("convert hybrid.jsonl -", ">&-", 2, "standard output: cannot be written (it is closed); choose another place"),
         ("evaluate pilot.jsonl hybrid.jsonl -f json -o out.json", ">&-", 0, None),
         ("evaluate pilot.jsonl -", "<&-", 2, "standard input: is empty; expected lines of"),
         ("chat bm25.toml", "<&-", 0, None),
         ("evaluate pilot.jsonl none.run", "<&- >&- 2>&-", 2, None),
-        ("measures --help", ">/dev/full", 2, "standard output cannot be written (No space left on device)"),
+        pytest.param(
+            "measures --help",
+            ">/dev/full",
+            2,
+            "standard output cannot be written (No space left on device)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_closed_and_full_streams(words: str, streams: str, status: int, says: str | None, tmp_path: Path) -> None:

@@ -94,9 +94,9 @@ def beir(tmp_path: Path) -> Path:
         ("en", "2 of 5 relevant documents are not in the corpus: gone1 of q1, ...",
          "3 of 6 gold pieces are in no chunk",
          "not in the corpus", "2 gold documents are not in the corpus: gone1, gone2"),
-        ("zh", "5 篇相关文档中有 2 篇不在语料库中，例如问题 q1 的 gone1。",
+        pytest.param("zh", "5 篇相关文档中有 2 篇不在语料库中，例如问题 q1 的 gone1。",
          "6 条标准证据中有 3 条不在任何文本块中", "不在语料库中",
-         "2 篇标准文档不在语料库中：gone1、gone2"),
+         "2 篇标准文档不在语料库中：gone1、gone2", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_commands_say_it(

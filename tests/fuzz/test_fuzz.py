@@ -38,8 +38,9 @@ def test_good_files_are_accepted(folder: Path, targets: list[Target], monkeypatc
     assert counts.refusals + counts.problems == []
 
 
-def test_three_hundred_cases(folder: Path, targets: list[Target]) -> None:
-    check(fuzz(folder, targets, n_cases=300, seed=12), 300)
+@pytest.mark.parametrize("n", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_some_cases(n: int, folder: Path, targets: list[Target]) -> None:
+    check(fuzz(folder, targets, n_cases=n, seed=12), n)
 
 
 @pytest.mark.slow

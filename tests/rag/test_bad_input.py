@@ -141,18 +141,21 @@ main()
     ("names", "stages", "told", "extra"),
     [
         ({"bm25s"}, "", "needs bm25s, which is not installed", "rag"),
-        ({"sklearn"}, 'index = "dense"', "needs sklearn, which is not installed", "rag"),
+        pytest.param(
+            {"sklearn"}, 'index = "dense"', "needs sklearn, which is not installed", "rag", marks=pytest.mark.slow
+        ),
         (
             {"sentence_transformers", "torch"},
             'index = "dense"\nembed = {kind = "sentence-transformers", model = "documents"}',
             "needs sentence_transformers, which is not installed",
             "models",
         ),
-        (
+        pytest.param(
             {"httpx2"},
             'rerank = {kind = "http", url = "http://127.0.0.1:9/"}',
             "needs httpx2, which is not installed",
             "endpoints",
+            marks=pytest.mark.slow,
         ),
         (
             {"httpx2"},

@@ -384,8 +384,10 @@ def n_lines(folder: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-@pytest.mark.parametrize("overwrite", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_five_kills_lose_nothing_and_repeat_nothing(overwrite: bool, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("n_kills", "overwrite"), [(2, False), *(pytest.param(5, o, marks=pytest.mark.slow) for o in (False, True))]
+)
+def test_kills_lose_nothing_and_repeat_nothing(n_kills: int, overwrite: bool, folder: Path) -> None:
     script = folder.with_name("slow_pipeline.py")
     script.write_text(KILLED)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -395,7 +397,7 @@ def test_five_kills_lose_nothing_and_repeat_nothing(overwrite: bool, folder: Pat
         subprocess.run([*command[:-1], "go on"], env=environment, check=True)
         before = contents(folder)
     at = folder / ".new" if overwrite else folder
-    for kill in range(5):
+    for kill in range(n_kills):
         with subprocess.Popen(command, env=environment) as process:
             while process.poll() is None and n_lines(at) < 15 * (kill + 1):
                 time.sleep(0.002)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,9 @@ def ids(page: Any) -> list[str]:
     return [element.inner_text() for element in page.query_selector_all(f"{ROWS} th .id")]
 
 
-# Any two of language, light and width meet in the first four; the others are for the thorough.
-VIEWS = [("en", "light", 1280), ("en", "dark", 390), ("zh", "light", 390), ("zh", "dark", 1280)]
-OTHERS = [("en", "light", 390), ("en", "dark", 1280), ("zh", "light", 1280), ("zh", "dark", 390)]
+# Each language, light and width is in the first two; the others are for the thorough.
+VIEWS = [("en", "light", 1280), ("zh", "dark", 390)]
+OTHERS = [view for view in product(("en", "zh"), ("light", "dark"), (390, 1280)) if view not in VIEWS]
 
 
 @pytest.mark.parametrize(
@@ -319,7 +320,11 @@ def test_axe_finds_nothing(browser: Any, files: dict[str, Path], code: str, sche
     made.close()
 
 
-JUDGED = [("en", "q1", 1280), ("zh", "q2", 1280), ("en", "q1", 390), ("zh", "q2", 390)]
+JUDGED = [
+    ("en", "q1", 1280),
+    ("zh", "q2", 390),
+    *(pytest.param(*view, marks=pytest.mark.slow) for view in [("zh", "q2", 1280), ("en", "q1", 390)]),
+]
 
 
 def opened_at(browser: Any, file: Path, question: str, **options: Any) -> Opened:
@@ -396,7 +401,7 @@ def test_citations_lead_to_their_chunk_and_invalid_ones_are_marked(browser: Any,
     made.close()
 
 
-@pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.parametrize("code", [pytest.param("en", marks=pytest.mark.slow), "zh"])
 def test_what_became_of_the_questions_and_who_judged(browser: Any, files: dict[str, Path], code: str) -> None:
     made = Opened(browser, files[f"judged-{code}"])
     page, words = made.page, read_words(code)
