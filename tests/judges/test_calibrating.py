@@ -189,6 +189,15 @@ def test_two_raters_say_how_well_people_agree():
     assert calibrate(verdicts, ann).human is None
 
 
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_few_labels_without_an_error_can_be_written_and_read(n, tmp_path):
+    verdicts = scored([0.1, 0.9] * n)
+    calibration = calibrate(verdicts, labelled(verdicts, [False, True] * n))
+    assert 0 <= calibration.balanced_accuracy.low < calibration.balanced_accuracy.value
+    calibration.write(tmp_path / "c.json")
+    assert Calibration.read(tmp_path / "c.json") == calibration
+
+
 def test_conflicts_that_nobody_settled_count_against_people():
     verdicts = scored(SCORES * 3)
     ann, bob = labelled(verdicts, PEOPLE * 3), labelled(verdicts, [*PEOPLE[:-3], False, False, True] * 3, "bob")

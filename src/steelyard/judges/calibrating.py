@@ -201,15 +201,15 @@ def _of_calls(sample: _Sample, calls: Bools, flattery: Floats, seed: int) -> tup
         for place, least in enumerate((-1.0, 0.0))
     )  # fmt: skip
     if (calls == sample.people).all():
-        kappa, accuracy = _never_wrong(sample, kappa), _never_wrong(sample, accuracy)
+        kappa, accuracy = _never_wrong(sample, kappa, -1.0), _never_wrong(sample, accuracy, 0.0)
     return kappa, accuracy
 
 
-def _never_wrong(sample: _Sample, estimate: Estimate) -> Estimate:
+def _never_wrong(sample: _Sample, estimate: Estimate, least: float) -> Estimate:
     """With an interval, which resampling cannot give where nothing is wrong: down to where as many are as may be."""
     positive = float((sample.weights * sample.people).sum() / sample.weights.sum())
     most_wrong = wilson_ends(0.0, sample.n_questions)[1]
-    return Estimate(estimate.value, max(estimate.value - most_wrong / (2 * positive * (1 - positive)), -1.0), 1.0)
+    return Estimate(estimate.value, max(estimate.value - most_wrong / (2 * positive * (1 - positive)), least), 1.0)
 
 
 def _rate(sample: _Sample, calls: Bools, flattery: float, *, positive: bool) -> Estimate:
