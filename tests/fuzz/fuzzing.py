@@ -18,7 +18,7 @@ from unittest import mock
 from steelyard.base.errors import SteelyardError
 from steelyard.cli.app import app
 from tests.fuzz.mutations import mutated
-from tests.fuzz.seeds import Target
+from tests.fuzz.target import Target
 
 SECONDS = 20
 LONGEST = 2_100

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +14,8 @@ from steelyard.cli.app import app
 from steelyard.io.write import write_run, write_truth
 from steelyard.judges.calibrating import calibrate
 from steelyard.judges.self_tests import SelfTest
+from tests.fuzz.review_seeds import rater_targets, review_targets
+from tests.fuzz.target import Target
 from tests.judges.labelled import labelled, scored
 
 TABLES = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "trec.gz", "csv.zst", "parquet.gz")
@@ -129,17 +130,10 @@ ANSWERS = (
 )
 
 
-@dataclass(frozen=True)
-class Target:
-    """A file of the folder, and the words of commands that read it."""
-
-    file: str
-    commands: tuple[tuple[str, ...], ...]
-
-
 def write_seeds(folder: Path) -> list[Target]:
     """Write all files into a folder, and name what reads each of them; commands run in that folder."""
-    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder), *_reviews(folder)]
+    targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder)]
+    targets += [*review_targets(folder), *rater_targets(folder)]
     assert all((folder / target.file).is_file() for target in targets)
     return targets
 
@@ -279,25 +273,6 @@ def _others(folder: Path) -> list[Target]:
             ("evaluate", "graded.jsonl", "outputs.jsonl", "-m", "ndcg@5"), (*label, "0-3", "--keep", "graded.jsonl"),
         ))] * 2,
         Target("scale.toml", ((*label[:4], "out/own.jsonl", "--scale", "scale.toml"),)),
-    ]  # fmt: skip
-
-
-def _reviews(folder: Path) -> list[Target]:
-    """What people were asked, and what they saved."""
-    asked = [str(folder / name) for name in ("questions.jsonl", "outputs.jsonl")]
-    labels, form = folder / "labels.json", folder / "form"
-    app(["review", "sample", *asked, "-o", str(form), "--labels", str(labels), "-n", "5", "--format", "json"])
-    items = json.loads((form / "items.json").read_text(encoding="utf-8"))
-    decisions = [{"item_id": item["item_id"], "label": "supported", "date": "2026-11-22"} for item in items["items"]]
-    head = {"format": "steelyard-review", "version": 1, "review_id": items["review_id"], "kind": "verdicts"}
-    (form / "ann.json").write_text(json.dumps({**head, "rater": "ann", "decisions": decisions}))
-    take = ("review", "import", "form/items.json", "form/ann.json")
-    app(["review", "import", str(form / "ann.json")])
-    report = ("review", "report", "questions.jsonl", "outputs.jsonl", "--labels", "labels.json")
-    return [
-        *[Target("labels.json", (report, take, (*report, "-f", "json")))] * 2,
-        *[Target("form/items.json", (take,))] * 2,
-        *[Target("form/ann.json", (take,))] * 2,
     ]  # fmt: skip
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.conftest import SUMMARY
 from tests.fuzz.fuzzing import Counts, fuzz, run_case
-from tests.fuzz.seeds import Target, write_seeds
+from tests.fuzz.seeds import write_seeds
+from tests.fuzz.target import Target
 
 
 @pytest.fixture(scope="module")
