@@ -118,6 +118,11 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 @cache
 def _classes() -> dict[str, type]:
     """The dataclasses that contents are made of, by name: those that the types of its fields mention, and so on."""
+    # Named where corrections are, and imported there for the checker of types alone.
+    from steelyard.judges.strata import Drawn
+    from steelyard.stats.prediction_powered import CorrectedMean
+
+    named = {"GoldMapping": GoldMapping, "CorrectedMean": CorrectedMean, "Drawn": Drawn}
     classes: dict[str, type] = {}
     types = [Contents]
     while types:
@@ -125,5 +130,5 @@ def _classes() -> dict[str, type]:
         types += get_args(mentioned)
         if isinstance(mentioned, type) and is_dataclass(mentioned) and mentioned.__name__ not in classes:
             classes[mentioned.__name__] = mentioned
-            types += get_type_hints(mentioned, localns={"GoldMapping": GoldMapping}).values()
+            types += get_type_hints(mentioned, localns=named).values()
     return classes
