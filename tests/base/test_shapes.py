@@ -31,6 +31,7 @@ def test_what_fits_is_taken(value: object) -> None:
         ({"name": "a", "finished": 3}, SHAPE, "^`finished` is 3, expected a text or null$"),
         ({"name": "a", "counts": {"x": "y" * 200}}, SHAPE, "^`counts.x` is 'y{79}…, expected a whole number$"),
         ({"name": "a", "notes": ["a", 3]}, SHAPE, "^`notes.1` is 3, expected a text or an object$"),
+        ("2", (int, float), "^it is '2', expected a number$"),
         (True, int, "^it is True, expected a whole number$"),
     ],
 )

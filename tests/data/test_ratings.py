@@ -100,6 +100,8 @@ def test_categories_give_the_order_and_leave_out_what_is_off_the_scale() -> None
     assert parse_categories("2,0,1") == [0, 1, 2]
     with pytest.raises(InputError, match="words and numbers"):
         parse_categories([1, "two"])
+    with pytest.raises(InputError, match="a label is 'none'; the categories are 0, 1"):
+        read_ratings([{"ann": "0", "bob": "1"}, {"ann": "none", "bob": "0"}], categories="0-1")
     for wide in ("0-3000000000", "-9999..9999", f"0-{'9' * 5_000}"):
         with pytest.raises(InputError, match="more than 1,000; numbers need no categories"):
             parse_categories(wide)

@@ -62,7 +62,7 @@ def check_shape(value: object, shape: Shape, path: str = "") -> None:
 
 def _check_type(value: object, types: tuple[type, ...], path: str) -> None:
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        names = " or ".join(_WORDS[kind] for kind in types)
+        names = " or ".join(_WORDS[kind] for kind in types if kind is not int or float not in types)
         raise ValueError(f"{f'`{path}`' if path else 'it'} is {quoted(value)}, expected {names}")
 
 

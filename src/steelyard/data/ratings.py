@@ -190,7 +190,8 @@ def _on_scale(rows: pl.DataFrame, categories: list[Label] | None) -> tuple[pl.Da
         return rows, {}
     listed = ", ".join(map(str, categories))
     if words != any(isinstance(category, str) for category in categories):
-        shown = quoted(rows["label"][0]) if words else f"{rows['label'][0]:g}"
+        odd = (word for word in rows["label"] if not (words and _is_number(word)))
+        shown = quoted(label) if isinstance(label := next(odd, rows["label"][0]), str) else f"{label:g}"
         raise InputError(f"{_origin(rows)}: a label is {shown}; the categories are {listed}")
     on = rows["label"].is_in(categories if words else [float(category) for category in categories])
     if not on.any():
