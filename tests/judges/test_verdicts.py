@@ -277,3 +277,10 @@ def test_half_a_record_is_no_record(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(InputError, match="question 'q1': `support` has 3 verdicts for 2 × 2; judge again"):
         Verdicts.read(file)
+
+
+def test_verdicts_on_some_questions_keep_their_order() -> None:
+    verdicts = Verdicts([JudgedAnswer(query_id, "missing") for query_id in ("a", "b", "c")])
+    assert list(verdicts.restricted(["c", "a"]).records) == ["c", "a"]
+    with pytest.raises(InputError, match=r"have no question 'd' \(1 of 2"):
+        verdicts.restricted(["c", "d"])

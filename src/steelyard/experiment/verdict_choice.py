@@ -128,6 +128,13 @@ class RunVerdicts:
         """What measures are computed from, in the order of the questions."""
         return self.verdicts.arrays(self.query_ids)
 
+    def restricted(self) -> RunVerdicts:
+        """The same without verdicts on other questions.
+
+        Raises   InputError for questions without verdicts.
+        """
+        return replace(self, verdicts=self.verdicts.restricted(self.query_ids))
+
     def notes(self) -> Iterator[Note]:
         """Who judged, and by which labels."""
         from steelyard.experiment.calibrated import calibration_notes

@@ -136,15 +136,27 @@ class Verdicts:
         Raises      InputError for questions without verdicts.
         """
         ids = list(self.records) if query_ids is None else list(query_ids)
-        absent = [id for id in ids if id not in self.records]
+        self._check_has(ids)
+        return judged_arrays(self.records, ids)
+
+    def restricted(self, query_ids: Sequence[str]) -> Verdicts:
+        """Those on some questions, in their order.
+
+        Raises   InputError for questions without verdicts.
+        """
+        self._check_has(query_ids)
+        return Verdicts([self.records[id] for id in query_ids], self.recipe, errors=self.errors)
+
+    def _check_has(self, query_ids: Sequence[str]) -> None:
+        absent = [id for id in query_ids if id not in self.records]
         if absent:
             system = self.recipe.get("system")
             of_system = f" on {system}" if system else ""
             raise InputError(
-                f"verdicts by {self.judge}{of_system}: have no question {absent[0]!r} ({len(absent)} of {len(ids)} are "
-                "not there); judge the outputs again with all of these questions (`steelyard judge QUESTIONS RUN`)"
+                f"verdicts by {self.judge}{of_system}: have no question {absent[0]!r} ({len(absent)} of "
+                f"{len(query_ids)} are not there); judge the outputs again with all of these questions "
+                "(`steelyard judge QUESTIONS RUN`)"
             )
-        return judged_arrays(self.records, ids)
 
     def check_outputs(self, digest: str, name: str) -> None:
         """Raise   InputError where these are verdicts on other outputs than those of this digest, called `name`."""

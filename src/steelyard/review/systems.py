@@ -92,10 +92,10 @@ def _reviewed(
         raise InputError(
             f"{system.name}: has {len(system.runs)} runs; people decide about one of them, name that alone"
         )
-    run = _restricted(judged_run(system, questions, choice.of(system)[0], choice))
+    run = judged_run(system, questions, choice.of(system)[0], choice)
     others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in against]
     return ReviewedSystem(
-        system, run, [_restricted(other).verdicts for other in others],
+        system, run.restricted(), [other.restricted().verdicts for other in others],
         review_file(labels, system.name, system.folder),
         _kept_review(labels, system, begin=begin),
     )  # fmt: skip
@@ -107,17 +107,6 @@ def _kept_review(labels: object, system: System, *, begin: bool) -> Review:
     if begin and file is not None and not file.exists():
         return Review()
     return review_of(labels, system.name, system.folder) or Review()
-
-
-def _restricted(run: RunVerdicts) -> RunVerdicts:
-    """The verdicts on the questions that were named, and no others.
-
-    Raises   InputError where some have none.
-    """
-    _ = run.arrays
-    records = run.verdicts.records
-    own = Verdicts([records[id] for id in run.query_ids], run.verdicts.recipe, errors=run.verdicts.errors)
-    return replace(run, verdicts=own)
 
 
 def _sharing(systems: Sequence[ReviewedSystem]) -> list[ReviewedSystem]:
