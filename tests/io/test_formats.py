@@ -559,6 +559,11 @@ def test_json_numbers_may_be_whole_and_lists_are_relevant(tmp_path: Path) -> Non
 
 BAD_JSON = [
     ("broken", '{"q": {"a": 1},\n}', r"b\.json, line 2: is not JSON"),
+    (
+        "lines",
+        '{"q": {"a": 1}}\n{"r": {"a": 1}}',
+        r"b\.json, line 2: is not JSON .*; a file with a value a line is JSONL",
+    ),
     ("cut off", '{"q": {"a": 1', r"b\.json, line 1: is not JSON"),
     ("a list", '[["q", "a", 1]]', r"b\.json: holds a list, expected \{query_id: \{doc_id: number\}\}"),
     ("a number", "3", r"b\.json: holds a int, expected"),
@@ -808,7 +813,7 @@ def test_a_beir_folder_is_read_by_its_best_split(tmp_path: Path) -> None:
 
 def test_a_beir_folder_is_no_run_and_other_folders_are_no_truth(tmp_path: Path) -> None:
     folder = beir(tmp_path / "nq", test="a")
-    with pytest.raises(sy.InputError, match="is a folder, not a file"):
+    with pytest.raises(sy.InputError, match="is a folder, where a file is expected"):
         sy.Run.read(folder)
     with pytest.raises(sy.InputError, match="has neither qrels"):
         sy.Truth.read(write(tmp_path / "empty" / "x", "").parent)

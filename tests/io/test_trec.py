@@ -346,7 +346,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     for read in (sy.Run.read, sy.Truth.read):
         with pytest.raises(sy.InputError, match=r"nowhere\.run: there is no such file"):
             read(tmp_path / "nowhere.run")
-    with pytest.raises(sy.InputError, match="is a folder, not a file"):
+    with pytest.raises(sy.InputError, match="is a folder, where a file is expected"):
         sy.Run.read(tmp_path)
     with pytest.raises(sy.InputError, match="has neither qrels"):
         sy.Truth.read(tmp_path)

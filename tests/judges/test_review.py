@@ -77,8 +77,8 @@ def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[str], str]:
     ("edit", "message"),
     [
         (lambda text: text[:-20], "is not JSON"),
-        (lambda text: "[]", "is no file of format 'steelyard-labels'"),
-        (edited(lambda c: c.update(format="steelyard-review")), "is no file of format 'steelyard-labels'"),
+        (lambda text: "[]", "is no file of format 'steelyard-labels'; expected the labels"),
+        (edited(lambda c: c.update(format="steelyard-review")), "with `steelyard review import`"),
         (edited(lambda c: c.update(version=2)), "is of version 2, newer than this Steelyard; upgrade it"),
         (edited(lambda c: c.update(version="1")), "is of version '1', not 1"),
         (edited(lambda c: c.pop("samples")), "`samples` is missing"),

@@ -44,6 +44,9 @@ def read_json(source: Source) -> dict[str, object]:
     return value
 
 
+_LINES = "; a file with a value a line is JSONL, and is named .jsonl"
+
+
 def parse_json(data: bytes | str, where: str, *, is_line: bool = False) -> Any:
     """The value of a JSON text.
 
@@ -55,8 +58,9 @@ def parse_json(data: bytes | str, where: str, *, is_line: bool = False) -> Any:
     except UnicodeDecodeError as error:
         problem = f"byte {error.object[error.start]:#04x} at {error.start} is not UTF-8"
     except json.JSONDecodeError as error:
-        where = where if is_line else f"{where}, line {error.lineno}"
+        where, lines = (where, "") if is_line else (f"{where}, line {error.lineno}", _LINES)
         problem = f"is not JSON ({error.msg}, column {error.colno})"
+        problem += lines if error.msg == "Extra data" else ""
     except _RepeatedKeyError as error:
         problem = f"the key {quoted(error.key)} is twice in one object; remove one"
     except RecursionError:

@@ -95,7 +95,9 @@ def panel(verdicts: Sequence[Verdicts | str | Path], *, weights: Sequence[Calibr
     {'the judges are at odds (a: supported, b: not_found)': 2}
     """
     if len(verdicts) < 2:
-        raise InputError(f"a panel has two judges or more, and these are {len(verdicts)}; name others too")
+        raise InputError(
+            f"a panel has two judges or more, and these are {len(verdicts)}; name two or more: --panel lexical,llm"
+        )
     members = [own if isinstance(own, Verdicts) else Verdicts.read(own) for own in verdicts]
     own_weights = [own if isinstance(own, Calibration) else Calibration.read(own) for own in weights]
     for other in members[1:]:
