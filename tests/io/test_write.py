@@ -1,6 +1,7 @@
 """Files are written whole, or not at all."""
 
 import errno
+import io
 import os
 from pathlib import Path
 
@@ -43,3 +44,11 @@ def test_what_is_there_stays_whatever_refuses(
 def test_a_device_that_is_full() -> None:
     with pytest.raises(OutputError, match=r"/dev/full: cannot be written \(No space left on device\); make room"):
         write_bytes("/dev/full", b"new")
+
+
+def test_what_a_narrow_encoding_lacks_is_written_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    monkeypatch.setattr("sys.stdout", stream)
+    write_text("-", "━━ ─ κ ≥ 0.4–0.5 “a” → b 秤\n")
+    stream.flush()
+    assert stream.buffer.getvalue() == b'== - kappa >= 0.4-0.5 "a" -> b \\u79e4\n'  # type: ignore[attr-defined]

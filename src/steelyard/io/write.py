@@ -25,7 +25,10 @@ _HOLD_ALL = ("json", "jsonl")
 """Formats that hold every id, and queries without any document."""
 _FORMAT_NAMES = {"trec": "a TREC file", "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow"}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_PLAIN = str.maketrans({"─": "-", "–": "-", "…": "...", "−": "-", "∞": "inf"})
+_PLAIN = str.maketrans({
+    "─": "-", "━": "=", "–": "-", "…": "...", "−": "-", "∞": "inf", "≥": ">=", "≤": "<=", "→": "->", "“": '"',
+    "”": '"', "κ": "kappa", "α": "alpha",
+})  # fmt: skip
 
 
 def write_text(path: str | Path, text: str) -> None:
