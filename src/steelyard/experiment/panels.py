@@ -41,6 +41,9 @@ def judge_panel(
     """
     if named := [name for name, value in of_one_judge.items() if value]:
         raise InputError(f"{named[0]} is of one judge, and a panel is of verdicts that its members left; leave it out")
+    names = [str(member) for member in members if not isinstance(member, Verdicts)]
+    if twice := next((name for n, name in enumerate(names) if name in names[:n]), None):
+        raise InputError(f"the panel names {twice} twice, and a judge has one vote; name others")
     asked, system = open_answers(questions, outputs)
     if system.outputs is None or not system.outputs.answers:
         raise InputError(f"{system.name}: has no answers to judge; give outputs with `answer`")
