@@ -76,9 +76,9 @@ def _of_member(member: str | Path | Verdicts, system: System) -> Verdicts | None
     if isinstance(member, Path) or os.path.isfile(member):
         return Verdicts.read(Path(member))
     folder = None if system.folder is None else system.folder.path
-    kept = None if folder is None else folder / FOLDER / f"{file_name(last_name(member))}.parquet"
-    if kept is not None and kept.is_file():
-        return Verdicts.read(kept)
+    file = None if folder is None else folder / FOLDER / f"{file_name(last_name(member))}.parquet"
+    if file is not None and file.is_file():
+        return Verdicts.read(file)
     if member == DEFAULT_JUDGE:
         return None
     where = f"{folder}: has no verdicts by {member!r}" if folder is not None else f"{member}: there is no such file"

@@ -106,7 +106,7 @@ def _gold_ids(sample: Sample) -> list[str] | None:
 
 def _ragas_row(sample: Sample) -> dict[str, Any]:
     question = sample.question
-    known = _filled(
+    row = _filled(
         {
             "query_id": question.query_id, "user_input": question.query or "", "retrieved_contexts": _texts(sample),
             "retrieved_context_ids": None if sample.retrieved is None else [id for id, _ in sample.retrieved],
@@ -114,7 +114,7 @@ def _ragas_row(sample: Sample) -> dict[str, Any]:
             "response": sample.answer, "reference": question.answer,
         }
     )  # fmt: skip
-    return known | {name: _number(value) for name, value in sample.values.items()}
+    return row | {name: _number(value) for name, value in sample.values.items()}
 
 
 def _deepeval_case(sample: Sample) -> dict[str, Any]:

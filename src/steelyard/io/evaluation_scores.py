@@ -57,8 +57,8 @@ def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]:
 
 def _mean(raters: Any) -> float | None:
     """The mean of the numbers that raters gave."""
-    given = raters.values() if isinstance(raters, Mapping) else ()
-    values = [_number(rater.get("value")) for rater in given if isinstance(rater, Mapping)]
+    listed = raters.values() if isinstance(raters, Mapping) else ()
+    values = [_number(rater.get("value")) for rater in listed if isinstance(rater, Mapping)]
     numbers = [value for value in values if value is not None]
     return math.fsum(numbers) / len(numbers) if numbers else None
 

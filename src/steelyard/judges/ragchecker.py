@@ -94,5 +94,5 @@ def _labels(row: Row, name: str, n_claims: int, n_premises: int, where: str) -> 
 
 
 def _verdict(label: object) -> Verdict:
-    known = _LABELS.get(str(label).lower())
-    return Verdict("not_judged", None, f"RAGChecker says {label}") if known is None else Verdict(known)
+    own = _LABELS.get(str(label).lower())
+    return Verdict("not_judged", None, f"RAGChecker says {label}") if own is None else Verdict(own)
