@@ -6,12 +6,13 @@ BIN := .venv/bin
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
 
+# One process runs all tests of a file, as these share what the file builds.
 test: .venv/dev-installed .venv/browser .venv/node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q --numprocesses 2
+	$(BIN)/pytest -q --numprocesses 2 --dist loadfile
 
 # Simulations too, and every property with all of its examples.
 test-thorough: .venv/dev-installed .venv/browser .venv/node
