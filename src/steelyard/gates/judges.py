@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,6 @@ class JudgeLevels:
     def changed(self, **levels: float | None) -> JudgeLevels:
         """With those that are not None in the place of these."""
         return replace(self, **{name: level for name, level in levels.items() if level is not None})
-
-
-LEVELS = tuple(field.name for field in fields(JudgeLevels))
 
 
 @dataclass(frozen=True)
