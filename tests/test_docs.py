@@ -32,6 +32,7 @@ import pytest
 import steelyard as sy
 from steelyard.demo import copy_data
 from steelyard.judges.units import units_with_citations
+from steelyard.rag import registry
 from tests.cli.command import Finished, steelyard
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
@@ -109,6 +110,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     copy = copy_data(tmp_path / "demo")
     monkeypatch.chdir(copy)
     forget_afterwards(monkeypatch)
+    for role, stages in registry._stages.items():
+        names = registry.names(role)
+        monkeypatch.setattr(stages, "_items", {name: stages.get(name) for name in names})
     return copy
 
 

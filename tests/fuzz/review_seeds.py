@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import polars as pl
@@ -63,13 +64,14 @@ def review_targets(folder: Path) -> list[Target]:
     app(["review", "calibrate", *asked, *named])
     calibrated = ["--calibration", str(folder / "lexical.json"), "--format", "json"]
     app(["judge", *asked, "--verdicts", str(folder / "calibrated.parquet"), *calibrated])
+    copyfile(folder / "calibrated.parquet", folder / "again.parquet")
     own = ("questions.jsonl", "outputs.jsonl", "--labels", "labels.json")
     report, calibrate = ("review", "report", *own), ("review", "calibrate", *own, "-o", "out/calibration.json")
     take = ("review", "import", "form/items.json", "form/ann.json")
     faithfulness = ("-m", "faithfulness")
     judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts")
     weights = ("--weights", "lexical.json", "--weights", "lexical.json")
-    panel = ("--panel", "verdicts.parquet,verdicts.parquet")
+    panel = ("--panel", "verdicts.parquet,calibrated.parquet")
     return [
         *[Target("labels.json", (
             report, take, (*report, "-f", "json"), calibrate, ("evaluate", *own, *faithfulness),
@@ -83,7 +85,7 @@ def review_targets(folder: Path) -> list[Target]:
         *[Target("lexical.json", (
             ("gate", "--judge", "lexical.json"), ("gate", "--judge", "lexical.json", "--lang", "zh"),
             (*judge, "out/calibrated.parquet", "--calibration", "lexical.json"),
-            (*judge, "out/panel.parquet", "--panel", "calibrated.parquet,calibrated.parquet", *weights),
+            (*judge, "out/panel.parquet", "--panel", "calibrated.parquet,again.parquet", *weights),
         ))] * 3,
         Target("verdicts.parquet", (
             (*judge, "out/panel.parquet", *panel), (*report, "--verdicts", "verdicts.parquet")
