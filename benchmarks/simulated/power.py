@@ -63,9 +63,10 @@ def plan_of(s: int, test: str) -> Plan:
 
 def printed(values: Floats, test: str) -> float:
     """The difference of the second system from the first one that the questions "can show"."""
-    none = np.zeros(len(values), dtype=np.int64)
+    none, everything = np.zeros(len(values), dtype=np.int64), np.ones(values.shape[1], bool)
     critical = tukey(values, seed=0, n_resamples=N_SHUFFLES).critical if test == "tukey" else None
-    return detectable_difference(Sample(None, MEASURE, values, 0, none, none), 1, plan_of(len(values), test), critical)
+    sample = Sample(None, MEASURE, values, 0, lacking=none, missing=none, common=everything)
+    return detectable_difference(sample, 1, plan_of(len(values), test), critical)
 
 
 def shown_at_printed(test: str, draw: Draw, n: int, *, draws: int, seed: int) -> float:

@@ -168,3 +168,11 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     path.write_text(text)
     with suppress(SteelyardError):
         assert len(read_ratings(path).raters) > 1
+
+
+@pytest.mark.parametrize("row", [{"item": "a", "ann": "\ud800", "bob": "x"}, {"item": "a", "ann\ud800": 1, "bob": 2}])
+def test_half_a_character_is_refused(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(json.dumps(row))
+    with pytest.raises(InputError, match=r"labels.jsonl: holds half a character, .*ud800"):
+        read_ratings(path)

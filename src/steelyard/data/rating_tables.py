@@ -199,6 +199,9 @@ def _column(
 def _frame(rows: Sequence[Mapping[str, Any]], origin: str) -> pl.DataFrame:
     try:
         return pl.DataFrame([dict(row) for row in rows], infer_schema_length=None, strict=False)
+    except UnicodeEncodeError as error:
+        half = quoted(error.object[error.start : error.end])
+        raise InputError(f"{origin}: holds half a character, {half} (a lone surrogate); remove it") from None
     except (pl.exceptions.PolarsError, TypeError) as error:
         raise InputError(f"{origin}: rows cannot be made a table ({error}); expected flat objects") from None
 
