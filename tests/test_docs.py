@@ -241,7 +241,7 @@ def test_public_name_is_documented(name: str) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    from steelyard.cli.app import COMMANDS
+    from steelyard.cli.commands import COMMANDS
 
     assert len(COMMANDS) >= 5
     text = everything()

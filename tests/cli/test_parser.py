@@ -9,7 +9,8 @@ from importlib import import_module
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.cli.app import COMMANDS, GROUPS, module_of
+from steelyard.cli.app import module_of
+from steelyard.cli.commands import COMMANDS, GROUPS
 from steelyard.cli.parser import Command, argument, flag, repeated
 from tests.cli.command import complaint, printed, steelyard
 

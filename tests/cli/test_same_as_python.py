@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.cli.app import COMMANDS
+from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
 from steelyard.experiment.judging import judge_run, plan_judging

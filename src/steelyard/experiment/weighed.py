@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from steelyard.align.rankings import align
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
 from steelyard.base.arrays import Floats
 from steelyard.base.choices import OnDuplicate
+from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.data.chunk_table import ChunkTable
 from steelyard.data.outputs import Outputs
@@ -228,3 +229,29 @@ def _mean_lengths(chunks: Run, documents: Run) -> tuple[float, float] | None:
 
 def _n_listed(run: Run) -> int:
     return run.frame["doc_id"].count()
+
+
+def runs_together(systems: Sequence[System], weighed: Sequence[Weighed]) -> list[Weighed]:
+    """Every system with its further runs, from all runs in order.
+
+    Raises   InputError for runs of one system that cover different questions
+    """
+    together, rest = list[Weighed](), iter(weighed)
+    for system in systems:
+        first, *others = (next(rest) for _ in system.runs)
+        for number, other in enumerate(others, 2):
+            _check_covers(system, first, other, number)
+        together.append(replace(first, name=system.name, repeats=tuple(others)) if others else first)
+    return together
+
+
+def _check_covers(system: System, first: Weighed, other: Weighed, number: int) -> None:
+    differs = np.flatnonzero(first.alignment.missing != other.alignment.missing)
+    if len(differs):
+        query_id = first.alignment.query_id[int(differs[0])]
+        lacks = other if other.alignment.missing[differs[0]] else first
+        raise InputError(
+            f"{system.name}: its runs cover different questions: run {1 if lacks is first else number}"
+            f" ({lacks.run.name}) lacks {query_id!r}, which run {number if lacks is first else 1} has, and "
+            f"{len(differs)} differ in all; give runs over the same questions, or name them as systems of their own"
+        )

@@ -31,13 +31,13 @@ from steelyard.experiment.answers import Answers, reads_verdicts
 from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.gold_notes import AbsentGold, judged_notes, unjudged_notes
-from steelyard.experiment.opening import Inputs, System, Texts, no_texts
+from steelyard.experiment.opening import Inputs, Texts, no_texts
 from steelyard.experiment.review_choice import are_handed_in, review_of
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.units import check_document_measures, check_gold, resolver_of
 from steelyard.experiment.verdict_choice import VerdictChoice
-from steelyard.experiment.weighed import Weighed, weigh_system
+from steelyard.experiment.weighed import Weighed, runs_together, weigh_system
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse, parse_all
 from steelyard.measures.alignment import stacked, stacks
@@ -93,7 +93,7 @@ class Weighing:
             progress("runs", len(weighed), len(runs))
         return cls(
             gold,
-            _together(inputs.systems, weighed),
+            runs_together(inputs.systems, weighed),
             inputs.questions,
             {"on_duplicate": on_duplicate},
             texts=inputs.texts,
@@ -119,7 +119,7 @@ class Weighing:
             weighed.append(weigh_system(system, resolver, on_duplicate, has_chunks=has_chunks))
             progress("runs", len(weighed), len(systems))
         recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
-        weighed = _together(inputs.systems, weighed)
+        weighed = runs_together(inputs.systems, weighed)
         return cls(
             resolver.gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster,
             named_corpus=inputs.corpus,
@@ -487,32 +487,6 @@ def _digest(system: Weighed) -> str:
 def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
     listed = list(parts)
     return listed[0] if len(listed) == 1 else {item for part in listed for item in part}
-
-
-def _together(systems: Sequence[System], weighed: Sequence[Weighed]) -> list[Weighed]:
-    """Every system with its further runs, from all runs in order.
-
-    Raises   InputError for runs of one system that cover different questions
-    """
-    together, rest = list[Weighed](), iter(weighed)
-    for system in systems:
-        first, *others = (next(rest) for _ in system.runs)
-        for number, other in enumerate(others, 2):
-            _check_covers(system, first, other, number)
-        together.append(replace(first, name=system.name, repeats=tuple(others)) if others else first)
-    return together
-
-
-def _check_covers(system: System, first: Weighed, other: Weighed, number: int) -> None:
-    differs = np.flatnonzero(first.alignment.missing != other.alignment.missing)
-    if len(differs):
-        query_id = first.alignment.query_id[int(differs[0])]
-        lacks = other if other.alignment.missing[differs[0]] else first
-        raise InputError(
-            f"{system.name}: its runs cover different questions: run {1 if lacks is first else number}"
-            f" ({lacks.run.name}) lacks {query_id!r}, which run {number if lacks is first else 1} has, and "
-            f"{len(differs)} differ in all; give runs over the same questions, or name them as systems of their own"
-        )
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

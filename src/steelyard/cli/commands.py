@@ -1,0 +1,423 @@
+"""The commands as data: what `steelyard --help` shows of them, and which arguments they take."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from steelyard.base.choices import AnswerUnits, PoolKind, Scale, Unit
+from steelyard.cli import options
+from steelyard.cli.parser import Command, argument, flag, repeated
+from steelyard.experiment import defaults
+
+COMMANDS = {
+    "evaluate": Command(
+        "Weigh runs against a truth: judged documents, or questions with gold evidence.",
+        [
+            options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
+            options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
+            options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
+            options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS, options.PROFILE,
+            options.LANG,
+        ],
+    ),
+    "judge": Command(
+        "Judge the answers of a system: which sentences do its sources support?",
+        [
+            argument(
+                "questions", help="Questions, with gold answers or without: JSONL, a folder, rows of other tools."
+            ),
+            argument("outputs", help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE."),
+            *options.JUDGING,
+            argument(
+                "--calibration", type=Path,
+                help="Of the judge, by labels of people: its threshold counts, and is named.",
+            ),
+            argument(
+                "--panel", type=options.names,
+                help="Let several judges vote: lexical,llm by their verdicts in the run folder, or files of verdicts.",
+            ),
+            repeated(
+                "--weights", dest="weights", type=Path,
+                help="Calibration of a judge of the panel, by which it counts; one for each judge.",
+            ),
+            argument(
+                "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
+                help="What is judged: sentences, or claims into which llm splits them.",
+            ),
+            flag("--new-nuggets", help="Have llm draw up nuggets from the gold answers of questions that have none."),
+            argument(
+                "--tables", type=options.names,
+                help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
+                "context at once.",
+            ),
+            argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
+            options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "selftest": Command(
+        "Test a judge where the right verdict is known: other answers, changed numbers, instructions in documents.",
+        [
+            argument(
+                "questions", nargs="?", help="Questions to make tests of, with OUTPUTS; bundled texts without both."
+            ),
+            argument("outputs", nargs="?", help="A run folder, or outputs of a system, with the texts of chunks."),
+            *options.JUDGING,
+            argument("-n", type=int, default=defaults.TRIALS, metavar="N", help="Trials of each test, at most."),
+            argument("--seed", type=int, default=defaults.SEED, help="Of the draw of questions."),
+            argument(
+                "--calibration", type=Path,
+                help="Of the judge (`steelyard review calibrate`): its threshold counts; the results are kept in it.",
+            ),
+            flag("--strict", help="Leave with exit status 1 where the judge fails a test."),
+            options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "review sample": Command(
+        "Draw a sample of what a judge said, and write a form in which people decide about it.",
+        [
+            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS,
+            argument(
+                "--output", "-o", type=Path, required=True,
+                help="A folder for the form, form.html, and the list of what it asks.",
+            ),
+            argument(
+                "-n", dest="n", type=int, help="How many items of each system, or more than were drawn before (100)."
+            ),
+            argument(
+                "--width", type=float,
+                help="As many as make the 95% interval of the corrected mean so wide, e.g. 0.1.",
+            ),
+            options.ITEM_TABLE,
+            flag("--whole-answers", help="Draw answers with all their items, for measures that are no mean of items."),
+            flag("--adjudicate", help="Draw nothing, and ask what raters are at odds about."),
+            options.VERDICTS, options.JUDGE,
+            argument(
+                "--against-judges", type=options.names, default=[],
+                help="Draw more of what these judges see differently, of those in the run folders: embedding,llm.",
+            ),
+            options.LABELS,
+            argument("--title", default="", help="Title of the form, in place of its own."),
+            argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
+            options.REVIEW_FORMAT, options.SEED, options.LANG,
+        ],
+    ),
+    "review pool": Command(
+        "Draw pooled documents, and write a form in which people grade them, or quote the gold from them.",
+        [
+            argument("questions", help="Questions: JSONL, a folder, rows of other tools; of quotes JSONL."),
+            argument(
+                "sources", nargs="+",
+                help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
+            ),
+            argument("--output", "-o", type=Path, required=True, help="A folder for the form and what it asks."),
+            argument(
+                "--into", type=Path, required=True,
+                help="Where decisions will go, in JSONL: a truth, which a judge may have begun, or questions.",
+            ),
+            argument("--kind", choices=get_args(PoolKind), default="grades", help="What people decide."),
+            argument("-n", dest="n", type=int, help="How many pairs, or questions (100)."),
+            argument("--scale", default=defaults.SCALE, help="Of grades: 0-10, 0-3, or your own: a file in TOML."),
+            argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are pooled."),
+            argument(
+                "--unit", choices=get_args(Unit), default="chunk",
+                help="Whether documents are cut into chunks, or shown as a whole.",
+            ),
+            argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder."),
+            flag("--adjudicate", help="Draw nothing, and ask for the grades that people differ on."),
+            argument("--title", default="", help="Title of the form, in place of its own."),
+            argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
+            options.REVIEW_FORMAT, options.SEED, options.LANG,
+        ],
+    ),
+    "review import": Command(
+        "Take in what people decided in forms, and list what they are at odds about.",
+        [
+            argument(
+                "files", nargs="+", help="What people saved from forms; the items.json beside a form may be among them."
+            ),
+            options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "review report": Command(
+        "How far people agree with each other and with the judge, and what means are by their labels.",
+        [
+            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS, options.MEASURES,
+            argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
+            options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.SEED,
+            options.LANG,
+        ],
+    ),
+    "review calibrate": Command(
+        "Choose the threshold of a judge by what people decided, and say how often it is right.",
+        [
+            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS, options.ITEM_TABLE,
+            argument(
+                "--target-precision", type=float,
+                help="The share of what is called supported that is to be; without it, the greatest sensitivity + "
+                "specificity.",
+            ),
+            argument(
+                "--output", "-o", type=Path,
+                help="Write the calibration here, for `steelyard judge --calibration` and `steelyard gate --judge`.",
+            ),
+            argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
+            options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.SEED, options.LANG,
+        ],
+    ),
+    "label": Command(
+        "Draw up a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
+        [
+            argument("questions", help="Questions: JSONL, a folder, rows of other tools."),
+            argument(
+                "sources", nargs="+",
+                help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
+            ),
+            argument(
+                "--output", "-o", type=Path, required=True,
+                help="The truth: JSONL, which is extended, or qrels, CSV, Parquet with labels alone.",
+            ),
+            argument(
+                "--judge", default=defaults.JUDGE,
+                help="lexical (by words alone, to try how it goes), llm, or a function of your own: module:object.",
+            ),
+            argument("--scale", default=defaults.SCALE, help="0-10, 0-3, or your own: a file in TOML."),
+            argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are graded."),
+            argument("--keep", help="A truth by people, whose grades are kept."),
+            argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder."),
+            argument(
+                "--unit", choices=get_args(Unit), default="chunk",
+                help="Whether documents are cut into chunks, or graded as a whole.",
+            ),
+            *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.SHOWN_FORMAT, options.LANG,
+        ],
+    ),
+    "agreement": Command(
+        "How far do raters agree, people or judges? Kappa, alpha, confusion of any table of labels.",
+        [
+            argument(
+                "labels", nargs="+",
+                help="Tables (CSV, TSV, JSONL, Parquet): rows of item, rater and label, or a column a rater; or a file "
+                "a rater, such as qrels; NAME=FILE names the rater of one.",
+            ),
+            argument(
+                "--scale", choices=get_args(Scale),
+                help="nominal for words, ordinal for labels in order (numbers, or with --categories), interval.",
+            ),
+            argument("--against", help="The rater whom the others are compared with; by default all pairs are."),
+            argument("--categories", help="All labels in order: poor,fair,good or 0-3; others are left out, counted."),
+            argument(
+                "--min-gain", type=options.label,
+                help="The label from which on an item is positive, for binary kappa, balanced accuracy and AUC.",
+            ),
+            repeated("--item", dest="item", help="A column that names the item; may be repeated."),
+            argument("--question", help="The column of what items belong to: intervals resample questions."),
+            argument(
+                "--raters", type=options.names, default=[],
+                help="Columns that are raters, or the raters that count: ann,bob.",
+            ),
+            repeated("--runs", dest="runs", help="A run, as of `evaluate`; may be repeated: how far is the order of "
+                     "systems by each rater's grades that by those of --against?"),
+            argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
+            options.SHEET_FORMAT, options.OUTPUT,
+            argument("--charts", type=Path, help="Write confusion and reliability as SVG and PNG into this folder."),
+            options.SEED, options.LANG,
+        ],
+    ),
+    "compare": Command(
+        "Compare systems: is the difference real, and how large is it?",
+        [
+            options.TRUTH, options.RUNS, options.MEASURES, options.BASELINE, options.TEST, options.CORRECTION,
+            options.MARGIN, options.ALPHA, options.MISSING,
+            flag("--strict", help="Refuse systems that lack questions."),
+            options.SHEET_FORMAT, options.OUTPUT, options.SEED, options.MIN_GAIN, options.RULE, options.STEPS,
+            options.UNIT, options.CORPUS,
+            argument("--segment", help="Compare by tag, language or length of the questions too."),
+            argument(
+                "--movers", type=int,
+                help="How many that gained and lost most to show, with both rankings; 1 for two runs.",
+            ),
+            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS,
+            options.ANCHORS, options.MIXED_JUDGES,
+            options.LANG,
+        ],
+    ),
+    "plan": Command(
+        "How many questions does a wished difference need? From a pilot, before more are labelled.",
+        [
+            options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES,
+            argument(
+                "--difference", type=float, required=True,
+                help="Smallest difference that matters, in the unit of the measure, e.g. 0.05.",
+            ),
+            argument(
+                "--sd", type=float,
+                help="Instead of a pilot: standard deviation of the questions' differences, e.g. 0.25.",
+            ),
+            argument(
+                "--systems", dest="n_systems", type=int,
+                help="How many will be compared, with the baseline; those of the pilot by default.",
+            ),
+            argument(
+                "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
+            ),
+            options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.UNIT,
+            options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE, options.SHEET_FORMAT, options.OUTPUT,
+            options.LANG,
+        ],
+    ),
+    "diagnose": Command(
+        "Where is the gold lost, what could be reached, and what to try?",
+        [
+            options.TRUTH, options.RUNS,
+            argument(
+                "--measure", "-m",
+                help="What gains are counted in; evidence_recall@5, and of documents named by id ndcg@5.",
+            ),
+            options.CUTOFF, options.BASELINE,
+            repeated(
+                "--list", dest="stages",
+                help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
+            ),
+            options.QUERIES, options.SECTIONS_FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
+            options.UNIT, options.CORPUS, options.VERDICTS, options.JUDGE, options.LANG,
+        ],
+    ),
+    "report": Command(
+        "All of it in one report: leaderboard, comparison, ratings, diagnosis, every question.",
+        [
+            options.TRUTH, options.RUNS,
+            repeated(
+                "--output", "-o", dest="output", type=Path,
+                help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",
+            ),
+            argument("--charts", type=Path, help="Write every chart as SVG and PNG into this folder."),
+            argument("--title", default="", help="Title of the report, in place of its own."),
+            options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
+            options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
+            options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE,
+            options.LABELS, options.NO_LABELS, options.MIXED_JUDGES, options.SEED, options.LANG,
+        ],
+    ),
+    "gate": Command(
+        "May it ship? Exit status 0: pass, 1: fail, 3: too few data to say.",
+        [
+            argument(
+                "scores", nargs="?",
+                help="JSON of `evaluate --format json --output SCORES`, or a run folder; none to gate a judge alone.",
+            ),
+            options.PROFILE,
+            argument("--level", help="Which level of the profile; the first by default."),
+            argument(
+                "--baseline", help="What must not be lost against: a system of SCORES, a JSON or a run folder."
+            ),
+            options.MARGIN,
+            argument("--system", help="The system to judge; all but the baseline by default."),
+            argument(
+                "--min-questions", type=int, default=defaults.MIN_QUESTIONS, help="Fewer are too few to judge by."
+            ),
+            argument("--max-failed", type=float, help="Largest share of questions that failed, 0 to 1."),
+            argument("--max-missing", type=float, help="Of questions missing from the run."),
+            argument("--max-unjudged", type=float, help="Of retrieved documents without a label."),
+            argument("--max-unmapped", type=float, help="Of gold pieces that are in no chunk."),
+            argument("--max-not-judged", type=float, help="Of questions whose answer was not judged in full."),
+            repeated(
+                "--value", dest="values",
+                help="A number that scores do not hold: latency_ms_p95=320; may be repeated.",
+            ),
+            argument("--junit", type=Path, help="Write JUnit XML here."),
+            argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
+            argument("--truth", help="Questions of a run folder that does not find its own."),
+            options.CLUSTER, options.UNIT, options.VERDICTS, options.GATED_JUDGE, options.LABELS,
+            options.NO_LABELS, options.MIXED_JUDGES, options.ALPHA,
+            argument("--min-kappa", type=float, help="Of the judge: least κ with people (0.4)."),
+            argument("--min-sensitivity", type=float, help="Least share that it finds of what people support (0.7)."),
+            argument("--min-specificity", type=float, help="Least share that it rejects of what people do not (0.7)."),
+            argument(
+                "--max-below-people", type=float,
+                help="Most by which its κ may be less than that of two people with each other, e.g. 0.1.",
+            ),
+            options.LANG,
+        ],
+    ),
+    "measures": Command(
+        "List every measure: definition, range, source, aliases.",
+        [argument("name", nargs="?", help="Show all about one measure, e.g. ndcg.")],
+    ),
+    "trec-eval": Command(
+        "Print what the trec_eval program prints, from the same arguments.",
+        [argument("arguments", nargs="+", help="As of trec_eval: -q -c -n -J -l -M -N -m QRELS RUN")],
+        raw=True,
+    ),
+    "convert": Command(
+        "Convert a run or a truth to another format.",
+        [
+            argument("source", help="A run or a truth in any format that can be read."),
+            argument(
+                "target", type=Path, help="The file to write, in the format of its suffix (.gz, .zst too)."
+            ),
+            options.KIND, options.ON_DUPLICATE,
+        ],
+    ),
+    "export": Command(
+        "Write questions, what a system gave for them and what that is worth, for another tool.",
+        [
+            argument("questions", help="Questions: JSONL, a folder, rows of other tools."),
+            argument("outputs", help="A run folder, or outputs: JSONL, rows of other tools; NAME=FILE."),
+            argument(
+                "--to", required=True,
+                help="ragas, deepeval, ragchecker, mtrag, or otel: events gen_ai.evaluation.result, one a value.",
+            ),
+            options.MEASURES, options.VERDICTS, options.JUDGE, options.OUTPUT, options.LANG,
+        ],
+    ),
+    "run": Command(
+        "Run a retrieval pipeline, or a system of your own, over questions; and weigh it.",
+        [
+            argument("config", nargs="?", type=Path, help="Configuration in TOML: documents, questions, stages."),
+            argument("--documents", "-d", type=Path, help="Folder or file to search."),
+            argument(
+                "--questions", "-q", type=Path, help="Questions with gold evidence: JSONL, a folder, BEIR."
+            ),
+            argument("--target", help="A system of your own instead: module:object, or the URL of an endpoint."),
+            argument("--corpus", type=Path, help="The documents that such a system searches: gold is placed by them."),
+            options.DEPTH, options.UNIT, options.MEASURES, options.CLUSTER, options.CONCURRENCY,
+            argument("--output", "-o", type=Path, help="Run folder (runs/NAME)."),
+            options.OVERWRITE, options.STRICT,
+            flag(
+                "--cache", action=argparse.BooleanOptionalAction, default=True,
+                help="Keep chunks and vectors for the next run.",
+            ),
+            options.LANG,
+        ],
+    ),
+    "sweep": Command(
+        "Run a grid of pipelines and print one table.",
+        [
+            argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
+            options.UNIT, options.MEASURES, options.CLUSTER,
+            flag("--holdout", help="Keep half of the questions from the choice, and weigh the best on them."),
+            options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
+            options.OUTPUT, options.LANG,
+        ],
+    ),
+    "chat": Command("Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG]),
+    "demo": Command(
+        "Chunk, index, search and weigh the bundled documents, end to end.",
+        [
+            argument(
+                "folder", nargs="?", type=Path, default=Path("steelyard-demo"),
+                help="Where the example goes, with all it makes.",
+            ),
+            options.LANG,
+        ],
+    ),
+}  # fmt: skip
+"""Name -> command, in the order of the help; `run` of the module of the same name takes the arguments.
+
+A name of two words is that of a command in a group.
+"""
+
+GROUPS = {"review": "May the judge be believed? People decide about a sample of what it judged."}
+"""The first word of commands that belong together -> what `--help` shows of all of them."""
