@@ -49,7 +49,7 @@ def decided_items(
                 if causes.get(item.item_id) != "no_verdict":
                     continue
                 unit = (record.gold_units if table == "said" else record.units)[item.unit]
-                label, said = verdicts_on(record, table, item.unit)
+                label, own = verdicts_on(record, table, item.unit)
                 cause = (
                     "not_judged" if label in (None, "not_judged") else "in_prompt" if examples.hold(unit.text) else ""
                 )
@@ -57,7 +57,7 @@ def decided_items(
                 if not cause:
                     decided[item.item_id] = DecidedItem(
                         item.item_id, item.query_id, consensus[item.item_id], label == "supported",
-                        _score(said, may_support),
+                        _score(own, may_support),
                     )  # fmt: skip
     systems = [str(by_judge.recipe.get("system", "")) for by_judge in verdicts]
     if samples := [sample for system in systems if (sample := review.sample(table, system)) is not None]:
@@ -84,11 +84,11 @@ def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[Sample]) -> 
 
 def _may_support(judge: str) -> Callable[[Verdict], bool]:
     """Whether some threshold makes a verdict of this judge "supported"."""
-    known = getattr(judge_class(judge), "may_support", None) if judge in judge_names() else None
-    return known or (lambda verdict: verdict.label != "not_judged")
+    of_class = getattr(judge_class(judge), "may_support", None) if judge in judge_names() else None
+    return of_class or (lambda verdict: verdict.label != "not_judged")
 
 
-def _score(said: Sequence[Verdict], may_support: Callable[[Verdict], bool]) -> float | None:
+def _score(verdicts: Sequence[Verdict], may_support: Callable[[Verdict], bool]) -> float | None:
     """The score that a threshold is held against, over all premises; None where the judge gives none."""
-    scores = [verdict.score for verdict in said if verdict.score is not None and may_support(verdict)]
-    return max(scores) if scores else None if all(verdict.score is None for verdict in said) else _NEVER
+    scores = [verdict.score for verdict in verdicts if verdict.score is not None and may_support(verdict)]
+    return max(scores) if scores else None if all(verdict.score is None for verdict in verdicts) else _NEVER

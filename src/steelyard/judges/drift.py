@@ -95,15 +95,15 @@ def _anchors(record: JudgedAnswer, tables: Sequence[ItemTable], before: _Judged)
     anchors: dict[int, Mapping[ItemTable, Verdict]] = {}
     for unit in range(len(record.units)):
         asked = [t for t in tables if record.units[unit].checkable and judged(record, t, unit) is not None]
-        said = {
+        by_table = {
             t: verdict
             for t in asked
             if (item := listed[t].get(unit)) is not None
             and _is_judged(judged(record, t, unit))
             and (verdict := before.get((record.query_id, t, item.item_id))) is not None
         }
-        if said and len(said) == len(asked):
-            anchors[unit] = said
+        if by_table and len(by_table) == len(asked):
+            anchors[unit] = by_table
     return anchors
 
 
@@ -111,24 +111,24 @@ def _is_exposed(record: JudgedAnswer, tables: Sequence[ItemTable], unit: int) ->
     return record.units[unit].checkable and any(judged(record, table, unit) is not None for table in tables)
 
 
-def _by_other(record: JudgedAnswer, said: Sequence[Mapping[ItemTable, Verdict]]) -> JudgedAnswer:
+def _by_other(record: JudgedAnswer, by_unit: Sequence[Mapping[ItemTable, Verdict]]) -> JudgedAnswer:
     """A record of anchors alone with what the other judge said about them."""
-    for table in dict.fromkeys(table for verdicts in said for table in verdicts):
-        record = decided(record, table, {unit: by[table] for unit, by in enumerate(said) if table in by})
+    for table in dict.fromkeys(table for verdicts in by_unit for table in verdicts):
+        record = decided(record, table, {unit: by[table] for unit, by in enumerate(by_unit) if table in by})
     return record
 
 
 def _verdicts(runs: Sequence[Verdicts], tables: Sequence[ItemTable], query_ids: Sequence[str]) -> _Judged:
     """(query, table, item) -> what a judge said about it, in the first run that has it."""
-    said: dict[tuple[str, str, str], Verdict] = {}
+    verdicts: dict[tuple[str, str, str], Verdict] = {}
     for run in runs:
         for record in (run.records[query_id] for query_id in query_ids if query_id in run.records):
             for table in tables:
                 for item in items(record, table):
                     verdict = judged(record, table, item.unit)
                     if verdict is not None and _is_judged(verdict):
-                        said.setdefault((record.query_id, table, item.item_id), verdict)
-    return said
+                        verdicts.setdefault((record.query_id, table, item.item_id), verdict)
+    return verdicts
 
 
 def _is_judged(verdict: Verdict | None) -> bool:

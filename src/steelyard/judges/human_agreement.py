@@ -27,17 +27,17 @@ def agreement_of_people(
 
     Items that the two are at odds about count, settled or not: without them, people would always agree.
     """
-    said = _said(review.labels)
+    by_rater = _support_by_rater(review.labels)
     decided, _ = decided_items(verdicts, Review(review.samples, _of_several(review.labels)), table, examples)
     common = {
-        pair: [item for item in decided if all(rater in said[item.item_id] for rater in pair)]
+        pair: [item for item in decided if all(rater in by_rater[item.item_id] for rater in pair)]
         for pair in combinations(review.labels.raters, 2)
     }
     pair = max(common, key=lambda pair: len(common[pair]), default=None)
     if pair is None or not common[pair]:
         return None
     of_both = common[pair]
-    first, second = (np.array([said[item.item_id][rater] for item in of_both]) for rater in pair)
+    first, second = (np.array([by_rater[item.item_id][rater] for item in of_both]) for rater in pair)
     return _resampled(of_both, (first, second, np.array([_call(item, threshold) for item in of_both])), seed)
 
 
@@ -47,7 +47,7 @@ def tables_of_questions(first: Bools, second: Bools, weights: Floats, clusters: 
     return np.bincount(cells, weights, minlength=4 * (int(clusters.max()) + 1)).reshape(-1, 2, 2).astype(np.float64)
 
 
-def _said(labels: Labels) -> dict[str, dict[str, bool]]:
+def _support_by_rater(labels: Labels) -> dict[str, dict[str, bool]]:
     """Item -> rater -> whether that one says supported, of those who can say."""
     return {
         item_id: {decision.rater: decision.label == "supported" for decision in decisions if _counts(decision)}

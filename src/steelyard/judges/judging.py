@@ -145,7 +145,8 @@ def judge_recipe(judge: Judge | None, calibration: Calibration | None = None) ->
         recipe = _kept(dict(judge.recipe()))
     except Exception as error:  # Whatever a judge of the user's own raises.
         raise InputError(f"judge {judge.name}: its recipe cannot be kept ({exception_line(error)}); mend it") from error
-    own = None if (said := recipe.pop("calibration", None)) == "uncalibrated" else said
+    stated = recipe.pop("calibration", None)
+    own = None if stated == "uncalibrated" else stated
     recipe.pop("judge", None)
     occasion = {key: recipe.pop(key) for key in ("libraries",) if key in recipe}
     facts = {"name": judge.name, **recipe}

@@ -114,14 +114,14 @@ def disagreements(verdicts: Sequence[Verdicts], table: ItemTable) -> list[str]:
 
     Items that a judge did not judge, or has no verdict on, are none of its disagreements.
     """
-    said: dict[str, set[bool]] = {}
+    votes: dict[str, set[bool]] = {}
     for by_judge in verdicts:
         for record in by_judge.records.values():
             for item in items(record, table):
                 verdict = judged(record, table, item.unit)
                 if verdict is not None and verdict.label != "not_judged":
-                    said.setdefault(item.item_id, set()).add(verdict.label == "supported")
-    return [item_id for item_id, answers in said.items() if len(answers) > 1]
+                    votes.setdefault(item.item_id, set()).add(verdict.label == "supported")
+    return [item_id for item_id, answers in votes.items() if len(answers) > 1]
 
 
 @dataclass(frozen=True)

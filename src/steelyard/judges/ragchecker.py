@@ -52,7 +52,6 @@ def _record(record: JudgedAnswer, row: Row, where: str) -> JudgedAnswer:
     units = _units(row, "response_claims", record.answer, where) if record.state == "answered" else ()
     golds = _units(row, "gt_answer_claims", record.gold_answers[0], where) if record.gold_answers else ()
     n_chunks, n_gold = len(record.context or ()), len(record.gold_answers)
-    said = [labels[0] for labels in _labels(row, "response2answer", len(golds), 1, where)]
     return replace(
         record,
         units=units,
@@ -62,7 +61,7 @@ def _record(record: JudgedAnswer, row: Row, where: str) -> JudgedAnswer:
         joint=(None,) * len(units),
         without=(),
         correctness=_labels(row, "answer2response", len(units), n_gold, where),
-        said=tuple(said),
+        said=tuple(labels[0] for labels in _labels(row, "response2answer", len(golds), 1, where)),
         reach=_labels(row, "retrieved2answer", len(golds), n_chunks, where),
     )
 

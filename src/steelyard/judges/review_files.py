@@ -65,8 +65,8 @@ def decode_review(path: str | Path) -> tuple[list[Sample], list[Decision]]:
     Raises   InputError naming the file.
     """
     content = parse_json(source_of(path).read(), str(path))
-    kept = "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`"
-    check_format(content, FORMAT, VERSION, str(path), kept)
+    expected = "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`"
+    check_format(content, FORMAT, VERSION, str(path), expected)
     try:
         check_shape(content, _SHAPE)
         samples = [_sample(values) for values in content["samples"]]

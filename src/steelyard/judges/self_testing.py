@@ -53,11 +53,11 @@ def run_trials(
     recipe = judge_recipe(judge, calibration)
     cases, again = cases_to_ask(listed)
     asking = Asking(judge)
-    said = asking.verdicts(cases, lambda n: progress("cases", n, len(cases) + len(again)))
+    verdicts = asking.verdicts(cases, lambda n: progress("cases", n, len(cases) + len(again)))
     asking.refuse_failure()
     asking_again = Asking(_Anew(judge))
-    said_again = asking_again.verdicts(again, lambda n: progress("cases", len(cases) + n, len(cases) + len(again)))
-    rows = [_row(trial, said, said_again) for trial in listed]
+    verdicts_again = asking_again.verdicts(again, lambda n: progress("cases", len(cases) + n, len(cases) + len(again)))
+    rows = [_row(trial, verdicts, verdicts_again) for trial in listed]
     return SelfTests(
         tests=tuple(_counted(name, rows) for name in MAKERS),
         trials=pl.DataFrame(rows, schema=ROW),
@@ -75,11 +75,11 @@ class _Anew:
 
 
 def _row(
-    trial: Trial, said: Mapping[Case, Sequence[Verdict]], said_again: Mapping[Case, Sequence[Verdict]]
+    trial: Trial, verdicts: Mapping[Case, Sequence[Verdict]], verdicts_again: Mapping[Case, Sequence[Verdict]]
 ) -> dict[str, Any]:  # fmt: skip
     second = trial.first if trial.is_repeated else trial.second
-    verdict = said[trial.first][0]
-    other = None if second is None else (said_again if trial.is_repeated else said)[second][0]
+    verdict = verdicts[trial.first][0]
+    other = None if second is None else (verdicts_again if trial.is_repeated else verdicts)[second][0]
     labels = [verdict.label, *([] if other is None else [other.label])]
     failed = (
         None if "not_judged" in labels else failure(trial.test, verdict.label, None if other is None else other.label)

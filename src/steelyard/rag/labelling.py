@@ -246,6 +246,6 @@ def _new(work: _Work, grades: Mapping[Key, Grading], grader: Grader) -> list[Gra
 
 def _agreement(work: _Work, grades: Mapping[Key, Grading]) -> GradeAgreement:
     """How far judge and people agree, on the pairs of the pool that both graded."""
-    shared = [(gain, said) for key, gain in work.by_people.items()
-              if key in grades and (said := grades[key].gain) is not None]  # fmt: skip
-    return agreement([gain for gain, _ in shared], [said for _, said in shared], work.scale)
+    shared = [(gain, by_judge) for key, gain in work.by_people.items()
+              if key in grades and (by_judge := grades[key].gain) is not None]  # fmt: skip
+    return agreement([gain for gain, _ in shared], [by_judge for _, by_judge in shared], work.scale)

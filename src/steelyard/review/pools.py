@@ -65,14 +65,14 @@ def pairs_to_grade(
     """
     asked, pool, _ = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
     queries = {question.query_id: question.query or "" for question in asked}
-    known = {pair.key: pair for pair in Grades.read(into).pairs} if into.exists() else {}
+    pairs = {pair.key: pair for pair in Grades.read(into).pairs} if into.exists() else {}
     keys = [(q, d) for q, docs in pool.doc_ids.items() for d in docs if d in pool.texts]
-    decided = [key for key in keys if key in known and known[key].by == PEOPLE]
-    conflicts = [key for key in decided if _differ(known[key])]
+    decided = [key for key in keys if key in pairs and pairs[key].by == PEOPLE]
+    conflicts = [key for key in decided if _differ(pairs[key])]
     wanted = conflicts if adjudicate else [key for key in keys if key not in decided]
     items = {
         key: PooledItem(_pair_id(key, queries, pool, scale), key[0], queries[key[0]], [(key[1], pool.texts[key[1]])],
-                        known.get(key))
+                        pairs.get(key))
         for key in wanted
     }  # fmt: skip
     if not items:
@@ -90,8 +90,8 @@ def questions_to_quote(
     Raises   InputError where all have some.
     """
     asked, pool, _ = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
-    kept = Questions.read(into) if into.exists() else asked
-    decided = {question.query_id for question in kept if question.evidence}
+    extended = Questions.read(into) if into.exists() else asked
+    decided = {question.query_id for question in extended if question.evidence}
     items = []
     for question in asked:
         texts = [(d, pool.texts[d]) for d in pool.doc_ids.get(question.query_id, ()) if d in pool.texts]

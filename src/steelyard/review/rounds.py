@@ -52,10 +52,10 @@ class Round:
         reviews: dict[Path, Review] = {}
         for own in self.systems:
             if own.file is not None:
-                kept = reviews.get(own.file, own.review)
+                review = reviews.get(own.file, own.review)
                 sample = own.review.sample(self.table, own.name)
-                kept = kept if sample is None else kept.with_sample(sample)
-                reviews[own.file] = kept.with_decisions(own.review.labels.decisions)
+                review = review if sample is None else review.with_sample(sample)
+                reviews[own.file] = review.with_decisions(own.review.labels.decisions)
         return reviews
 
 

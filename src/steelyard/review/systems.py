@@ -118,10 +118,10 @@ def _sharing(systems: Sequence[ReviewedSystem]) -> list[ReviewedSystem]:
 def _shared(own: ReviewedSystem, decisions: Sequence[Decision]) -> Review:
     """The review of a system with what was decided about the same items for others."""
     ids = {item.item_id for sample in own.review.samples for _, item in own.items(sample.table)}
-    kept = {(decision.item_id, decision.rater) for decision in own.review.labels.decisions}
+    own_keys = {(decision.item_id, decision.rater) for decision in own.review.labels.decisions}
     return own.review.with_decisions(
         decision for decision in decisions
-        if decision.item_id in ids and (decision.item_id, decision.rater) not in kept
+        if decision.item_id in ids and (decision.item_id, decision.rater) not in own_keys
     )  # fmt: skip
 
 

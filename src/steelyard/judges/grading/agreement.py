@@ -39,7 +39,7 @@ def agreement(people: Sequence[float], judge: Sequence[float], scale: Scale) -> 
     first, second = map(list, zip(*both, strict=True))
     kappa = cohen_kappa(first, second, "quadratic", categories=scale.gains)
     alpha = krippendorff_alpha([first, second], "ordinal", categories=scale.gains)
-    n_equal = sum(one == other for one, other in both)
+    n_equal = sum(by_person == by_judge for by_person, by_judge in both)
     return GradeAgreement(len(both), n_equal, _defined(kappa), _defined(alpha), n_off)
 
 
