@@ -225,28 +225,29 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
     """
     table: ConfigTable = validate(ConfigTable, values)
     name, target, weigh = table.name or stem or _name_of(table), table.target, table.weigh
-    stages: dict[str, Any] = {role: _stage(table.stage(role), base, role) for role in STAGES if role != "index"}
+    stages: dict[str, Any] = {role: stage_beside(table.stage(role), base, role) for role in STAGES if role != "index"}
     return Config(
-        name=name, documents=_existing("documents", table.documents, base),
-        questions=_existing("questions", table.questions, base), k=table.k, depth=table.depth, unit=table.unit,
+        name=name, documents=existing_path("documents", table.documents, base),
+        questions=existing_path("questions", table.questions, base), k=table.k, depth=table.depth, unit=table.unit,
         concurrency=table.concurrency, encoding=table.encoding,
-        index=tuple(_stage(stage, base, "index") for stage in table.index), **stages,
+        index=tuple(stage_beside(stage, base, "index") for stage in table.index), **stages,
         top_n=table.count("rerank", 50), passages=table.count("generate", 5),
         target=None if target is None else _target(target, base),
         weigh=Weigh(
             tuple(weigh.measures) if weigh.measures else None, weigh.rule, weigh.min_gain, weigh.steps, weigh.cluster
         ),
-        sweep=table.sweep, folder=_path(table.folder, base) or base / "runs" / name, cache=_cache(table.cache, base),
+        sweep=table.sweep, folder=resolve_path(table.folder, base) or base / "runs" / name,
+        cache=_cache(table.cache, base),
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
 
 
 def _target(table: TargetTable, base: Path) -> TargetSettings:
-    documents = _existing("documents", table.documents, base, "target")
+    documents = existing_path("documents", table.documents, base, "target")
     return TargetSettings(table.callable, table.url, table.model_extra or {}, documents, table.concurrency)
 
 
-def _stage(stage: Any, base: Path, role: str) -> Any:
+def stage_beside(stage: Any, base: Path, role: str) -> Any:
     """A stage whose files are those beside the configuration, where they are there."""
     if stage is None:
         return None
@@ -257,14 +258,23 @@ def _stage(stage: Any, base: Path, role: str) -> Any:
     return Stage(stage.kind, {**stage.settings, **{k: path for k, path in beside.items() if os.path.exists(path)}})
 
 
-def _path(value: str | Path | None, base: Path) -> Path | None:
+def resolve_path(value: str | Path | None, base: Path) -> Path | None:
+    """A path that counts from a folder; None stays None.
+
+    Raises   SettingError for one that no file can have.
+    """
     if value is not None and "\0" in str(value):
         raise SettingError(f"{quoted(str(value))} holds the character NUL, which no path can")
     return None if value is None else base / os.path.expanduser(value)
 
 
-def _existing(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:
-    path = _path(value, base)
+def existing_path(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:
+    """The path of a setting, as `resolve_path` has it.
+
+    tables   that the key lies in
+    Raises   SettingError where nothing is there.
+    """
+    path = resolve_path(value, base)
     if path is not None and not os.path.exists(path):
         if path.name == "-":
             fact = "standard input (-) cannot be read again by whoever weighs the run; save it in a file"
@@ -276,7 +286,7 @@ def _existing(key: str, value: str | Path | None, base: Path, *tables: Key) -> P
 def _cache(value: bool | str | Path, base: Path) -> Path | None:
     if isinstance(value, bool):
         return base / "runs" / CACHE_NAME if value else None
-    return _path(value, base)
+    return resolve_path(value, base)
 
 
 def _name_of(table: ConfigTable) -> str:

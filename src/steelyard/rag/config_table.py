@@ -157,7 +157,11 @@ class TargetTable(BaseModel):
 _TARGET = 'a table with either callable = "module:object" or url = "..."'
 
 
-def _parse_measures(names: list[str] | str) -> list[str]:
+def parse_measures(names: list[str] | str) -> list[str]:
+    """Names of measures, as a list.
+
+    Raises   SettingError for one that no measure has.
+    """
     listed = [names] if isinstance(names, str) else names
     for i, name in enumerate(listed):
         try:
@@ -178,7 +182,7 @@ class WeighTable(BaseModel):
     model_config = ConfigDict(extra="forbid")
     measures: (
         Annotated[
-            Annotated[list[str], Field(min_length=1)] | Text, AfterValidator(_parse_measures), Words("a list of names")
+            Annotated[list[str], Field(min_length=1)] | Text, AfterValidator(parse_measures), Words("a list of names")
         ]
         | None
     ) = None

@@ -7,6 +7,7 @@ must be a field, and a key or password must never be one (name the environment v
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Ints, Vectors
 from steelyard.data.corpus import Passage
+from steelyard.services.spending import Usage
 from steelyard.text.spans import Span
 
 Ranking = tuple[Ints, npt.NDArray[np.float64]]
@@ -92,6 +94,41 @@ class Reranker(Protocol):
 
         Raises   StageError where that cannot be had.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The scores of some texts, and what they took as far as the server accounts for it.
+
+    scores        (n,) one a text;   search_units   that are billed
+    """
+
+    scores: Sequence[float]
+    usage: Usage | None = None
+    search_units: float | None = None
+
+
+@runtime_checkable
+class MeteredReranker(Reranker, Protocol):
+    """A reranker that knows what it took."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Reranked:
+        """As `scores`, with the account of the server."""
+        ...
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """A model that can count the tokens of what it reads."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest pair of question and text that it reads; None where nothing is cut."""
+        ...
+
+    def pair_tokens(self, query: str, texts: Sequence[str]) -> Sequence[int]:
+        """(n,) tokens of each pair of question and text, before anything is cut."""
         ...
 
 

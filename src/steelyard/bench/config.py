@@ -1,0 +1,193 @@
+"""The configuration of a bench: what is weighed, against which truth, over which candidates, under which load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.base.settings import Origin, SettingError, read_toml, validate
+from steelyard.base.toml_lines import Key
+from steelyard.bench.config_table import BenchSystemTable, BenchTable, LoadTable, SelfHostTable, ValueTable
+from steelyard.rag.config import existing_path, resolve_path, stage_beside
+from steelyard.rag.config_values import Stage
+from steelyard.services.secrecy import without_secrets
+
+BASE = "base"
+"""What the candidates as they are are called, where no system of the configuration is without a reranker."""
+
+
+@dataclass(frozen=True)
+class BenchSystem:
+    """One system of a bench.
+
+    rerank     a reranker that is to be made, or None: the candidates as they are, or a whole system
+    pipeline   the configuration of a whole system, or None
+    target     a whole system of the user's own, as the table [target] of a run has it, or None
+    price      "self-host", the name of a price, a table of one, or None
+    """
+
+    name: str
+    rerank: Stage | None = None
+    pipeline: Path | None = None
+    target: Mapping[str, Any] | None = None
+    price: str | Mapping[str, Any] | None = None
+
+    @property
+    def is_base(self) -> bool:
+        """Whether this is the candidates as they are."""
+        return self.rerank is None and not self.is_whole
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it takes a question alone, and no candidates."""
+        return self.pipeline is not None or self.target is not None
+
+
+@dataclass(frozen=True)
+class BenchConfig:
+    """A bench: read it with `BenchConfig.read(path)` or `BenchConfig.of(mapping)`.  Paths are absolute.
+
+    truth, candidates, documents, queries   as `evaluate` takes truth, run, corpus and queries; None where not named
+    exclude    query_id -> documents that are left out of its lists, in JSONL or TREC's qrels form; or None
+    depths     candidates that are reranked, ascending
+    measures   None for those of `steelyard.bench.quality.MEASURES`
+    margin     the loss of the first measure that is small enough not to matter
+    warm_up    requests of each system before the clock counts;   timeout   seconds that a request may take
+    systems    in the order of the configuration, at most one of them the candidates as they are
+    prices     tables by name, beside those that are shipped; or the TOML that holds them
+    folder     where the bench goes
+    values     what was written;   base   the folder that its paths count from;   where, text   of the file
+    """
+
+    name: str
+    truth: Path | None
+    candidates: Path | None
+    documents: Path | None
+    queries: Path | None
+    exclude: Path | None
+    depths: tuple[int, ...]
+    measures: tuple[str, ...] | None
+    min_gain: float | None
+    cluster: str | None
+    margin: float
+    repetitions: int
+    warm_up: int
+    timeout: float
+    seed: int
+    systems: tuple[BenchSystem, ...]
+    prices: Mapping[str, Mapping[str, Any]] | Path
+    self_host: SelfHostTable | None
+    load: LoadTable | None
+    value: ValueTable | None
+    folder: Path
+    values: Mapping[str, Any] = field(repr=False)
+    base: Path = field(repr=False)
+    where: str = field(default="", repr=False)
+    text: str = field(default="", repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> BenchConfig:
+        """Read a TOML file.
+
+        Raises   InputError with file, line and the nearest names.
+        """
+        values, origin = read_toml(path)
+        with origin.locating():
+            return _config(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, base: str | Path = ".") -> BenchConfig:
+        """Take a dict of the same shape; relative paths count from `base`.
+
+        >>> config = BenchConfig.of({"systems": {"none": {}, "words": {"rerank": "lexical"}}, "depths": [50, 10]})
+        >>> config.depths, config.base_name, [system.name for system in config.rerankers]
+        ((10, 50), 'none', ['words'])
+        """
+        return _config(values, base=Path(base).resolve(), stem=None, origin=Origin())
+
+    @property
+    def base_name(self) -> str:
+        """What the candidates as they are are called."""
+        return next((system.name for system in self.systems if system.is_base), BASE)
+
+    @property
+    def rerankers(self) -> tuple[BenchSystem, ...]:
+        """The systems that rerank candidates."""
+        return tuple(system for system in self.systems if system.rerank is not None)
+
+    @property
+    def whole_systems(self) -> tuple[BenchSystem, ...]:
+        """The systems that take a question alone."""
+        return tuple(system for system in self.systems if system.is_whole)
+
+    def resolved(self) -> dict[str, Any]:
+        """What config.json holds: what was written, paths absolute, secrets blotted out."""
+        paths = {key: getattr(self, key) for key in _PATHS}
+        shown = {key: str(path) for key, path in paths.items() if path is not None}
+        blotted: dict[str, Any] = without_secrets({**self.values, "name": self.name, **shown})
+        return blotted
+
+    def origin(self) -> Origin:
+        """Where it comes from, for messages."""
+        return Origin(self.where, self.text)
+
+    def line(self, *keys: Key) -> str:
+        """ "FILE, line N: " of a key, "FILE: " where no line can be found, "" without a file."""
+        return self.origin().place(*keys)
+
+
+_PATHS = ("truth", "candidates", "documents", "queries", "exclude")
+
+
+def system_label(system: str, depth: int | None) -> str:
+    """What scores call a system over so many candidates.
+
+    >>> system_label("minilm", 50), system_label("mine", None)
+    ('minilm@50', 'mine')
+    """
+    return system if depth is None else f"{system}@{depth}"
+
+
+def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: Origin) -> BenchConfig:
+    table: BenchTable = validate(BenchTable, values)
+    systems = tuple(_system(name, system, base) for name, system in table.systems.items())
+    _check_names(systems)
+    name = table.name or stem or "bench"
+    paths = {key: existing_path(key, getattr(table, key), base) for key in _PATHS}
+    return BenchConfig(
+        name=name, **paths, depths=tuple(table.depths), min_gain=table.min_gain, cluster=table.cluster,
+        measures=None if table.measures is None else tuple(table.measures), margin=table.margin,
+        repetitions=table.repetitions, warm_up=table.warm_up, timeout=table.timeout, seed=table.seed, systems=systems,
+        prices=table.prices if isinstance(table.prices, Mapping) else _prices_file(table.prices, base),
+        self_host=table.self_host, load=table.load, value=table.value,
+        folder=resolve_path(table.folder, base) or base / "benches" / name,
+        values=values, base=base, where=origin.name, text=origin.text,
+    )  # fmt: skip
+
+
+def _prices_file(path: str | Path, base: Path) -> Path:
+    file = existing_path("prices", path, base)
+    assert file is not None
+    return file
+
+
+def _system(name: str, table: BenchSystemTable, base: Path) -> BenchSystem:
+    try:
+        pipeline = existing_path("pipeline", table.pipeline, base)
+    except SettingError as error:
+        raise error.inside("systems", name) from None
+    return BenchSystem(name, stage_beside(table.rerank, base, "rerank"), pipeline, table.target, table.price)
+
+
+def _check_names(systems: tuple[BenchSystem, ...]) -> None:
+    for system in systems:
+        if "@" in system.name:
+            raise SettingError(f"{system.name!r}: @ is put before the number of candidates; choose another name",
+                               "systems", system.name)  # fmt: skip
+    bases = [system.name for system in systems if system.is_base]
+    if len(bases) > 1:
+        raise SettingError(
+            f"{bases[0]} and {bases[1]} both rerank nothing; keep one of them, or name a `rerank`", "systems", bases[1]
+        )

@@ -1,0 +1,167 @@
+"""The keys of a bench configuration with their types, and the rules between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from steelyard.base.limits import Limits, Words, above, at_least, between
+from steelyard.base.settings import SettingError
+from steelyard.experiment import defaults
+from steelyard.rag.config_table import Count, PathText, Text, parse_measures, parse_stage
+
+Arrivals = Literal["poisson", "constant"]
+_DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|min)?")
+_UNIT_S = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0}
+_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
+
+
+def seconds(value: object) -> float:
+    """Seconds of a number, which are seconds, or of a text such as "500ms", "30s" or "2m".
+
+    Raises   ValueError for anything else, and for what is not above 0.
+
+    >>> seconds(0.5), seconds("500ms"), seconds("2m")
+    (0.5, 0.5, 120.0)
+    """
+    if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())) is not None:
+        value = float(match[1]) * _UNIT_S[match[2]]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ValueError
+    return float(value)
+
+
+Seconds = Annotated[float, BeforeValidator(seconds), Words('seconds above 0, or a text such as "500ms" or "30s"')]
+
+
+def percentile_share(name: str) -> float:
+    """The share that the name of a percentile stands for.
+
+    Raises   SettingError for a name of another kind.
+
+    >>> percentile_share("p95"), percentile_share("p99.9")
+    (0.95, 0.999)
+    """
+    match = _PERCENTILE.fullmatch(name)
+    share = float(match[1]) / 100 if match else 0.0
+    if not 0 < share < 1:
+        raise SettingError(f"{name!r} is no percentile; expected one such as p95, above p0 and below p100")
+    return round(share, 6)
+
+
+def _slo(table: Mapping[str, float]) -> Mapping[str, float]:
+    if not table:
+        raise SettingError("has no limit; expected a table such as { p95 = 0.5 }")
+    for name in table:
+        percentile_share(name)
+    return table
+
+
+class LoadTable(BaseModel):
+    """How load is put on systems."""
+
+    model_config = ConfigDict(extra="forbid")
+    arrivals: Arrivals = "poisson"
+    rates: Annotated[list[Annotated[float, above(0)]], Words("a list of requests a second, such as [1, 2, 4, 8]")] = []
+    concurrency: Annotated[list[Count], Words("a list of users at once, such as [1, 2, 4, 8]")] = []
+    think_time: Annotated[float, at_least(0)] = 0.0
+    duration: Seconds = 10.0
+    warm_up: Annotated[float, at_least(0), Words("seconds from 0")] = 2.0
+    slo: Annotated[dict[str, Seconds], AfterValidator(_slo), Words("a table such as { p95 = 0.5 }")] = {"p95": 0.5}
+    max_error: Annotated[float, between(0, 1)] = 0.01
+    depth: Count | None = None
+    sustained: bool = True
+
+
+class PromptTable(BaseModel):
+    """The prompt that shorter lists save tokens of."""
+
+    model_config = ConfigDict(extra="forbid")
+    chunks_before: Count
+    chunks_after: Count
+    tokens_per_chunk: Annotated[float, above(0)]
+    price_per_1m_tokens: Annotated[float, at_least(0)]
+
+
+class ValueTable(BaseModel):
+    """What success is worth."""
+
+    model_config = ConfigDict(extra="forbid")
+    value_per_success: Annotated[float, above(0)] | None = None
+    value_per_query: Annotated[float, above(0)] | None = None
+    queries_per_day: Annotated[float, above(0)]
+    success: Annotated[Text, AfterValidator(lambda name: parse_measures(name)[0])] | None = None
+    prompt: PromptTable | None = None
+    currency: Text = "USD"
+
+    @model_validator(mode="after")
+    def _one_value(self) -> Self:
+        if (self.value_per_success is None) == (self.value_per_query is None):
+            raise SettingError(
+                "expected either value_per_success (of each question more that succeeds) or value_per_query (of each "
+                "question today, in proportion to quality)"
+            )
+        return self
+
+
+class SelfHostTable(BaseModel):
+    """A machine of one's own."""
+
+    model_config = ConfigDict(extra="forbid")
+    per_hour: Annotated[float, above(0)]
+    utilisation: Annotated[float, Limits(above=0, most=1)] = 1.0
+
+
+class BenchSystemTable(BaseModel):
+    """One system: a reranker over the candidates, or a whole system of one's own, for a load test."""
+
+    model_config = ConfigDict(extra="forbid")
+    rerank: Annotated[
+        Any, BeforeValidator(lambda value: parse_stage("rerank", value)), Words("a name or a table with `kind`")
+    ] = None
+    pipeline: PathText | None = None
+    target: Annotated[dict[str, Any], Words('a table with callable = "module:object" or url = "..."')] | None = None
+    price: Annotated[Text | dict[str, Any], Words('"self-host", the name of a price, or a table of one')] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        named = [key for key in ("rerank", "pipeline", "target") if getattr(self, key) is not None]
+        if len(named) > 1:
+            raise SettingError(f"names {' and '.join(named)}; a system is one of them", named[1])
+        return self
+
+
+def _depths(depths: list[int]) -> list[int]:
+    return sorted(set(depths))
+
+
+class BenchTable(BaseModel):
+    """All of a bench configuration."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: Text | None = None
+    truth: PathText | None = None
+    candidates: PathText | None = None
+    documents: PathText | None = None
+    queries: PathText | None = None
+    exclude: PathText | None = None
+    depths: Annotated[
+        list[Count], Field(min_length=1), AfterValidator(_depths), Words("a list of whole numbers from 1")
+    ] = [10, 20, 50, 100]
+    measures: Annotated[list[Text], Field(min_length=1), AfterValidator(parse_measures)] | None = None
+    min_gain: Annotated[float, Limits()] | None = None
+    cluster: Text | None = None
+    margin: Annotated[float, above(0)] = 0.01
+    repetitions: Count = 3
+    warm_up: Annotated[int, at_least(0), Words("a number of requests from 0")] = 10
+    timeout: Seconds = 60.0
+    seed: int = defaults.SEED
+    systems: Annotated[dict[Text, BenchSystemTable], Field(min_length=1)]
+    prices: Annotated[dict[Text, dict[str, Any]], Words("a table of prices by name")] | PathText = {}
+    self_host: SelfHostTable | None = None
+    load: LoadTable | None = None
+    value: ValueTable | None = None
+    folder: PathText | None = None

@@ -1,0 +1,142 @@
+"""Names, types and meaning of the columns of what a bench has measured: one frame an axis, which all reports read."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_Columns = dict[str, type[pl.DataType] | pl.DataType]
+_LABEL: _Columns = {"system": pl.String, "depth": pl.Int64}
+_AT: _Columns = {**_LABEL, "loop": pl.String, "rate": pl.Float64, "users": pl.Int64}
+
+
+def _with_interval(*names: str) -> _Columns:
+    return {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
+
+
+QUALITY = pl.Schema(
+    {
+        **_LABEL, "measure": pl.String, "n": pl.Int64, "base": pl.Float64, "reranked": pl.Float64,
+        **_with_interval("difference"), "p": pl.Float64, "p_corrected": pl.Float64, "won": pl.Int64, "tied": pl.Int64,
+        "lost": pl.Int64, "ceiling": pl.Float64, **_with_interval("captured"), "verdict": pl.String,
+    }
+)  # fmt: skip
+"""A row for each reranker, depth and measure.
+
+n           questions that both have a value for;   base, reranked   means before and after
+difference  reranked less base, with its 95% interval (difference_low, difference_high)
+p_corrected by Holm, over the family of all rows: rerankers × depths × measures
+ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched
+captured    (reranked - base) / (ceiling - base), with its interval; null where the ceiling is hardly above the base
+verdict     "better", "worse" or "not_shown"
+"""
+
+DIAGNOSTICS = pl.Schema(
+    {
+        **_LABEL, "n": pl.Int64, "first_changed": pl.Float64, "k": pl.Int64, "overlap": pl.Float64, "tau": pl.Float64,
+        "ties": pl.Float64, "truncated": pl.Float64, "judged_before": pl.Float64, "judged_after": pl.Float64,
+        "worst": pl.Float64, "best": pl.Float64, "n_short": pl.Int64, "n_failed": pl.Int64, "n_unstable": pl.Int64,
+    }
+)  # fmt: skip
+"""A row for each reranker and depth: what it did to the lists.
+
+first_changed   share of the questions whose first result is another one;   overlap   share of the first k that stayed
+tau             Kendall's tau of the reranked candidates with their order before
+ties            share of pairs of candidates that have the same score
+truncated       share of pairs that are longer than the model reads; null where that is not known
+judged_before, judged_after   share of the first k that has a label
+worst, best     the first measure's mean if all unjudged documents were not relevant, and if all were
+n_short         questions with fewer candidates than depth;   n_failed   questions that the reranker failed on
+n_unstable      questions whose order differs between repetitions
+"""
+
+LATENCY = pl.Schema(
+    {
+        **_AT, "repetitions": pl.Int64, "n": pl.Int64, "n_censored": pl.Int64, **_with_interval("p50", "p95", "p99"),
+        "p95_least": pl.Float64, "p95_greatest": pl.Float64, "service_p50": pl.Float64, "service_p95": pl.Float64,
+        "service_p99": pl.Float64, "dispatch_p99": pl.Float64, "ms_per_pair": pl.Float64, "tokens_per_s": pl.Float64,
+    }
+)  # fmt: skip
+"""A row for each system, depth and load, in milliseconds; requests without an answer count as infinitely slow.
+
+p50, p95, p99   from the intended start, with 95% intervals; an end is infinite (-inf, inf) where n is too small for it
+p95_least, p95_greatest   of the repetitions, each by itself
+service_*       from the moment of sending;   dispatch_p99   how late requests were sent
+"""
+
+STAGES = pl.Schema({**_LABEL, "stage": pl.String, "n": pl.Int64, "p50": pl.Float64, "p95": pl.Float64})
+"""Milliseconds of the stages of whole systems; the stage "rest" is what no stage accounts for."""
+
+TOKEN_FIT = pl.Schema({**_LABEL, "n": pl.Int64, "fixed_ms": pl.Float64, **_with_interval("ms_per_1k_tokens")})
+"""milliseconds = fixed_ms + ms_per_1k_tokens * tokens / 1000, over the requests of a system; depth is null for all."""
+
+THROUGHPUT = pl.Schema(
+    {
+        **_AT, "duration_s": pl.Float64, "n": pl.Int64, "offered": pl.Float64, "achieved": pl.Float64,
+        "goodput": pl.Float64, "error_rate": pl.Float64, "in_flight": pl.Float64, "little_gap": pl.Float64,
+        "backlog_slope": pl.Float64, "backlog_p": pl.Float64, "holds": pl.Boolean, "reason": pl.String,
+    }
+)  # fmt: skip
+"""A row for each level of load.
+
+offered, achieved   requests a second;   goodput   those of them that were answered within the objective
+in_flight       mean number of requests under way;   little_gap   how far that is from achieved × mean time, as a share
+backlog_slope   by how many a second the requests under way grow, with its p (one-sided)
+holds           whether the load is sustained within the objective; reason names what it fails first: "achieved",
+                "errors", "latency", "backlog", "generator" (this machine could not offer it), "few" (too few requests)
+"""
+
+SUSTAINED = pl.Schema({**_LABEL, "rate": pl.Float64, "failing_rate": pl.Float64, "reason": pl.String})
+"""The highest rate that held, the lowest above it that did not (null where none was tried), and why not."""
+
+SCALABILITY = pl.Schema(
+    {**_LABEL, "n": pl.Int64, **_with_interval("gamma", "sigma", "kappa"), "peak_users": pl.Float64,
+     "peak_rate": pl.Float64}
+)  # fmt: skip
+"""The Universal Scalability Law, rate = gamma c / (1 + sigma (c - 1) + kappa c (c - 1)), over c users at once."""
+
+COSTS = pl.Schema(
+    {
+        **_LABEL, "price": pl.String, "unit": pl.String, "unit_price": pl.Float64, "currency": pl.String,
+        "date": pl.String, "source": pl.String, "tokens": pl.Float64, "counted": pl.String,
+        **_with_interval("per_query"), "per_day": pl.Float64, "per_1m_tokens": pl.Float64, "status": pl.String,
+    }
+)  # fmt: skip
+"""A row for each system and depth.
+
+price     what the price is called;   unit   "per_search_unit", "per_query", "per_1m_tokens" or "per_gpu_hour"
+tokens    mean of a question;   counted   who counted them: "server", "tokenizer" or "estimate"
+per_query mean cost of a question;   per_day   of the questions of a day, where [value] names them
+status    "known", "outdated" (the price is old), "no_price", or "no_rate" (self-hosting, and no
+          sustained rate was measured)
+"""
+
+RETURNS = pl.Schema(
+    {
+        **_LABEL, "success": pl.String, **_with_interval("gain", "relative_gain"), "cost": pl.Float64,
+        "saving": pl.Float64, **_with_interval("net_per_day", "roi", "break_even"), "p_positive": pl.Float64,
+        "worth": pl.String,
+    }
+)  # fmt: skip
+"""A row for each reranker and depth; intervals are of 95%, by drawing questions anew.
+
+gain, relative_gain   of `success` over the base, as a difference and as a share of the base
+cost        more than the base, a question;   saving   of tokens in the prompt, a question
+net_per_day value of the gain, less cost, plus saving;   roi   net / cost;   break_even   value at which net is 0
+p_positive  share of the draws in which net is above 0
+worth       "yes", "no" or "open": whether the relative gain is 15% or more, by its whole interval
+"""
+
+CHOICE = pl.Schema(
+    {
+        **_LABEL, "measure": pl.String, "quality": pl.Float64, "p95": pl.Float64, "cost": pl.Float64,
+        "on_front": pl.Boolean, "not_told_apart": pl.List(pl.String), "not_inferior": pl.String, "holds_slo": pl.String,
+        "recommended": pl.Boolean, "reason": pl.String,
+    }
+)  # fmt: skip
+"""A row for the base and for each reranker and depth.
+
+on_front        whether nothing is at least as good in quality, P95 and cost, and better in one
+not_told_apart  labels of those that are on the front too, or dominate it, within the intervals
+not_inferior    "yes", "no" or "open": to the best in quality, within the margin;   holds_slo   likewise
+recommended     the cheapest of those with two yes, or none;   reason   why this one is, or is not
+"""
