@@ -39,12 +39,11 @@ search_units    that the server says it bills; null where it does not say
 stages_ms       milliseconds of the stages, where a system reports them
 """
 
-RANKINGS = pl.Schema(
-    {
-        "system": pl.String, "depth": pl.Int64, "repetition": pl.Int64, "query_id": pl.String,
-        "scores": pl.List(pl.Float64), "pair_tokens": pl.List(pl.Int64),
-    }
-)  # fmt: skip
+_RANKING_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "system": pl.String, "depth": pl.Int64, "repetition": pl.Int64, "query_id": pl.String,
+    "scores": pl.List(pl.Float64), "pair_tokens": pl.List(pl.Int64),
+}  # fmt: skip
+RANKINGS = pl.Schema(_RANKING_COLUMNS)
 """What a reranker gave a question: a row for each, beside that of REQUESTS.
 
 scores        of the first `depth` candidates, in the order of the candidates; null where it failed
