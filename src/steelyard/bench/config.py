@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from steelyard.base.settings import Origin, SettingError, read_toml, validate
+from steelyard.base.settings import Origin, SettingError, read_text, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.bench.config_table import BenchSystemTable, BenchTable, LoadTable, SelfHostTable, ValueTable
+from steelyard.io.json_files import parse_json
 from steelyard.rag.config import existing_path, resolve_path, stage_beside
 from steelyard.rag.config_values import Stage
 from steelyard.services.secrecy import without_secrets
@@ -105,7 +107,19 @@ class BenchConfig:
         >>> config.depths, config.base_name, [system.name for system in config.rerankers]
         ((10, 50), 'none', ['words'])
         """
-        return _config(values, base=Path(base).resolve(), stem=None, origin=Origin())
+        return _config(values, base=Path(base).resolve())
+
+    @classmethod
+    def stored(cls, path: str | Path) -> BenchConfig:
+        """Read config.json of a bench, as `resolved` wrote it; what it names may have been moved since.
+
+        Raises   InputError where it cannot be read.
+        """
+        path = Path(path)
+        origin = Origin(str(path))
+        values = parse_json(read_text(path), str(path))
+        with origin.locating():
+            return _config(values, base=path.parent, origin=origin, moved=True)
 
     @property
     def base_name(self) -> str:
@@ -126,7 +140,10 @@ class BenchConfig:
         """What config.json holds: what was written, paths absolute, secrets blotted out."""
         paths = {key: getattr(self, key) for key in _PATHS}
         shown = {key: str(path) for key, path in paths.items() if path is not None}
-        blotted: dict[str, Any] = without_secrets({**self.values, "name": self.name, **shown})
+        values = {**self.values, "name": self.name, **shown, "folder": str(self.folder)}
+        if isinstance(self.prices, Path):
+            values["prices"] = str(self.prices)
+        blotted: dict[str, Any] = without_secrets(_as_json(values))
         return blotted
 
     def origin(self) -> Origin:
@@ -138,7 +155,17 @@ class BenchConfig:
         return self.origin().place(*keys)
 
 
+_Located = Callable[[str, str | Path | None, Path], Path | None]
 _PATHS = ("truth", "candidates", "documents", "queries", "exclude")
+
+
+def _as_json(value: Any) -> Any:
+    """What TOML holds as JSON does: days and times are texts."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(inner) for inner in value]
+    return value.isoformat() if isinstance(value, date | time) else value
 
 
 def system_label(system: str, depth: int | None) -> str:
@@ -150,32 +177,40 @@ def system_label(system: str, depth: int | None) -> str:
     return system if depth is None else f"{system}@{depth}"
 
 
-def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: Origin) -> BenchConfig:
+def _config(
+    values: Mapping[str, Any], *, base: Path, stem: str | None = None, origin: Origin | None = None, moved: bool = False
+) -> BenchConfig:
+    """The configuration that values are;   moved   whether what they name need not be there any more"""
     table: BenchTable = validate(BenchTable, values)
-    systems = tuple(_system(name, system, base) for name, system in table.systems.items())
+    located = _anywhere if moved else existing_path
+    systems = tuple(_system(name, system, base, located) for name, system in table.systems.items())
     _check_names(systems)
-    name = table.name or stem or "bench"
-    paths = {key: existing_path(key, getattr(table, key), base) for key in _PATHS}
+    name, origin = table.name or stem or "bench", origin or Origin()
     return BenchConfig(
-        name=name, **paths, depths=tuple(table.depths), min_gain=table.min_gain, cluster=table.cluster,
+        name=name, **{key: located(key, getattr(table, key), base) for key in _PATHS}, depths=tuple(table.depths),
+        min_gain=table.min_gain, cluster=table.cluster,
         measures=None if table.measures is None else tuple(table.measures), margin=table.margin,
         repetitions=table.repetitions, warm_up=table.warm_up, timeout=table.timeout, seed=table.seed, systems=systems,
-        prices=table.prices if isinstance(table.prices, Mapping) else _prices_file(table.prices, base),
+        prices=table.prices if isinstance(table.prices, Mapping) else _there(located("prices", table.prices, base)),
         self_host=table.self_host, load=table.load, value=table.value,
         folder=resolve_path(table.folder, base) or base / "benches" / name,
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
 
 
-def _prices_file(path: str | Path, base: Path) -> Path:
-    file = existing_path("prices", path, base)
-    assert file is not None
-    return file
+def _anywhere(key: str, value: str | Path | None, base: Path) -> Path | None:
+    """The path of a setting, whether anything is there or not."""
+    return resolve_path(value, base)
 
 
-def _system(name: str, table: BenchSystemTable, base: Path) -> BenchSystem:
+def _there(path: Path | None) -> Path:
+    assert path is not None
+    return path
+
+
+def _system(name: str, table: BenchSystemTable, base: Path, located: _Located) -> BenchSystem:
     try:
-        pipeline = existing_path("pipeline", table.pipeline, base)
+        pipeline = located("pipeline", table.pipeline, base)
     except SettingError as error:
         raise error.inside("systems", name) from None
     return BenchSystem(name, stage_beside(table.rerank, base, "rerank"), pipeline, table.target, table.price)

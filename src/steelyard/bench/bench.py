@@ -1,0 +1,62 @@
+"""A bench that is finished: what it measured, and what follows from that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.bench.blocks import read_rankings, read_requests
+from steelyard.bench.config import BenchConfig
+from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_json import read_scores
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A bench of rerankers, or of systems under load.  Read one with `Bench.read(folder)`.
+
+    folder    where it is, and its manifest
+    config    what was weighed, and how; what it names may have been moved since
+    scores    by question: quality, latency, tokens and cost of each system
+    ceilings  quality of the ideal order of the first N candidates, as systems ceiling@N; None for systems under load
+    requests  all that were timed, of schema REQUESTS
+    rankings  what rerankers gave, of schema RANKINGS
+    """
+
+    folder: BenchFolder
+    config: BenchConfig
+    scores: Scores
+    ceilings: Scores | None
+    requests: pl.DataFrame = field(repr=False)
+    rankings: pl.DataFrame = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Bench:
+        """Read the folder of a bench; it needs nothing beside it.
+
+        Raises   InputError for what is no bench, and for one that was interrupted or is damaged.
+        """
+        folder = find_bench_folder(path)
+        if folder is None:
+            raise InputError(
+                f"{path}: is no folder of a bench; expected what `steelyard bench rerank` or `steelyard bench load` "
+                "writes, with a manifest.json"
+            )
+        ceilings = folder.path / CEILINGS
+        return cls(
+            folder, BenchConfig.stored(folder.config), read_scores(folder.scores),
+            ceilings=read_scores(ceilings) if ceilings.exists() else None,
+            requests=read_requests(folder.path), rankings=read_rankings(folder.path),
+        )  # fmt: skip
+
+    @property
+    def base_name(self) -> str:
+        """What scores call the candidates as they are."""
+        return self.config.base_name
+
+    def __repr__(self) -> str:
+        return f"Bench({self.config.name!r}: {self.scores!r})"

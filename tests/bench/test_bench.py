@@ -1,0 +1,120 @@
+"""Reading a bench back, and the files of its blocks."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.bench.bench import Bench
+from steelyard.bench.blocks import block_name, has_block, read_rankings, read_requests, write_block
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, write_bench_manifest
+from steelyard.data.run_manifest import CONFIG, write_json
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.scores_json import as_json
+
+REQUEST = dict.fromkeys(REQUESTS) | {
+    "system": "words", "depth": 2, "loop": "sequential", "repetition": 1, "number": 0, "query_id": "q1",
+    "intended_s": 0.0, "sent_s": 0.0, "end_s": 0.25, "outcome": "ok", "n_pairs": 2,
+}  # fmt: skip
+RANKING = {"system": "words", "depth": 2, "repetition": 1, "query_id": "q1", "scores": [0.5, 1.0], "pair_tokens": None}
+
+
+def requests(**values: object) -> pl.DataFrame:
+    return pl.DataFrame([REQUEST | values], schema=REQUESTS)
+
+
+def rankings(**values: object) -> pl.DataFrame:
+    return pl.DataFrame([RANKING | values], schema=RANKINGS)
+
+
+def scores(system: str) -> Scores:
+    rows = {"query_id": ["q1", "q2"], "measure": ["ndcg@10"] * 2, "value": [0.5, 1.0]}
+    return Scores.of(pl.DataFrame(rows), system=system)
+
+
+def config(folder: Path) -> BenchConfig:
+    (folder / "qrels.txt").write_text("q1 0 d1 1\n")
+    values = {
+        "name": "small", "truth": "qrels.txt", "depths": [2], "systems": {"none": {}, "words": {"rerank": "lexical"}},
+        "prices": {"mine": {"per_query": 0.1, "date": date(2026, 1, 2)}},
+    }  # fmt: skip
+    return BenchConfig.of(values, base=folder)
+
+
+def write_bench(folder: Path, *, finished: str | None = "2026-11-22T00:00:00+00:00") -> Path:
+    path = folder / "bench"
+    write_block(path, "r1-words-2", requests(), rankings())
+    write_json(path / CONFIG, config(folder).resolved())
+    (path / SCORES).write_text(as_json(scores("words@2")))
+    (path / CEILINGS).write_text(as_json(scores("ceiling@2")))
+    write_bench_manifest(path, {"name": "small", "kind": "rerank", "base": "none", "finished": finished})
+    return path
+
+
+def test_bench_is_read_after_its_inputs_have_gone(tmp_path: Path) -> None:
+    path = write_bench(tmp_path)
+    (tmp_path / "qrels.txt").unlink()
+    bench = Bench.read(path)
+    assert bench.config.depths == (2,)
+    assert bench.config.truth == tmp_path / "qrels.txt"
+    assert bench.config.prices == {"mine": {"per_query": 0.1, "date": "2026-01-02"}}
+    assert bench.base_name == "none"
+    assert bench.scores.systems == ["words@2"]
+    assert bench.ceilings is not None
+    assert bench.ceilings.systems == ["ceiling@2"]
+    assert bench.requests.schema == REQUESTS
+    assert bench.requests["end_s"].to_list() == [0.25]
+    assert bench.rankings["scores"].to_list() == [[0.5, 1.0]]
+
+
+def test_what_is_no_bench_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sy.InputError, match="is no folder of a bench"):
+        Bench.read(tmp_path)
+    with pytest.raises(sy.InputError, match="was interrupted; start it again"):
+        Bench.read(write_bench(tmp_path, finished=None))
+
+
+def test_secrets_are_not_stored(tmp_path: Path) -> None:
+    values = {"systems": {"a": {"rerank": {"kind": "http", "url": "http://me:pw@host", "api_key": "sk-1"}}}}
+    text = json.dumps(BenchConfig.of(values, base=tmp_path).resolved())
+    assert "sk-1" not in text
+    assert "pw" not in text
+
+
+def test_blocks_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    write_block(tmp_path, "r2-words-2", requests(repetition=2), rankings(repetition=2))
+    write_block(tmp_path, "r1-words-2", requests(), rankings())
+    write_block(tmp_path, "open-words-2-5.0", requests(loop="open", rate=5.0))
+    assert read_requests(tmp_path)["loop"].to_list() == ["open", "sequential", "sequential"]
+    assert read_rankings(tmp_path)["repetition"].to_list() == [1, 2]
+
+
+def test_rankings_count_only_with_their_requests(tmp_path: Path) -> None:
+    """They are written first: a kill in between leaves them alone."""
+    write_block(tmp_path, "r1-words-2", requests(), rankings())
+    (tmp_path / BLOCKS / "r1-words-2.parquet").unlink()
+    assert not has_block(tmp_path, "r1-words-2")
+    assert read_rankings(tmp_path).is_empty()
+
+
+def test_damaged_block_is_named(tmp_path: Path) -> None:
+    write_block(tmp_path, "r1-words-2", requests())
+    (tmp_path / BLOCKS / "r1-words-2.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(sy.InputError, match=r"r1-words-2\.parquet.*delete it, and start the same bench again"):
+        read_requests(tmp_path)
+    write_block(tmp_path, "r1-words-2", rankings().select(pl.lit(None).cast(t).alias(n) for n, t in REQUESTS.items()))
+    rankings().write_parquet(tmp_path / BLOCKS / "r1-words-2.parquet")
+    with pytest.raises(sy.InputError, match="holds other columns than those of a block"):
+        read_requests(tmp_path)
+
+
+def test_names_of_blocks_do_not_meet() -> None:
+    names = ["minilm", "MiniLM", "模型", "a/b", "a:b", "x" * 100, "x" * 101]
+    blocks = [block_name("r1", name, 10) for name in names]
+    assert len(set(blocks)) == len(names)
+    assert all(len(block) < 80 and "/" not in block for block in blocks)
