@@ -10,13 +10,16 @@ Loop = Literal["sequential", "open", "closed"]
 """How requests were sent: one after the other; at times that were laid down before the first of them; or by so many
 users, each of whom waits for the answer.  Their percentiles are of different things and are never put together."""
 Outcome = Literal["ok", "timeout", "error"]
+Counted = Literal["server", "tokenizer", "estimate"]
+"""Who counted tokens: the server, by its account; the model's own tokenizer; or nobody, so that they are estimated by
+`steelyard.services.budget.estimate_tokens`."""
 LOOPS, OUTCOMES = get_args(Loop), get_args(Outcome)
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "repetition": pl.Int64, "rate": pl.Float64,
     "users": pl.Int64, "number": pl.Int64, "query_id": pl.String, "intended_s": pl.Float64, "sent_s": pl.Float64,
     "end_s": pl.Float64, "outcome": pl.String, "error": pl.String, "n_pairs": pl.Int64, "n_truncated": pl.Int64,
-    "tokens_in": pl.Int64, "tokens_out": pl.Int64, "search_units": pl.Float64,
+    "tokens_in": pl.Int64, "tokens_out": pl.Int64, "counted": pl.String, "search_units": pl.Float64,
     "stages_ms": pl.List(pl.Struct({"stage": pl.String, "ms": pl.Float64})),
 }  # fmt: skip
 REQUESTS = pl.Schema(_COLUMNS)
@@ -34,7 +37,8 @@ sent_s, end_s   when it was sent, and when the answer or the failure was there, 
 outcome         one of OUTCOMES; error says what else came than an answer
 n_pairs         pairs of question and text that were scored; null for a whole system
 n_truncated     those of them that are longer than the model reads; null where that is not known
-tokens_in, tokens_out   that the request took, by the server's account or by count; null where neither is known
+tokens_in, tokens_out   that the request took; null where they are not known
+counted         one of Counted: who says so; null where tokens_in is null
 search_units    that the server says it bills; null where it does not say
 stages_ms       milliseconds of the stages, where a system reports them
 """
@@ -47,7 +51,7 @@ RANKINGS = pl.Schema(_RANKING_COLUMNS)
 """What a reranker gave a question: a row for each, beside that of REQUESTS.
 
 scores        of the first `depth` candidates, in the order of the candidates; null where it failed
-pair_tokens   tokens of each pair of question and candidate, before anything is cut; null where nobody counts them
+pair_tokens   tokens of each pair of question and candidate, before anything is cut: by the tokenizer, else an estimate
 """
 
 LATENCY_MS = (pl.col("end_s") - pl.col("intended_s")) * 1000
