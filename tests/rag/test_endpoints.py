@@ -25,6 +25,7 @@ from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.registry import make
 from steelyard.services.addresses import checked_url, is_loopback, shown
 from steelyard.services.client import Patience, Service, _retry_after_s
+from steelyard.services.spending import Usage
 from tests.hypothesis_profiles import examples
 from tests.rag.server import (
     CUT,
@@ -625,6 +626,51 @@ def test_scores_that_are_none(server: Server, fault: Fault, found: str) -> None:
     with pytest.raises(StageError, match=rf"^rerank: {server.url}/rerank .*{found}.*; "):
         reranker(server).scores("what weighs", TEXTS)
     assert len(server.seen("/rerank")) == 1
+
+
+def accounted(server: Server, account: Any, **more: Any) -> stages.Reranked:
+    server.always("/rerank", change(lambda answer: {**answer, **account}))
+    return reranker(server, **more).rerank("what weighs", TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("account", "tokens", "search_units"),
+    [
+        ({"meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}}, None, 1.0),
+        ({"meta": {"billed_units": {"search_units": 3.0}, "tokens": {"input_tokens": 1200}}}, (1200, 0), 3.0),
+        ({"meta": {"billed_units": {"input_tokens": 700.0}}}, (700, 0), None),
+        ({"model": "jina", "usage": {"total_tokens": 815, "prompt_tokens": 815}}, (815, 0), None),
+        ({"usage": {"total_tokens": 26}}, (26, 0), None),
+        ({"usage": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}}, (20, 5), None),
+        ({"usage": {"completion_tokens": 5, "total_tokens": 25}}, (20, 5), None),
+        ({}, None, None),
+        ({"meta": None, "usage": None}, None, None),
+        ({"meta": {"billed_units": {"search_units": "1"}}, "usage": {"total_tokens": True}}, None, None),
+        ({"meta": {"billed_units": {"search_units": -1}}, "usage": {"total_tokens": -3}}, None, None),
+        ({"meta": {"billed_units": {"search_units": math.nan}}, "usage": [815]}, None, None),
+    ],
+)
+def test_the_account_of_the_server_is_passed_on(
+    server: Server, account: Any, tokens: tuple[int, int] | None, search_units: float | None
+) -> None:
+    reranked = accounted(server, account)
+    assert reranked.scores == [0.5, 0.0, 0.5]
+    assert reranked.usage == (None if tokens is None else Usage(*tokens))
+    assert reranked.search_units == search_units
+
+
+def test_accounts_of_batches_are_added_up(server: Server) -> None:
+    account = {"meta": {"billed_units": {"search_units": 1}}, "usage": {"total_tokens": 10}}
+    assert accounted(server, account, batch_size=2) == stages.Reranked([0.5, 0.0, 0.5], Usage(20), 2.0)
+    server.script("/rerank", Fault())
+    assert accounted(server, account, batch_size=2) == stages.Reranked([0.5, 0.0, 0.5], None, None)
+
+
+def test_an_endpoint_is_a_reranker_over_http(server: Server) -> None:
+    settings = {"url": f"{server.url}/rerank", "model": "m"}
+    endpoint = make("rerank", "endpoint", settings)
+    assert isinstance(endpoint, stages.MeteredReranker)
+    assert endpoint == make("rerank", "http", settings)
 
 
 # Generating.

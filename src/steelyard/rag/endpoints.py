@@ -13,10 +13,12 @@ from steelyard.base.limits import at_least
 from steelyard.data.corpus import Passage
 from steelyard.models.chat import ChatModel
 from steelyard.models.embeddings import OpenAIEmbeddings
-from steelyard.models.endpoints import Endpoint, in_order, list_at, outline
+from steelyard.models.endpoints import Endpoint, in_order, list_at, mapping_at, outline
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
 from steelyard.rag.registry import stage
+from steelyard.rag.stages import Reranked, joined
 from steelyard.services.addresses import checked_url
+from steelyard.services.spending import Usage
 
 Shape = Literal["cohere", "voyage", "tei"]
 SHAPES: tuple[Shape, ...] = ("cohere", "voyage", "tei")
@@ -49,6 +51,7 @@ class OpenAIEmbedder(OpenAIEmbeddings):
         return vector
 
 
+@stage("rerank", "endpoint")
 @stage("rerank", "http")
 @dataclass(frozen=True, kw_only=True)
 class HTTPReranker(Endpoint):
@@ -76,17 +79,24 @@ class HTTPReranker(Endpoint):
     def _address(self) -> tuple[str, str]:
         return "rerank", self.url
 
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """One finite score a text, in the order of the texts; none without texts.
 
         Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`), its answer has another
                  shape, or does not hold each text once with a finite score.
         """
-        size = self.batch_size or max(len(texts), 1)
-        return [score for i in range(0, len(texts), size) for score in self._scores(query, list(texts[i : i + size]))]
+        return self.rerank(query, texts).scores
 
-    def _scores(self, query: str, texts: list[str]) -> list[float]:
+    def rerank(self, query: str, texts: Sequence[str]) -> Reranked:
+        """As `scores`, with the tokens and search units that the server says it counts; raises as `scores` does."""
+        size = self.batch_size or max(len(texts), 1)
+        return joined([self._rerank(query, list(texts[i : i + size])) for i in range(0, len(texts), size)])
+
+    def _rerank(self, query: str, texts: list[str]) -> Reranked:
         answer = self._service.request("POST", body=self._body(query, texts))
+        return Reranked(self._scores(answer, len(texts)), tokens_of(answer), search_units_of(answer))
+
+    def _scores(self, answer: Any, n: int) -> list[float]:
         looks = _shape_of(answer)
         if looks != self.shape:
             hint = f'set shape = "{looks}"' if looks else f"check the address and shape ({', '.join(SHAPES)})"
@@ -94,10 +104,10 @@ class HTTPReranker(Endpoint):
             raise self._service.error(f"answered {looks_like}, not the {self.shape} shape", hint)
         items = answer if self.shape == "tei" else answer["results" if self.shape == "cohere" else "data"]
         key = "score" if self.shape == "tei" else "relevance_score"
-        scores = in_order(self._service, items, len(texts), "scores", key)
+        scores = in_order(self._service, items, n, "scores", key)
         for position, score in enumerate(scores):
             if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-                what = f"answered {outline(score)} as the score of text {position + 1} of {len(texts)}"
+                what = f"answered {outline(score)} as the score of text {position + 1} of {n}"
                 raise self._service.error(what, "look into the server's log; a text may be too long for the model")
         return [float(score) for score in scores]
 
@@ -152,3 +162,41 @@ def _shape_of(answer: Any) -> Shape | None:
     if list_at(answer, "results") is not None:
         return "cohere"
     return "voyage" if list_at(answer, "data") is not None else None
+
+
+def tokens_of(answer: Any) -> Usage | None:
+    """Tokens that a /rerank endpoint says it took; None where it says nothing of them.
+
+    Jina, Voyage and vLLM count in `usage`, Cohere in `meta.billed_units`, else in `meta.tokens`.
+
+    >>> tokens_of({"usage": {"total_tokens": 16000}}), tokens_of({"meta": {"billed_units": {"search_units": 1}}})
+    (Usage(tokens_in=16000, tokens_out=0), None)
+    """
+    meta = mapping_at(answer, "meta")
+    for counts in (mapping_at(answer, "usage"), mapping_at(meta, "billed_units"), mapping_at(meta, "tokens")):
+        tokens_out = _count(counts, "completion_tokens", "output_tokens") or 0
+        tokens_in = _count(counts, "prompt_tokens", "input_tokens")
+        total = _count(counts, "total_tokens")
+        if tokens_in is None and total is not None:
+            tokens_in = total - tokens_out
+        if tokens_in is not None:
+            return Usage(int(tokens_in), int(tokens_out))
+    return None
+
+
+def search_units_of(answer: Any) -> float | None:
+    """Search units that an endpoint of Cohere's kind says it bills; None where it says nothing of them.
+
+    >>> search_units_of({"meta": {"billed_units": {"search_units": 2}}}), search_units_of([])
+    (2.0, None)
+    """
+    return _count(mapping_at(mapping_at(answer, "meta"), "billed_units"), "search_units")
+
+
+def _count(counts: Mapping[str, Any], *names: str) -> float | None:
+    """The number under the first of some names that holds one; what is no count is as if it were not there."""
+    for name in names:
+        value = counts.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
+            return float(value)
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from steelyard.base.errors import StageError
 from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
-from steelyard.rag.stages import Reranker
+from steelyard.rag.stages import MeteredReranker, Reranked, Reranker
 from steelyard.text.tokens import Accents, Chinese, Simplify, Stem, Tokenizer, tokenizer_of
 
 _REMEMBERED = 50_000
@@ -94,19 +94,34 @@ def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> Floa
     """
     if not len(texts):
         return np.empty(0, np.float64)
-    name = type(reranker).__name__
-    answer = reranker.scores(query, texts)
+    return check_scores(type(reranker).__name__, reranker.scores(query, texts), len(texts))
+
+
+def checked_reranking(reranker: Reranker, query: str, texts: Sequence[str]) -> Reranked:
+    """As `checked_scores`, with the account of the server where the reranker has one; raises the same."""
+    if not len(texts) or not isinstance(reranker, MeteredReranker):
+        return Reranked(checked_scores(reranker, query, texts).tolist())
+    reranked = reranker.rerank(query, texts)
+    return replace(reranked, scores=check_scores(type(reranker).__name__, reranked.scores, len(texts)).tolist())
+
+
+def check_scores(name: str, answer: object, n: int) -> Floats:
+    """(n,) scores, one finite number a text.
+
+    name     of the reranker, for messages
+    Raises   StageError as `checked_scores` does.
+    """
     try:
         scores = np.asarray(answer, np.float64)
     except (TypeError, ValueError) as error:
         raise StageError(f"reranker {name} gave something else than numbers ({error}); expected one a text") from error
-    if scores.shape != (len(texts),):
+    if scores.shape != (n,):
         got = f"{len(scores)} scores" if scores.ndim == 1 else f"scores of shape {scores.shape}"
-        raise StageError(f"reranker {name} gave {got} for {len(texts)} texts; expected one a text")
+        raise StageError(f"reranker {name} gave {got} for {n} texts; expected one a text")
     odd = np.flatnonzero(~np.isfinite(scores))
     if len(odd):
         raise StageError(
-            f"reranker {name} gave {scores[odd[0]]} for text {odd[0] + 1} of {len(texts)}"
+            f"reranker {name} gave {scores[odd[0]]} for text {odd[0] + 1} of {n}"
             + (f", and {len(odd) - 1} more such" if len(odd) > 1 else "")
             + "; expected finite scores"
         )

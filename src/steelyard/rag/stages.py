@@ -109,6 +109,21 @@ class Reranked:
     search_units: float | None = None
 
 
+def joined(parts: Sequence[Reranked]) -> Reranked:
+    """The scores of several batches as those of one; an account that some batch lacks is None.
+
+    >>> joined([Reranked([0.5], Usage(10), 1.0), Reranked([0.25], Usage(7))])
+    Reranked(scores=[0.5, 0.25], usage=Usage(tokens_in=17, tokens_out=0), search_units=None)
+    """
+    usages = [part.usage for part in parts if part.usage is not None]
+    units = [part.search_units for part in parts if part.search_units is not None]
+    return Reranked(
+        [score for part in parts for score in part.scores],
+        sum(usages, Usage()) if len(usages) == len(parts) else None,
+        sum(units) if units and len(units) == len(parts) else None,
+    )
+
+
 @runtime_checkable
 class MeteredReranker(Reranker, Protocol):
     """A reranker that knows what it took."""
