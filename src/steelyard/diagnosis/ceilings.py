@@ -12,8 +12,9 @@ import polars as pl
 
 from steelyard.base.arrays import Floats
 from steelyard.diagnosis.curves import Curves
-from steelyard.diagnosis.lists import Lists, perfect_reranking
+from steelyard.diagnosis.lists import Lists
 from steelyard.measures import Measure
+from steelyard.measures.perfect import perfect_reranking
 
 NS = (10, 20, 50, 100)
 _NO_HEADROOM = 1e-9

@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.base.arrays import Ints
 from steelyard.experiment.weighed import Weighed
 from steelyard.measures import Alignment
-from steelyard.measures.alignment import by_query, offsets, owners, rank_order
+from steelyard.measures.alignment import by_query, offsets, rank_order
 
 _MANY = 10
 """Of fewer lists, one may be the longest though all were cut at its length."""
@@ -89,27 +88,6 @@ def is_head(final: Alignment, before: Alignment) -> bool:
     )
 
 
-def perfect_reranking(a: Alignment, n: int) -> Alignment:
-    """The list as a perfect reranker of its first n would return it; the tail stays where it is.
-
-    Documents come by gain, those judged not relevant behind the unjudged.  Chunks come by the gain of the gold pieces
-    that they show first.  For a truth by ids this is exact: no order of the first n has a higher precision, recall,
-    hit rate, mrr or ndcg.  Recall of gold pieces is exact where each piece is in one chunk; where chunks share
-    pieces, an order that shows a piece later might be better still, so the value is a lower bound of the ceiling.
-    Chunks, pieces and gold characters have a best order each; what else is shown beside the gold stays as it was.
-
-    >>> from steelyard import weigh
-    >>> a = weigh({"q": {"a": 1, "b": 2}}, {"q": ["x", "a", "y", "b"]}).alignments[0]
-    >>> perfect_reranking(a, 3).hit_rank.tolist(), perfect_reranking(a, 4).hit_gain.tolist()
-    ([1, 4], [2.0, 1.0])
-    """
-    evidence = a.evidence and replace(
-        a.evidence, pieces=_best_first(a.evidence.pieces, n), counted=_best_first(a.evidence.counted, n),
-        gold=_best_first(a.evidence.gold, n),
-    )  # fmt: skip
-    return replace(_best_first(a, n), evidence=evidence, ties=None)
-
-
 def reversed_lists(a: Alignment) -> Alignment:
     """Every list from its end."""
     rank = a.n_retrieved[a.hit_query] + 1 - a.hit_rank
@@ -141,31 +119,3 @@ def completed(a: Alignment, k: int) -> Alignment:
         a, n_retrieved=np.maximum(a.n_retrieved, k), starts=offsets(query_of, a.n_queries), hit_rank=ranks[order],
         hit_gain=gains[order], evidence=evidence, ties=None,
     )  # fmt: skip
-
-
-def _best_first(a: Alignment, n: int) -> Alignment:
-    """Places of the first n that hold gains, best first; hits that share a place stay together."""
-    if not len(a.hit_rank):
-        return a
-    first = np.ones(len(a.hit_rank), bool)
-    first[1:] = (a.hit_rank[1:] != a.hit_rank[:-1]) | (a.hit_query[1:] != a.hit_query[:-1])
-    place = np.cumsum(first) - 1
-    query, rank = a.hit_query[first], a.hit_rank[first]
-    worth = np.bincount(place, np.maximum(a.hit_gain, 0.0))
-    inside, good = rank <= n, worth > 0
-    new = rank.copy()
-    front = np.flatnonzero(inside & good)
-    front = front[np.lexsort((rank[front], -worth[front], query[front]))]
-    new[front] = _numbered(query[front], a.n_queries)
-    back = np.flatnonzero(inside & ~good)
-    n_back = np.bincount(query[back], minlength=a.n_queries)
-    length = np.minimum(a.n_retrieved, n)
-    new[back] = (length - n_back)[query[back]] + _numbered(query[back], a.n_queries)
-    order = np.lexsort((new[place], a.hit_query))
-    return replace(a, hit_rank=new[place][order], hit_gain=a.hit_gain[order], ties=None)
-
-
-def _numbered(query: Ints, n: int) -> Ints:
-    """Numbers from 1 within each query, of elements sorted by query."""
-    starts = offsets(query, n)
-    return np.arange(1, len(query) + 1) - starts[:-1][owners(starts)]

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.diagnosis.advice import Advice, advice_on, rule
 from steelyard.diagnosis.facts import Facts, SystemFacts
-from steelyard.diagnosis.lists import completed, perfect_reranking, reversed_lists
+from steelyard.diagnosis.lists import completed, reversed_lists
 from steelyard.diagnosis.thresholds import (
     CROSSED,
     EQUAL,
@@ -23,6 +23,7 @@ from steelyard.diagnosis.thresholds import (
 )
 from steelyard.diagnosis.uncertainty import interval
 from steelyard.measures import parse
+from steelyard.measures.perfect import perfect_reranking
 
 
 @rule
