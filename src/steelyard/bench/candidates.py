@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import polars as pl
+
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.notes import Note
+from steelyard.base.schema import canonical_order
+from steelyard.bench.config import BenchConfig
+from steelyard.data.outputs import Outputs
+from steelyard.data.question_files import beir_queries_file
+from steelyard.data.questions import Questions
+from steelyard.data.run_folder import find_run_folder
+from steelyard.data.truth import Truth
+from steelyard.experiment.opening import Inputs, open_inputs
+from steelyard.io import formats
+from steelyard.io.json_files import json_lines, query_id_of
+from steelyard.io.objects import text_id
+from steelyard.io.source import Source
+
+_NAMED = 5
+"""So many of the things that a message is about are named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +36,7 @@ class Candidates:
     queries    query_id -> what is asked
     doc_ids    query_id -> the whole list, best first; empty or absent where the search gave nothing
     texts      doc_id -> its text, of every candidate that some depth reaches
-    notes      what a reader should know: duplicates, empty texts, documents left out
+    notes      what a reader should know: duplicates, empty texts, documents left out, lists shorter than a depth
     """
 
     name: str
@@ -30,3 +49,165 @@ class Candidates:
     def first(self, query_id: str, depth: int) -> Sequence[str]:
         """The candidates that are reranked: the first `depth`, or all where there are fewer."""
         return self.doc_ids.get(query_id, ())[:depth]
+
+    @property
+    def searched(self) -> list[str]:
+        """The questions that have candidates, in their order."""
+        return [query_id for query_id in self.query_ids if self.doc_ids.get(query_id)]
+
+
+def open_candidates(config: BenchConfig) -> Candidates:
+    """The candidates that a bench names, with their texts.
+
+    Lists are in the order of the run, equal scores by document, descending, as everywhere.  A document that is there
+    twice counts where it is ranked higher.  Of a pipeline that reranks, they are the lists before its reranker.
+    Raises   InputError for what is not named or cannot be read, for questions and candidates without a text, and where
+             no question of the truth has candidates.
+    """
+    inputs = open_bench_inputs(config)
+    with config.origin().locating("candidates"):
+        return _candidates(inputs, config)
+
+
+def open_bench_inputs(config: BenchConfig) -> Inputs:
+    """Truth and candidates of a bench as `weigh` opens them: one system, that of the candidates.
+
+    A run folder names its questions itself, and a folder in BEIR's layout its queries.
+    Raises   InputError and its children, naming the file.
+    """
+    if config.candidates is None:
+        raise InputError(f'{config.line()}names no candidates; name a run, or a run folder: candidates = "bm25.run"')
+    return open_inputs(
+        _truth(config), [str(config.candidates)], on_duplicate="error", corpus=config.documents,
+        queries=config.queries or _queries_beside(config.documents),
+    )  # fmt: skip
+
+
+def _truth(config: BenchConfig) -> str | Path:
+    if config.truth is not None:
+        return config.truth
+    assert config.candidates is not None
+    folder = find_run_folder(config.candidates)
+    questions = None if folder is None else folder.config.get("questions")
+    if not isinstance(questions, str | Path):
+        raise InputError(f'{config.line()}names no truth; name judged documents, or questions: truth = "qrels.txt"')
+    return questions
+
+
+def _queries_beside(documents: Path | None) -> Path | None:
+    """The queries of a folder in BEIR's layout, of which the documents are named."""
+    if documents is None:
+        return None
+    return beir_queries_file(documents if documents.is_dir() else documents.parent)
+
+
+def _candidates(inputs: Inputs, config: BenchConfig) -> Candidates:
+    outputs = inputs.systems[0].answered()
+    query_ids = _query_ids(inputs.gold)
+    lists, notes = _lists(outputs, query_ids, config)
+    if not any(lists.values()):
+        raise InputError(
+            f"{outputs.name}: has no list for any of the {len(query_ids)} questions of {inputs.gold.name}, such as "
+            f"{quoted(query_ids[0])}; check that both name the same questions"
+        )
+    reached = dict.fromkeys(doc for listed in lists.values() for doc in listed[: config.depths[-1]])
+    texts = _texts(list(reached), outputs, inputs)
+    queries = _queries([query_id for query_id, listed in lists.items() if listed], inputs)
+    notes += [*_named("candidates_empty", [doc for doc, text in texts.items() if not text.strip()])]
+    notes += [*_short(lists, config.depths)]
+    return Candidates(outputs.name, query_ids, queries, doc_ids=lists, texts=texts, notes=tuple(notes))
+
+
+def _query_ids(gold: Truth | Questions) -> list[str]:
+    return list(gold.query_ids) if isinstance(gold, Truth) else [question.query_id for question in gold]
+
+
+def _lists(
+    outputs: Outputs, query_ids: Sequence[str], config: BenchConfig
+) -> tuple[dict[str, list[str]], list[Note]]:  # fmt: skip
+    """query_id -> documents, best first, of every question; and what was done to the lists."""
+    notes = list[Note]()
+    if (before := outputs.before_reranking()) is not None:
+        outputs = before
+        notes.append(Note("candidates_before_reranking", {"name": outputs.name}))
+    asked = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
+    frame = canonical_order(outputs.run.frame.drop_nulls("doc_id").join(asked, on="query_id", how="semi"))
+    once = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    if once.height < frame.height:
+        twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())["query_id"].unique(maintain_order=True)
+        n, names = frame.height - once.height, twice.head(_NAMED).to_list()
+        notes.append(Note("candidates_duplicate", {"n": n, "names": names}))
+    if config.exclude is not None:
+        rest = once.join(_excluded(config.exclude), on=["query_id", "doc_id"], how="anti", maintain_order="left")
+        notes.append(Note("candidates_excluded", {"n": once.height - rest.height, "name": config.exclude.name}))
+        once = rest
+    grouped = once.group_by("query_id", maintain_order=True).agg("doc_id")
+    by_id = dict(zip(grouped["query_id"].to_list(), grouped["doc_id"].to_list(), strict=True))
+    return {query_id: by_id.get(query_id, []) for query_id in query_ids}, notes
+
+
+def _excluded(path: Path) -> pl.DataFrame:
+    """query_id and doc_id of what is left out.
+
+    Raises   InputError for a line of JSONL without `exclude`, and as `Truth.read` does for any other file.
+    """
+    source = Source(path)
+    if formats.sniff(source) != "jsonl":
+        return Truth.read(source).frame.select("query_id", "doc_id").drop_nulls()
+    rows = list[tuple[str, str]]()
+    for number, line in json_lines(source):
+        where = f"{source.name}, line {number}"
+        if not isinstance(listed := line.get("exclude"), list):
+            raise InputError(f"{where}: must have `exclude`, a list of documents (keys: {', '.join(line) or 'none'})")
+        rows += [(query_id_of(line, where), text_id(doc, where, "a document of `exclude`")) for doc in listed]
+    return pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String}, orient="row")
+
+
+def _texts(doc_ids: Sequence[str], outputs: Outputs, inputs: Inputs) -> dict[str, str]:
+    """Texts of the candidates, of the run's own chunks first."""
+    rows, of_chunks = outputs.table.row_of, outputs.table.texts
+    own = {id: text for id in doc_ids if id in rows and (text := of_chunks[rows[id]]) is not None}
+    others = [id for id in doc_ids if id not in own]
+    texts = own | dict(inputs.texts(others))
+    if absent := [id for id in doc_ids if id not in texts]:
+        advice = (
+            "name the documents with their texts: documents = \"corpus.jsonl\"" if len(absent) == len(doc_ids)
+            else "add them to the documents, or leave them out with `exclude`"
+        )  # fmt: skip
+        raise InputError(f"{outputs.name}: {_counted(absent, len(doc_ids), 'candidate')} no text; {advice}")
+    return {id: texts[id] for id in doc_ids}
+
+
+def _queries(query_ids: Collection[str], inputs: Inputs) -> dict[str, str]:
+    """What is asked in each of these questions."""
+    queries = {
+        query_id: question.query
+        for query_id in query_ids
+        if (question := inputs.questions.get(query_id)) is not None and question.query and question.query.strip()
+    }
+    if absent := [query_id for query_id in query_ids if query_id not in queries]:
+        advice = (
+            "name the file that says what is asked: queries = \"queries.jsonl\"" if len(absent) == len(query_ids)
+            else "add them to the queries, or take them out of the truth"
+        )  # fmt: skip
+        raise InputError(f"{inputs.gold.name}: {_counted(absent, len(query_ids), 'question')} no text; {advice}")
+    return queries
+
+
+def _counted(absent: Sequence[str], n: int, noun: str) -> str:
+    names = ", ".join(map(quoted, absent[:_NAMED])) + (", ..." if len(absent) > _NAMED else "")
+    verb = "has" if len(absent) == 1 else "have"
+    return f"{len(absent)} of {n} {noun}{'s' if n != 1 else ''} ({names}) {verb}"
+
+
+def _short(lists: Mapping[str, Sequence[str]], depths: Iterable[int]) -> Iterable[Note]:
+    """A note for each depth that some lists do not reach."""
+    for depth in depths:
+        short = [query_id for query_id, listed in lists.items() if len(listed) < depth]
+        for note in _named("candidates_short", short):
+            yield Note(note.code, {**note.values, "depth": depth, "total": len(lists)})
+
+
+def _named(code: str, names: Sequence[str]) -> Iterable[Note]:
+    if names:
+        yield Note(code, {"n": len(names), "names": list(names[:_NAMED])})
