@@ -16,7 +16,7 @@ from steelyard.models import local
 from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder
 from steelyard.rag.registry import make
-from steelyard.rag.stages import Embedder, FittedEmbedder, Reranker
+from steelyard.rag.stages import Embedder, FittedEmbedder, Reranker, TokenCounter
 from tests.models.tiny import cross_encoder_folder
 
 sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")
@@ -168,8 +168,43 @@ class TestCrossEncoder:
         with pytest.raises(StageError, match="for 1 of 2 texts, first 2"):
             reranker.scores("whale", ["a", "b"])
 
-    def test_is_a_reranker(self, crossing: str) -> None:
-        assert isinstance(make("rerank", "cross-encoder", {"model": crossing}), Reranker)
+    def test_is_a_reranker_that_counts_tokens(self, crossing: str) -> None:
+        reranker = make("rerank", "cross-encoder", {"model": crossing})
+        assert isinstance(reranker, Reranker)
+        assert isinstance(reranker, TokenCounter)
+
+    def test_counts_the_tokens_of_pairs_by_the_models_own_tokenizer(self, crossing: str) -> None:
+        reranker = CrossEncoderReranker(crossing, max_length=64, device="cpu")
+        # [CLS] whale 鲸 鱼 [SEP] the ship [SEP]; a word that it does not know is one [UNK].
+        texts = ["the ship", "鲸鱼 大海", "", "nobody knows", "load " * 200]
+        assert reranker.pair_tokens("whale 鲸鱼", texts) == [8, 10, 6, 8, 206]
+        assert reranker.pair_tokens("whale", []) == []
+
+    def test_what_is_beyond_the_limit_does_not_count(self, crossing: str) -> None:
+        reranker = CrossEncoderReranker(crossing, max_length=16, device="cpu")
+        limit = reranker.max_tokens
+        assert limit == 16
+        room = limit - reranker.pair_tokens("whale", [""])[0]
+        longest = "load " * room
+        assert reranker.pair_tokens("whale", [longest, longest + "ship"]) == [limit, limit + 1]
+        before, same, other = reranker.scores("whale", [longest, longest + "ship", "ship " + longest])
+        assert before == pytest.approx(same, abs=1e-6) != pytest.approx(other, abs=1e-6)
+
+    @pytest.mark.parametrize(("max_length", "limit"), [(None, 64), (512, 64), (10, 10)])
+    def test_reads_as_much_as_the_model_and_the_setting_allow(
+        self, crossing: str, max_length: int | None, limit: int
+    ) -> None:
+        assert CrossEncoderReranker(crossing, max_length=max_length, device="cpu").max_tokens == limit
+
+    def test_a_model_of_fewer_positions_than_the_setting_cuts_where_they_end(self, crossing: str) -> None:
+        short, long = "load " * 50, "load " * 500
+        scores = CrossEncoderReranker(crossing, device="cpu").scores("whale", [short, long])
+        assert scores == pytest.approx(CrossEncoderReranker(crossing, max_length=64).scores("whale", [short, long]))
+
+    def test_counting_says_nothing(self, crossing: str, capfd: pytest.CaptureFixture[str]) -> None:
+        CrossEncoderReranker(crossing, max_length=16, device="cpu").pair_tokens("whale", ["load " * 900])
+        captured = capfd.readouterr()
+        assert captured.out + captured.err == ""
 
 
 @pytest.mark.parametrize("stage", [SentenceTransformerEmbedder, CrossEncoderReranker])
@@ -205,7 +240,7 @@ class TestNames:
 
         for library in ("SentenceTransformer", "CrossEncoder"):
             monkeypatch.setattr(sentence_transformers, library, load)
-        instance(stage("owner/name"))
+        instance(stage("owner/name", max_length=None))
         assert asked == [True, False]
 
     def test_a_hub_that_cannot_be_reached(self, stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +252,7 @@ class TestNames:
         for library in ("SentenceTransformer", "CrossEncoder"):
             monkeypatch.setattr(sentence_transformers, library, load)
         with pytest.raises(InputError, match="cannot be loaded: OSError: no route; it is not on this machine; check"):
-            instance(stage("owner/name"))
+            instance(stage("owner/name", max_length=None))
 
     def test_a_folder_without_a_model(self, stage: Any, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="expected a folder that sentence-transformers can load"):

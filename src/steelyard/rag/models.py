@@ -15,6 +15,9 @@ from steelyard.models.encoder import Encoder
 from steelyard.models.local import ModelName, check_finite, check_model, failing_as, identity_of, load_model
 from steelyard.rag.registry import stage
 
+_UNLIMITED = 1_000_000
+"""Tokens from which on a limit is none: tokenizers without one say 10**30."""
+
 
 @stage("embed", "sentence-transformers")
 @dataclass(eq=False)
@@ -76,11 +79,13 @@ class CrossEncoderReranker:
 
     model        a folder, or a name on the hub, resolved as for `SentenceTransformerEmbedder`
     batch_size   pairs at a time
-    max_length   longest pair in the model's tokens, cut behind it; None is the model's own
+    max_length   longest pair in the model's tokens, cut behind it, as far as the model has positions; None is the
+                 model's own
     device       "cpu", "cuda", "mps"; None lets torch choose
 
     Scores are on the model's own scale: most squash them to 0..1, some leave them as they are.  Threads
-    that ask at once have an instance each.
+    that ask at once have an instance each.  Its tokens are counted by the model's own tokenizer, without what a prompt
+    of the model's own may add.
     """
 
     model: ModelName
@@ -103,6 +108,27 @@ class CrossEncoderReranker:
         with self._models.borrowed() as model:
             return self._predicted(model, query, texts) if len(texts) else []
 
+    @property
+    def max_tokens(self) -> int | None:
+        """Tokens of a pair that the model reads; None where it does not say.
+
+        Raises   InputError as `scores` does.
+        """
+        with self._models.borrowed() as model:
+            limit = int(model.tokenizer.model_max_length)
+        return limit if limit < _UNLIMITED else None
+
+    def pair_tokens(self, query: str, texts: Sequence[str]) -> list[int]:
+        """(n,) tokens of each pair, with those that the model sets between and around the two, before anything is cut.
+
+        Raises   InputError as `scores` does; StageError where the tokenizer fails.
+        """
+        if not len(texts):
+            return []
+        with self._models.borrowed() as model, failing_as(f"tokenizer of {self.model}"):
+            ids = model.tokenizer([query] * len(texts), list(texts), truncation=False, verbose=False)["input_ids"]
+            return [len(tokens) for tokens in ids]
+
     def _predicted(self, model: Any, query: str, texts: Sequence[str]) -> list[float]:
         with failing_as(f"reranker {self.model}"):
             pairs = [(query, text) for text in texts]
@@ -115,9 +141,10 @@ class CrossEncoderReranker:
         return identity_of(self.model)
 
     def _load(self) -> Any:
-        model = load_model(
-            "CrossEncoder", self.model, who="the cross-encoder", device=self.device, max_length=self.max_length
-        )
+        model = load_model("CrossEncoder", self.model, who="the cross-encoder", device=self.device)
+        if self.max_length is not None:
+            positions = getattr(model.model.config, "max_position_embeddings", None) or self.max_length
+            model.tokenizer.model_max_length = min(self.max_length, positions)
         if model.num_labels != 1:
             raise InputError(
                 f"reranker {self.model}: gives {model.num_labels} numbers a pair; expected a model with one label"
