@@ -1,30 +1,227 @@
-"""What models cost, from the table `prices.toml`."""
+"""What models and machines cost: one table of prices, shipped as `prices.toml`, that users add to and override."""
 
 from __future__ import annotations
 
+import datetime
+import math
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
+from typing import Annotated, Any, Literal, get_args
 
+from steelyard.base.limits import Limits, Words, above, at_least
+from steelyard.base.nearest import nearest
+from steelyard.base.settings import SettingError, check_fields, make_with
 from steelyard.services.addresses import host_of
 from steelyard.services.budget import Price
 
+Unit = Literal["per_search_unit", "per_query", "per_1m_tokens", "per_gpu_hour"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+OUTDATED_DAYS = 180
+"""A price that was read longer ago than this is reported as outdated."""
+SELF_HOST = "self-host"
+"""The name of a price by the hour of a machine of one's own."""
+
+_MILLION, _HOUR_S = 1_000_000, 3_600
+_CURRENCY = re.compile("[A-Z]{3}")
+_Amount = Annotated[float, at_least(0)]
+_PerTokens = Annotated[float | dict[str, Any], Words("a number from 0, or a table such as { in = 0.15, out = 0.6 }")]
+_Day = Annotated[datetime.date | str, Words("a day such as 2026-11-22")]
+_Share = Annotated[float, Limits(above=0, most=1)]
+_Count = Annotated[int, at_least(1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitPrice:
+    """What one unit of something costs; exactly one of the four units.
+
+    per_query         a question, however many candidates it has
+    per_1m_tokens     a million tokens: a number, or a table with `in` (read) and `out` (written)
+    per_search_unit   a question with up to `texts_per_unit` texts, where a text counts once for every
+                      `tokens_per_text` tokens that it and the question have together, or part of them
+    per_gpu_hour      an hour of the machine that serves, of which the share `utilisation` is used
+    currency          of the amount;   date   when that was the price, None where nobody says
+    source            where it is from;   name   what it is called
+    Raises            SettingError for no unit or two, and for amounts, shares and days that cannot be.
+
+    >>> price = UnitPrice(name="mine", per_1m_tokens=0.025)
+    >>> price.unit, price.amount, price.of_tokens(50 * 1000)
+    ('per_1m_tokens', 0.025, 0.00125)
+    """
+
+    per_query: _Amount | None = None
+    per_1m_tokens: _PerTokens | None = None
+    per_search_unit: _Amount | None = None
+    per_gpu_hour: Annotated[float, above(0)] | None = None
+    texts_per_unit: _Count = 100
+    tokens_per_text: _Count = 500
+    utilisation: _Share = 1.0
+    currency: str = "USD"
+    date: _Day | None = None
+    source: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        units = [unit for unit in UNITS if getattr(self, unit) is not None]
+        if len(units) != 1:
+            has = f"has {' and '.join(units)}" if units else "has no unit"
+            raise SettingError(f"{has}; expected one of {', '.join(UNITS)}", *units[1:2])
+        if not _CURRENCY.fullmatch(self.currency):
+            raise SettingError(f"currency must be a code such as USD, not {self.currency!r}", "currency")
+        object.__setattr__(self, "date", _day(self.date))
+        _in_and_out(self.per_1m_tokens)
+
+    @property
+    def unit(self) -> Unit:
+        """What it is a price of."""
+        return next(unit for unit in UNITS if getattr(self, unit) is not None)
+
+    @property
+    def amount(self) -> float:
+        """Money for a unit; of tokens that are read, where those that are written cost something else."""
+        if self.unit == "per_1m_tokens":
+            return _in_and_out(self.per_1m_tokens)[0]
+        return float(getattr(self, self.unit))
+
+    @property
+    def day(self) -> datetime.date | None:
+        """When that was the price."""
+        return _day(self.date)
+
+    def is_outdated(self, today: datetime.date) -> bool:
+        """Whether it was read more than OUTDATED_DAYS before a day; a price without a date is not."""
+        return self.day is not None and (today - self.day).days > OUTDATED_DAYS
+
+    def of_tokens(self, tokens_in: float, tokens_out: float = 0) -> float:
+        """What tokens cost, by a price of tokens."""
+        per_in, per_out = _in_and_out(self.per_1m_tokens)
+        return (per_in * tokens_in + per_out * tokens_out) / _MILLION
+
+    def search_units(self, pair_tokens: Sequence[int]) -> int:
+        """How many search units a question is, from the tokens of each pair of question and text.
+
+        Source   Cohere's documentation of billing, for its models up to version 4.
+
+        >>> price = UnitPrice(per_search_unit=0.002)
+        >>> [price.search_units(tokens) for tokens in ([320] * 50, [320] * 101, [501] * 51, [])]
+        [1, 2, 2, 0]
+        """
+        texts = sum(-(-tokens // self.tokens_per_text) for tokens in pair_tokens)
+        return -(-texts // self.texts_per_unit)
+
+    def of_seconds(self, seconds: float) -> float:
+        """What the machine costs for so long, with its idle time in proportion."""
+        return self.amount * seconds / _HOUR_S / self.utilisation
+
+    def of_rate(self, rate: float) -> float:
+        """What a question costs where the machine sustains so many a second.
+
+        >>> round(UnitPrice(per_gpu_hour=3.6, utilisation=0.5).of_rate(20), 9)
+        0.0001
+        """
+        return self.of_seconds(1 / rate) if rate > 0 else math.inf
+
+    def as_table(self) -> dict[str, Any]:
+        """The table that it is read from, as JSON holds it."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "name"}
+        defaults = {field.name: field.default for field in fields(self)}
+        table = {key: value for key, value in values.items() if value != defaults[key]}
+        return {key: value.isoformat() if isinstance(value, datetime.date) else value for key, value in table.items()}
+
+
+def read_price(table: Mapping[str, Any], name: str) -> UnitPrice:
+    """A price from a table of settings.
+
+    Raises   SettingError for settings that a price does not have, with the nearest, and those that do not fit.
+    """
+    if "name" in table:
+        raise SettingError(f"price {name}: takes no setting 'name'; the key of its table is its name", "name")
+    price: UnitPrice = make_with(UnitPrice, {**table, "name": name}, f"price {name}")
+    return price
+
+
+def find_price(name: str, own: Mapping[str, UnitPrice]) -> UnitPrice:
+    """The price of a name: of the user's own first, then of those that are shipped.
+
+    Raises   SettingError with the nearest names.
+
+    >>> find_price("cohere/rerank-v3.5", {}).per_search_unit
+    0.002
+    """
+    price = own.get(name) or shipped_prices().get(name)
+    if price is None:
+        hint = nearest(name, [*own, *shipped_prices()], n=2, otherwise="add it as a table under [prices]")
+        raise SettingError(f"no price is called {name!r}; {hint}")
+    return price
+
+
+def price_at(model: str, url: str) -> UnitPrice | None:
+    """The shipped price of a model at an address; None elsewhere: the same name may cost something else."""
+    return _at_hosts().get((host_of(url), model))
+
 
 def price_of(model: str, url: str) -> Price | None:
-    """The price of a model at an address; None where it is not known: elsewhere the same name may cost something else.
+    """The price of tokens of a model at an address, in US dollars; None where it is not known.
 
     >>> price_of("gpt-4o-mini", "https://api.openai.com/v1").usd_in, price_of("gpt-4o-mini", "http://127.0.0.1/v1")
     (0.15, None)
     """
-    return _prices().get((host_of(url), model))
+    price = price_at(model, url)
+    if price is None or price.unit != "per_1m_tokens" or price.currency != "USD":
+        return None
+    return Price(*_in_and_out(price.per_1m_tokens), price.source, str(price.day or ""))
 
 
 @cache
-def _prices() -> Mapping[tuple[str, str], Price]:
-    rows = tomllib.loads((files("steelyard.services") / "prices.toml").read_text(encoding="utf-8"))["prices"]
-    return {
-        (row["host"], model): Price(row["usd_in"], row["usd_out"], row["source"], row["date"].isoformat())
-        for row in rows
-        for model in row["models"]
-    }
+def shipped_prices() -> Mapping[str, UnitPrice]:
+    """All prices of `prices.toml`, by their names PROVIDER/MODEL."""
+    return {price.name: price for row in _rows() for price, _ in _prices_of(row)}
+
+
+@cache
+def _at_hosts() -> Mapping[tuple[str, str], UnitPrice]:
+    return {(row["host"], model): price for row in _rows() if "host" in row for price, model in _prices_of(row)}
+
+
+@cache
+def _rows() -> Sequence[dict[str, Any]]:
+    rows: list[dict[str, Any]] = tomllib.loads(
+        (files("steelyard.services") / "prices.toml").read_text(encoding="utf-8")
+    )["prices"]
+    return rows
+
+
+def _prices_of(row: Mapping[str, Any]) -> list[tuple[UnitPrice, str]]:
+    """The price of each model of a row, and the model."""
+    table = {key: value for key, value in row.items() if key not in ("provider", "host", "models")}
+    return [(UnitPrice(**table, name=f"{row['provider']}/{model}"), model) for model in row["models"]]
+
+
+def _in_and_out(per_1m_tokens: float | Mapping[str, Any] | None) -> tuple[float, float]:
+    """Prices of tokens that are read and of those that are written; a number is both."""
+    if not isinstance(per_1m_tokens, Mapping):
+        per_1m_tokens = dict.fromkeys(("in", "out"), per_1m_tokens or 0)
+    amounts = [per_1m_tokens.get(key) for key in ("in", "out")]
+    if len(per_1m_tokens) != 2 or not all(map(_is_amount, amounts)):
+        raise SettingError(
+            "per_1m_tokens must be a number from 0, or a table of both `in` and `out`, such as { in = 1, out = 4 }",
+            "per_1m_tokens",
+        )
+    return float(amounts[0] or 0), float(amounts[1] or 0)
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _day(value: datetime.date | str | None) -> datetime.date | None:
+    if isinstance(value, str):
+        try:
+            return datetime.date.fromisoformat(value)
+        except ValueError:
+            raise SettingError(f"date must be a day such as 2026-11-22, not {value!r}", "date") from None
+    return value.date() if isinstance(value, datetime.datetime) else value
