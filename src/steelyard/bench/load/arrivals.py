@@ -1,0 +1,46 @@
+"""When requests of an open loop are to be sent: laid down before the first of them, whatever the answers take."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError
+from steelyard.bench.config_table import Arrivals
+
+MOST_REQUESTS = 10_000_000
+"""Of one schedule: beyond, rate or duration is a slip of the pen."""
+
+
+def arrival_times(rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator) -> Floats:
+    """(n,) seconds from the start, ascending, all below duration_s.
+
+    rate      requests a second
+    arrivals  "poisson": gaps are independent and exponential, as from many users who know nothing of each other;
+              "constant": equal gaps, the first request at 0
+    Raises    InputError for a rate or duration that is not above 0, and for more than 10 million requests.
+
+    >>> arrival_times(4, 1, "constant", np.random.default_rng(0))
+    array([0.  , 0.25, 0.5 , 0.75])
+    """
+    for name, value in {"rate": rate, "duration": duration_s}.items():
+        if not 0 < value < math.inf:
+            raise InputError(f"{name} is {value:g}; expected a number above 0")
+    n_expected = rate * duration_s
+    if n_expected > MOST_REQUESTS:
+        raise InputError(
+            f"{rate:g} requests a second for {duration_s:g} s are {n_expected:,.0f}, more than {MOST_REQUESTS:,}; "
+            "lower rate or duration"
+        )
+    if arrivals == "constant":
+        times = np.arange(math.ceil(n_expected) + 1) / rate
+        return times[times < duration_s]
+    times = np.empty(0)
+    last = 0.0
+    while last < duration_s:
+        gaps = rng.exponential(1 / rate, math.ceil(n_expected + 4 * math.sqrt(n_expected)) + 1)
+        times = np.concatenate([times, last + np.cumsum(gaps)])
+        last = float(times[-1])
+    return times[times < duration_s]

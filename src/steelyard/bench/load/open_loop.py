@@ -1,0 +1,145 @@
+"""The open loop: requests go out at their times, whether earlier ones are answered or not, as users come."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from queue import SimpleQueue
+from time import perf_counter, sleep
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError
+from steelyard.bench.config_table import Arrivals
+from steelyard.bench.load.arrivals import arrival_times
+from steelyard.bench.load.quiet import quiet_interpreter
+from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
+
+MOST_UNDER_WAY = 2_000
+"""Requests that this computer has under way at once; more wait here, which their dispatch delay shows."""
+_LEAD_S = 0.02
+"""From laying down the schedule to its start: threads are started meanwhile."""
+_POLL_S = 0.002
+
+
+def offer(
+    ask: Ask, queries: Mapping[str, str], *, rate: float, duration_s: float, rng: np.random.Generator,
+    arrivals: Arrivals = "poisson", timeout_s: float = 60.0, warm_up_s: float = 0.0, workers: int | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """Send requests at a rate, and wait for none before the next: what users of a service do.
+
+    ask        is called by several threads at once
+    queries    query_id -> question, asked in turn, from the first again after the last
+    rate       requests a second;   duration_s   during which they are counted
+    timeout_s  from sending; a request without an answer by then is a timeout, and is never dropped
+    warm_up_s  seconds at the same rate before, whose requests are left out
+    workers    requests that the system takes at once; the others wait in its queue, which is its own time.  None for
+               all that come
+    Returns    of schema REQUESTS; latency counts from the intended start.  system and depth are null
+    Raises     InputError for rates and durations that cannot be, and without queries.
+    """
+    schedule = arrival_times(rate, warm_up_s + duration_s, arrivals, rng)
+    asked = checked_queries(queries)
+    crew = _Crew(ask, timeout_s, workers)
+    with quiet_interpreter():
+        start = crew.work(schedule, asked)
+    return requests_frame(crew.finished(), loop="open", start=start + warm_up_s, rate=rate)
+
+
+def checked_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(query_id, question), in their order.
+
+    Raises   InputError without any.
+    """
+    if not queries:
+        raise InputError("no question to ask; expected one at least")
+    return list(queries.items())
+
+
+class _Task(NamedTuple):
+    number: int
+    query_id: str
+    query: str
+    intended: float
+    handed_over: float
+
+
+class _Crew:
+    """Threads that ask: one more is started where all are busy, up to a limit."""
+
+    def __init__(self, ask: Ask, timeout_s: float, workers: int | None) -> None:
+        self._ask, self._timeout_s = ask, timeout_s
+        self._has_queue = workers is not None
+        self._limit = MOST_UNDER_WAY if workers is None else workers
+        self._tasks = SimpleQueue[_Task | None]()
+        self._handed: list[_Task] = []
+        self._finished: list[Request] = []
+        self._n_threads = 0
+        self._stopped = False
+
+    def work(self, schedule: Floats, asked: list[tuple[str, str]]) -> float:
+        """Hand over each request at its time, and wait for the last answer, no longer than it may take.
+
+        Returns   when the schedule began
+        """
+        start = perf_counter() + _LEAD_S
+        try:
+            self._start(min(self._limit, len(schedule), 4 + math.isqrt(len(schedule))))
+            for number, after_s in enumerate(schedule.tolist()):
+                query_id, query = asked[number % len(asked)]
+                if (wait_s := start + after_s - perf_counter()) > 0:
+                    sleep(wait_s)
+                self._hand_over(number, query_id, query, start + after_s)
+            self._await()
+        finally:
+            self._dismiss()
+        return start
+
+    def finished(self) -> list[Request]:
+        """What came of each request; one that is still under way had no answer in time."""
+        done = list(self._finished)
+        numbers = {request.number for request in done}
+        return done + [self._given_up(task) for task in self._handed if task.number not in numbers]
+
+    def _given_up(self, task: _Task) -> Request:
+        return given_up(task.query_id, number=task.number, intended=task.intended, sent=task.handed_over,
+                        timeout_s=self._timeout_s)  # fmt: skip
+
+    def _hand_over(self, number: int, query_id: str, query: str, intended: float) -> None:
+        if len(self._handed) - len(self._finished) >= self._n_threads and self._n_threads < self._limit:
+            self._start(1)
+        task = _Task(number, query_id, query, intended, perf_counter())
+        self._handed.append(task)
+        self._tasks.put(task)
+
+    def _await(self) -> None:
+        last = self._handed[-1].handed_over + self._timeout_s if self._handed else 0.0
+        while len(self._finished) < len(self._handed) and perf_counter() < last:
+            sleep(_POLL_S)
+
+    def _start(self, n: int) -> None:
+        for _ in range(n):
+            # A daemon: what never returns must not keep the process alive.
+            threading.Thread(target=self._take, name="steelyard-load", daemon=True).start()
+            self._n_threads += 1
+
+    def _dismiss(self) -> None:
+        self._stopped = True
+        for _ in range(self._n_threads):
+            self._tasks.put(None)
+
+    def _take(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._stopped:
+            self._finished.append(self._do(task))
+
+    def _do(self, task: _Task) -> Request:
+        if perf_counter() > task.handed_over + self._timeout_s:
+            return self._given_up(task)  # It waited so long that whoever sent it is gone.
+        # Waiting for one of few workers is the system's own time; waiting for a thread of ours is a late dispatch.
+        sent = task.handed_over if self._has_queue else None
+        return send(self._ask, task.query, query_id=task.query_id, number=task.number, timeout_s=self._timeout_s,
+                    intended=task.intended, sent=sent)  # fmt: skip

@@ -1,0 +1,118 @@
+"""One request under load: what a system is asked, what came of it, and the table of many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import polars as pl
+
+from steelyard.base.errors import StageError, exception_line
+from steelyard.bench.requests import REQUESTS, Loop, Outcome
+from steelyard.services.client import ServiceError
+from steelyard.services.spending import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A request that was answered, and what it took as far as the system accounts for it.
+
+    answered_at   by `time.perf_counter`, when the answer was there, where work of ours follows it, such as reading or
+                  counting; None for the moment at which the function returns
+    others        as the columns of REQUESTS have them
+    """
+
+    n_pairs: int | None = None
+    n_truncated: int | None = None
+    usage: Usage | None = None
+    search_units: float | None = None
+    stages_ms: Mapping[str, float] = field(default_factory=dict)
+    answered_at: float | None = None
+
+
+Ask = Callable[[str, str], Served]
+"""Asks a system: query_id and question, from several threads at once.
+
+Raises StageError where the system fails, and TimeoutError, or a ServiceError whose reason is "timeout", where it takes
+too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request and what came of it, in seconds of `time.perf_counter`; served is None where there was no answer."""
+
+    number: int
+    query_id: str
+    intended: float
+    sent: float
+    end: float
+    outcome: Outcome
+    error: str | None = None
+    served: Served | None = None
+
+
+def send(
+    ask: Ask, query: str, *, query_id: str, number: int, timeout_s: float, intended: float | None = None,
+    sent: float | None = None,
+) -> Request:  # fmt: skip
+    """Ask once, and time it; whatever the system raises is its failure.
+
+    timeout_s        an answer that takes longer counts as none
+    intended, sent   None for now
+    """
+    sent = perf_counter() if sent is None else sent
+    intended = sent if intended is None else intended
+    try:
+        served = ask(query_id, query)
+        end = perf_counter() if served.answered_at is None else served.answered_at
+    except (Exception, SystemExit) as failure:  # A function that exits would end the test as if all were done.
+        end = perf_counter()
+        error = str(failure) if isinstance(failure, StageError) else exception_line(failure)
+        return Request(number, query_id, intended, sent, end, _outcome(failure), error)
+    if end - sent > timeout_s:
+        return given_up(query_id, number=number, intended=intended, sent=sent, timeout_s=timeout_s, end=end)
+    return Request(number, query_id, intended, sent, end, "ok", None, served)
+
+
+def given_up(
+    query_id: str, *, number: int, intended: float, sent: float, timeout_s: float, end: float | None = None
+) -> Request:
+    """A request that had no answer in time.
+
+    end   when the answer came after all; None where it had not come when nobody waited any longer
+    """
+    end = sent + timeout_s if end is None else end
+    return Request(number, query_id, intended, sent, end, "timeout", f"no answer within {timeout_s:g} s")
+
+
+def _outcome(failure: BaseException) -> Outcome:
+    reason = failure.reason if isinstance(failure, ServiceError) else None
+    return "timeout" if isinstance(failure, TimeoutError) or reason == "timeout" else "error"
+
+
+def requests_frame(
+    requests: Iterable[Request], *, loop: Loop, start: float, rate: float | None = None, users: int | None = None
+) -> pl.DataFrame:
+    """Requests as a frame of schema REQUESTS, in the order of their numbers; system and depth are null.
+
+    start   what their seconds count from; requests that were intended before are left out: they warmed the system up
+    """
+    measured = sorted((request for request in requests if request.intended >= start), key=lambda one: one.number)
+    rows = [_row(request, start) for request in measured]
+    return pl.DataFrame(rows, schema=REQUESTS, orient="row").with_columns(
+        loop=pl.lit(loop), repetition=pl.lit(1, pl.Int64), rate=pl.lit(rate, pl.Float64), users=pl.lit(users, pl.Int64)
+    )
+
+
+def _row(request: Request, start: float) -> dict[str, object]:
+    served = request.served or Served()
+    usage = served.usage
+    return {
+        "number": request.number, "query_id": request.query_id, "intended_s": request.intended - start,
+        "sent_s": request.sent - start, "end_s": request.end - start, "outcome": request.outcome,
+        "error": request.error, "n_pairs": served.n_pairs, "n_truncated": served.n_truncated,
+        "tokens_in": None if usage is None else usage.tokens_in,
+        "tokens_out": None if usage is None else usage.tokens_out, "search_units": served.search_units,
+        "stages_ms": [{"stage": stage, "ms": ms} for stage, ms in served.stages_ms.items()] or None,
+    }  # fmt: skip

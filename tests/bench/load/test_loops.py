@@ -1,0 +1,243 @@
+"""Open and closed loops against functions whose times are known."""
+
+from __future__ import annotations
+
+import threading
+from time import sleep
+
+import numpy as np
+import polars as pl
+import pytest
+
+from steelyard.base.errors import InputError, StageError
+from steelyard.bench.load.arrivals import arrival_times
+from steelyard.bench.load.closed_loop import occupy
+from steelyard.bench.load.open_loop import offer
+from steelyard.bench.load.served import Served
+from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
+from steelyard.services.client import ServiceError
+from steelyard.services.spending import Usage
+
+QUERIES = {"q1": "what weighs?", "q2": "what swims?"}
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(15)
+
+
+def test_poisson_gaps_are_exponential_and_the_schedule_is_that_of_the_seed() -> None:
+    times = arrival_times(1000, 20, "poisson", rng())
+    gaps = np.diff(times, prepend=0.0)
+    assert (np.diff(times) > 0).all()
+    assert times[-1] < 20
+    assert len(times) == pytest.approx(20_000, abs=4 * 20_000**0.5)
+    assert gaps.std() == pytest.approx(gaps.mean(), rel=0.05)
+    assert np.array_equal(times, arrival_times(1000, 20, "poisson", rng()))
+
+
+def test_a_poisson_schedule_of_few_requests_may_be_empty_and_reaches_to_the_end() -> None:
+    lengths = [len(arrival_times(0.5, 2, "poisson", np.random.default_rng(seed))) for seed in range(2_000)]
+    assert np.mean(lengths) == pytest.approx(1, abs=0.1)
+    assert np.var(lengths) == pytest.approx(1, abs=0.15)
+
+
+def test_constant_gaps_are_equal() -> None:
+    assert np.allclose(arrival_times(3, 1, "constant", rng()), [0, 1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize(
+    ("rate", "duration_s"), [(0, 1), (-1, 1), (float("inf"), 1), (float("nan"), 1), (1, 0), (1e6, 1e6)]
+)
+def test_impossible_rates_and_durations_are_refused(rate: float, duration_s: float) -> None:
+    with pytest.raises(InputError):
+        arrival_times(rate, duration_s, "poisson", rng())
+
+
+def test_the_open_loop_waits_for_no_answer() -> None:
+    released, arrived = threading.Event(), list[str]()
+
+    def ask(query_id: str, query: str) -> Served:
+        arrived.append(query)
+        if len(arrived) == 20:  # Nobody gets an answer before all have asked.
+            released.set()
+        assert released.wait(5)
+        return Served()
+
+    requests = offer(ask, QUERIES, rate=200, duration_s=0.1, arrivals="constant", rng=rng(), timeout_s=10)
+    assert requests.schema == REQUESTS
+    assert requests["outcome"].to_list() == ["ok"] * 20
+    assert np.allclose(requests["intended_s"], np.arange(20) / 200)
+    assert requests["query_id"].to_list() == ["q1", "q2"] * 10
+    assert requests["sent_s"].max() < requests["end_s"].min()  # type: ignore[operator]
+    assert (requests.select(DISPATCH_MS.alias("ms"))["ms"] >= 0).all()
+
+
+def test_the_intended_times_are_those_of_the_seed() -> None:
+    requests = offer(lambda *_: Served(), QUERIES, rate=300, duration_s=0.1, rng=rng())
+    assert np.allclose(requests["intended_s"], arrival_times(300, 0.1, "poisson", rng()))
+    assert requests["rate"].unique().to_list() == [300]
+    assert requests["users"].null_count() == len(requests)
+
+
+def test_what_a_system_accounts_for_is_in_the_frame() -> None:
+    served = Served(n_pairs=50, n_truncated=2, usage=Usage(100, 7), search_units=1.0, stages_ms={"rerank": 2.5})
+    row = offer(lambda *_: served, QUERIES, rate=20, duration_s=0.05, arrivals="constant", rng=rng()).row(0, named=True)
+    assert (row["n_pairs"], row["n_truncated"], row["tokens_in"], row["tokens_out"]) == (50, 2, 100, 7)
+    assert row["search_units"] == 1.0
+    assert row["stages_ms"] == [{"stage": "rerank", "ms": 2.5}]
+
+
+def test_failures_and_late_answers_are_rows_too() -> None:
+    failures = iter(
+        [StageError("rerank: no scores"), ServiceError("too slow", "timeout"), KeyError("x"), SystemExit(3)]
+    )
+
+    def ask(query_id: str, query: str) -> Served:
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        sleep(0.03)
+        return Served()
+
+    requests = offer(ask, QUERIES, rate=100, duration_s=0.05, arrivals="constant", rng=rng(), timeout_s=0.02, workers=1)
+    assert requests["outcome"].to_list() == ["error", "timeout", "error", "error", "timeout"]
+    errors = ["rerank: no scores", "too slow", "KeyError: 'x'", "SystemExit: 3", "no answer within 0.02 s"]
+    assert requests["error"].to_list() == errors
+
+
+@pytest.mark.parametrize("loop", ["open", "closed"])
+def test_a_system_that_never_answers_costs_the_timeout_and_no_request_is_lost(loop: str) -> None:
+    freed = threading.Event()
+
+    def never(query_id: str, query: str) -> Served:
+        freed.wait(60)
+        return Served()
+
+    if loop == "open":
+        requests = offer(never, QUERIES, rate=100, duration_s=0.05, arrivals="constant", rng=rng(), timeout_s=0.1)
+    else:
+        requests = occupy(never, QUERIES, users=5, duration_s=0.05, timeout_s=0.1)
+    freed.set()
+    assert requests["outcome"].to_list() == ["timeout"] * 5
+    assert np.allclose(requests["end_s"] - requests["sent_s"], 0.1)
+
+
+def test_few_workers_make_a_queue_whose_time_is_the_systems() -> None:
+    def ask(query_id: str, query: str) -> Served:
+        sleep(0.01)
+        return Served()
+
+    requests = offer(ask, QUERIES, rate=1000, duration_s=0.01, arrivals="constant", rng=rng(), workers=1)
+    service = requests.select(SERVICE_MS.alias("ms"))["ms"]
+    assert service.max() >= 85  # type: ignore[operator]
+    assert (service.diff().drop_nulls() > 0).all()
+
+
+def test_what_waits_longer_than_the_timeout_is_never_sent() -> None:
+    asked = list[str]()
+
+    def ask(query_id: str, query: str) -> Served:
+        asked.append(query_id)
+        sleep(0.05)
+        return Served()
+
+    requests = offer(ask, QUERIES, rate=500, duration_s=0.02, arrivals="constant", rng=rng(), timeout_s=0.06, workers=1)
+    assert len(requests) == 10
+    assert len(asked) <= 3
+    assert requests["outcome"].to_list()[3:] == ["timeout"] * 7
+
+
+def test_an_answer_that_is_read_after_it_came_ends_when_it_came() -> None:
+    from time import perf_counter
+
+    def ask(query_id: str, query: str) -> Served:
+        answered_at = perf_counter()
+        sleep(0.05)
+        return Served(answered_at=answered_at)
+
+    requests = offer(ask, QUERIES, rate=20, duration_s=0.05, arrivals="constant", rng=rng())
+    assert requests.select(SERVICE_MS.alias("ms"))["ms"].max() < 50  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("loop", ["open", "closed"])
+def test_requests_of_the_warm_up_are_left_out(loop: str) -> None:
+    if loop == "open":
+        requests = offer(
+            lambda *_: Served(), QUERIES, rate=100, duration_s=0.1, warm_up_s=0.1, arrivals="constant", rng=rng()
+        )
+        assert requests["number"].to_list() == list(range(10, 20))
+    else:
+        requests = occupy(lambda *_: sleep(0.01) or Served(), QUERIES, users=1, duration_s=0.1, warm_up_s=0.1)  # type: ignore[func-returns-value]
+        assert 0 < requests["number"].min() <= 10  # type: ignore[operator]
+    assert 0 <= requests["intended_s"].min() < 0.05  # type: ignore[operator]
+
+
+def test_users_of_the_closed_loop_wait_for_their_answers_and_think() -> None:
+    lock, under_way, most = threading.Lock(), 0, 0
+
+    def ask(query_id: str, query: str) -> Served:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        sleep(0.01)
+        with lock:
+            under_way -= 1
+        return Served()
+
+    requests = occupy(ask, QUERIES, users=3, duration_s=0.15, think_time_s=0.02)
+    assert most == 3
+    assert 6 <= len(requests) <= 15
+    assert requests["number"].to_list() == list(range(len(requests)))
+    assert (requests["intended_s"] == requests["sent_s"]).all()
+    assert requests.select(loop=pl.col("loop").unique())["loop"].to_list() == ["closed"]
+
+
+def test_users_share_few_workers() -> None:
+    lock = threading.Lock()
+
+    def ask(query_id: str, query: str) -> Served:
+        assert lock.acquire(blocking=False), "two at once"
+        sleep(0.01)
+        lock.release()
+        return Served()
+
+    requests = occupy(ask, QUERIES, users=4, duration_s=0.1, workers=1)
+    assert set(requests["outcome"]) == {"ok"}
+    assert requests.select(LATENCY_MS.alias("ms"))["ms"].median() > 30  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("numbers", [{"users": 0}, {"duration_s": 0.0}, {"think_time_s": -1.0}])
+def test_impossible_users_are_refused(numbers: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="expected one user at least"):
+        occupy(lambda *_: Served(), QUERIES, **{"users": 1, "duration_s": 0.1, **numbers})  # type: ignore[arg-type]
+
+
+def test_no_question_is_refused() -> None:
+    with pytest.raises(InputError, match="no question"):
+        offer(lambda *_: Served(), {}, rate=1, duration_s=1, rng=rng())
+
+
+def test_a_wall_clock_that_goes_back_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(range(10_000, 0, -1))
+    monkeypatch.setattr("time.time", lambda: float(next(times)))
+    requests = offer(lambda *_: Served(), QUERIES, rate=100, duration_s=0.05, arrivals="constant", rng=rng())
+    assert (requests["end_s"] >= requests["sent_s"]).all()
+    assert (requests["sent_s"] >= requests["intended_s"]).all()
+
+
+def test_ctrl_c_ends_the_loop_and_asks_nothing_more() -> None:
+    import _thread
+
+    asked = list[str]()
+
+    def ask(query_id: str, query: str) -> Served:
+        asked.append(query_id)
+        if len(asked) == 5:
+            _thread.interrupt_main()
+        return Served()
+
+    with pytest.raises(KeyboardInterrupt):
+        offer(ask, QUERIES, rate=100, duration_s=30, arrivals="constant", rng=rng())
+    n_asked = len(asked)
+    sleep(0.05)
+    assert len(asked) == n_asked < 50
