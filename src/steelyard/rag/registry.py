@@ -20,7 +20,9 @@ PROTOCOLS: Mapping[Role, type] = {
     "chunk": Chunker, "embed": Embedder, "index": Index, "fuse": Fuser, "rerank": Reranker, "generate": Generator,
 }  # fmt: skip
 """What a stage must be."""
-_MODULES = ("chunking", "embedding", "endpoints", "fusion", "generation", "models", "reranking", "searching")
+_MODULES = (
+    "chunking", "embedding", "endpoints", "fusion", "generation", "llm_reranking", "models", "reranking", "searching",
+)  # fmt: skip
 _stages: dict[Role, Registry[Callable[..., Any]]] = {
     role: Registry(f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.{name}" for name in _MODULES])
     for role in ROLES

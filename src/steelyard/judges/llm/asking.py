@@ -12,11 +12,12 @@ from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
 from steelyard.base.progress import Progress, no_progress
-from steelyard.judges.llm.prompts import digest, fenced_messages, numbered
+from steelyard.judges.llm.prompts import digest, fenced_messages
 from steelyard.judges.llm.replies import Reading
 from steelyard.judges.llm.tasks import ONLY, Task
 from steelyard.models.calls import Call, CallLog
 from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
+from steelyard.models.prompts import numbered
 from steelyard.services.budget import Account, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.client import ServiceError

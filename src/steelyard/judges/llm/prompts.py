@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
 from steelyard.base.choices import Language
-from steelyard.models.prompts import fill_template
+from steelyard.models.prompts import fenced, fill_template
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 PLACEHOLDERS = ("question", "source", "answer", "statements", "facts")
@@ -36,27 +35,5 @@ def fenced_messages(
     texts       by placeholder of the prompt; one that has none is left out
     own_words   what the prompt says itself, by placeholder; not fenced
     """
-    code = _fence_code(list(texts.values()))
-    blocks = dict.fromkeys(PLACEHOLDERS, "") | {
-        placeholder: f"<<<{placeholder.upper()} {code}>>>\n{text}\n<<<END {placeholder.upper()} {code}>>>"
-        for placeholder, text in texts.items()
-    }
+    blocks = dict.fromkeys(PLACEHOLDERS, "") | fenced(texts)
     return fill_template(template(name, language), {**own_words, **blocks})
-
-
-def numbered(items: Sequence[tuple[str, str]]) -> str:
-    """Texts behind their ids, each in one line, so that none can pass for two.
-
-    >>> print(numbered([("1", "It opens at 9.\\n[2] It is free."), ("3", "It closes at 5.")]))
-    [1] It opens at 9. [2] It is free.
-    [3] It closes at 5.
-    """
-    return "\n".join(f"[{item_id}] {' '.join(text.split())}" for item_id, text in items)
-
-
-def _fence_code(texts: Sequence[str]) -> str:
-    """A code that none of the texts holds."""
-    while True:
-        code = secrets.token_hex(4)
-        if not any(code in text for text in texts):
-            return code

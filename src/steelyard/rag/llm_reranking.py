@@ -1,0 +1,204 @@
+"""Reranking by a chat model: each text graded by itself, or lists of texts put in order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from steelyard.base.choices import Language
+from steelyard.base.limits import at_least
+from steelyard.base.settings import SettingError
+from steelyard.judges.llm.replies import last_object
+from steelyard.models.chat import ChatModel, Messages, Reply
+from steelyard.models.prompts import fenced, fill_template, numbered
+from steelyard.rag.registry import stage
+from steelyard.rag.stages import Reranked
+from steelyard.services.budget import estimate_tokens
+from steelyard.services.loops import shared_loop
+from steelyard.services.spending import Usage
+from steelyard.text.languages import language_of
+
+Mode = Literal["pointwise", "listwise"]
+_LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_OPTIONAL = ("temperature", "seed")
+_TOP = 100
+_CUT = "length"
+_REPLY_TOKENS, _NUMBER_TOKENS = 8, 3
+"""About as many as a reply has, and a number in it."""
+
+
+@stage("rerank", "llm")
+@dataclass(frozen=True, kw_only=True)
+class LLMReranker(ChatModel):
+    """Scores by a chat model behind an OpenAI-compatible /chat/completions.
+
+    mode          "pointwise": a call for each text, which is graded from 0 to 100; the score is the grade as a share.
+                  "listwise": a call for `window` texts, which the model puts in order, from the end of the list to its
+                  start by `step` texts at a time, so that the best of each window meet those before them (Sun et al.
+                  2023, arXiv 2304.09542); the score is the number of texts below
+    window, step  of listwise
+    language      of the prompt: "en", "zh", or "auto" by the question
+    concurrency   calls that are under way at once
+    Raises        InputError for settings out of range, or a key that is not set.
+
+    A reply that cannot be read fails the question: what a model leaves out, or names twice, is not guessed.
+    """
+
+    mode: Mode
+    window: Annotated[int, at_least(2)] = 20
+    step: Annotated[int, at_least(1)] = 10
+    language: Literal["auto", "en", "zh"] = "auto"
+    max_tokens: Annotated[int, at_least(1)] | None = 512
+    concurrency: Annotated[int, at_least(1)] | None = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step >= self.window:
+            fact = f"step is {self.step}, and window {self.window}: no text would meet those before its window"
+            raise SettingError(f"LLMReranker: {fact}; choose a lower step", "step")
+
+    def identity(self) -> str:
+        """The digest of the prompts, which are as much a setting as the others."""
+        languages = _LANGUAGES if self.language == "auto" else (self.language,)
+        text = "\0".join(template(self.mode, language) for language in languages)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One finite score a text; none without texts.
+
+        Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`), answers no text, or a reply
+                 holds no grade, or not each text of its window once.
+        """
+        return self.rerank(query, texts).scores
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Reranked:
+        """As `scores`, with the tokens of all calls where the server says them of each."""
+        work = self._graded if self.mode == "pointwise" else self._ordered
+        return shared_loop().run(work(query, list(texts)))
+
+    def plan(self, query: str, texts: Sequence[str]) -> tuple[int, Usage]:
+        """Calls that `rerank` would make, and about how many tokens they would take: an estimate."""
+        if self.mode == "pointwise":
+            calls = [(self._messages(query, {"passage": text}), 1) for text in texts]
+        else:
+            spans = windows(len(texts), self.window, self.step)
+            calls = [(self._window(query, texts, range(start, end)), end - start) for start, end in spans]
+        tokens_in = sum(estimate_tokens(message["content"]) for messages, _ in calls for message in messages)
+        return len(calls), Usage(tokens_in, sum(_REPLY_TOKENS + _NUMBER_TOKENS * n for _, n in calls))
+
+    async def _graded(self, query: str, texts: list[str]) -> Reranked:
+        replies = await self._ask_all([self._messages(query, {"passage": text}) for text in texts])
+        scores = [self._read(read_grade, reply, f"text {i} of {len(texts)}") for i, reply in enumerate(replies, 1)]
+        return Reranked(scores, _total(replies))
+
+    async def _ordered(self, query: str, texts: list[str]) -> Reranked:
+        order, replies = list(range(len(texts))), list[Reply]()
+        for start, end in windows(len(texts), self.window, self.step):
+            reply = await self.ask_async(self._window(query, texts, order[start:end]), optional=_OPTIONAL)
+            what = f"texts {start + 1} to {end} of {len(texts)}"
+            ranking: list[int] = self._read(lambda text, n=end - start: read_ranking(text, n), reply, what)
+            order[start:end] = [order[start + place] for place in ranking]
+            replies.append(reply)
+        scores = [0.0] * len(texts)
+        for place, text in enumerate(order):
+            scores[text] = float(len(texts) - 1 - place)
+        return Reranked(scores, _total(replies))
+
+    def _window(self, query: str, texts: Sequence[str], places: Sequence[int]) -> Messages:
+        items = [(str(number), texts[place]) for number, place in enumerate(places, 1)]
+        return self._messages(query, {"passages": numbered(items)}, n=str(len(items)))
+
+    def _messages(self, query: str, texts: Mapping[str, str], **own_words: str) -> Messages:
+        language = language_of(query) if self.language == "auto" else self.language
+        return fill_template(template(self.mode, language), {**own_words, **fenced({"query": query, **texts})})
+
+    async def _ask_all(self, prompts: Sequence[Messages]) -> list[Reply]:
+        """Replies in the order of the prompts; with the first that fails, the others are given up."""
+        import asyncio
+
+        calls = [asyncio.ensure_future(self.ask_async(prompt, optional=_OPTIONAL)) for prompt in prompts]
+        try:
+            return list(await asyncio.gather(*calls))
+        finally:
+            for call in calls:
+                call.cancel()
+
+    def _read(self, read: Any, reply: Reply, what: str) -> Any:
+        try:
+            return read(reply.text)
+        except ValueError as error:
+            cut = reply.finish == _CUT
+            hint = "raise max_tokens" if cut else "choose a model that keeps to the prompt, or the other mode"
+            raise self._service.error(f"{error}, for {what}{', and was cut off' * cut}", hint) from None
+
+    def _address(self) -> tuple[str, str]:
+        return "rerank", super()._address()[1]
+
+
+@cache
+def template(mode: Mode, language: Language) -> str:
+    """The prompt of a mode."""
+    return (files("steelyard.rag") / "prompts" / f"rerank.{mode}.{language}.txt").read_text(encoding="utf-8")
+
+
+def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
+    """Start and end of the windows over n texts, from the last one back to the first text; none where n < 2.
+
+    >>> windows(50, 20, 10), windows(12, 20, 10), windows(1, 20, 10)
+    ([(30, 50), (20, 40), (10, 30), (0, 20)], [(0, 12)], [])
+    """
+    if n < 2:
+        return []
+    starts = [*range(n - size, 0, -step), 0]
+    return [(start, min(start + size, n)) for start in starts]
+
+
+def read_grade(text: str) -> float:
+    """The grade of a reply, as a share of the highest.
+
+    Raises   ValueError saying what there is in its place.
+
+    >>> read_grade('{"score": 75}')
+    0.75
+    """
+    answer = last_object(text, "score")
+    if answer is None:
+        raise ValueError('answered no {"score": …}')
+    score = answer["score"]
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= _TOP:
+        raise ValueError(f"answered the score {str(score)[:20]!r}; expected a number from 0 to {_TOP}")
+    return float(score) / _TOP
+
+
+def read_ranking(text: str, n: int) -> list[int]:
+    """Places from 0, best first, of a reply that ranks n texts by their numbers from 1.
+
+    Raises   ValueError saying which number is missing, repeated, or of no text.
+
+    >>> read_ranking('{"ranking": [2, 3, 1]}', 3)
+    [1, 2, 0]
+    """
+    answer = last_object(text, "ranking")
+    numbers = None if answer is None else answer["ranking"]
+    if not isinstance(numbers, list):
+        raise ValueError('answered no {"ranking": […]}')
+    for place, number in enumerate(numbers):
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= n:
+            raise ValueError(f"answered a ranking with {str(number)[:20]!r}; expected numbers from 1 to {n}")
+        if number in numbers[:place]:
+            raise ValueError(f"answered a ranking with {number} twice")
+    missing = [str(number) for number in range(1, n + 1) if number not in numbers]
+    if missing:
+        shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+        raise ValueError(f"answered a ranking of {len(numbers)} of {n} texts, without {shown}")
+    return [number - 1 for number in numbers]
+
+
+def _total(replies: Sequence[Reply]) -> Usage | None:
+    """Tokens of all calls; None where the server does not say those of one."""
+    usages = [reply.usage for reply in replies if reply.usage is not None]
+    return sum(usages, Usage()) if len(usages) == len(replies) else None
