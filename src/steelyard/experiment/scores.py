@@ -58,7 +58,8 @@ class Scores(ScoreArrays):
         as a measure that is called after them, such as `ragas_faithfulness`.
 
         A measure that is registered is that measure, in any spelling.  Any other name is a column of numbers, such as
-        clicks or latency_ms: without a range, and better low where the name ends in _ms, _error, _loss or _usd.
+        clicks or latency_ms: without a range, and better low where the name ends in _ms, _error, _loss or _usd or
+        begins with cost_.
 
         data     a frame, of rows in any order, or a path or rows of these tools; value is a number, true or false, or
                  null where there is none

@@ -102,10 +102,10 @@ class Definition:
 def direction_of(name: str) -> Direction:
     """Which values of a measure are better, as its name says: lower for times, errors, losses and costs.
 
-    >>> direction_of("latency_ms"), direction_of("recall")
-    ('lower', 'higher')
+    >>> direction_of("latency_ms"), direction_of("cost_eur"), direction_of("recall")
+    ('lower', 'lower', 'higher')
     """
-    return "lower" if name.endswith(_LOWER_SUFFIXES) else "higher"
+    return "lower" if name.endswith(_LOWER_SUFFIXES) or name.startswith("cost_") else "higher"
 
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
