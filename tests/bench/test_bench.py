@@ -9,7 +9,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench.bench import Bench
-from steelyard.bench.blocks import block_name, has_block, read_rankings, read_requests, write_block
+from steelyard.bench.blocks import block_name, has_block, plan_blocks, read_rankings, read_requests, write_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, write_bench_manifest
@@ -118,3 +118,30 @@ def test_names_of_blocks_do_not_meet() -> None:
     blocks = [block_name("r1", name, 10) for name in names]
     assert len(set(blocks)) == len(names)
     assert all(len(block) < 80 and "/" not in block for block in blocks)
+
+
+def test_repetitions_come_forth_and_back() -> None:
+    systems = {"none": {}, "a": {"rerank": "lexical"}, "b": {"rerank": "lexical"}}
+    values = {"systems": systems, "depths": [5, 10, 20], "repetitions": 4}
+    blocks = plan_blocks(BenchConfig.of(values))
+    orders = [[(block.system, block.depth) for block in blocks[6 * n : 6 * n + 6]] for n in range(4)]
+    assert all(sorted(order) == [(name, depth) for name in "ab" for depth in (5, 10, 20)] for order in orders)
+    assert orders[1] == orders[0][::-1]
+    assert orders[3] == orders[2][::-1]
+    assert orders[2] not in orders[:2]
+    assert len({block.name for block in blocks}) == len(blocks)
+    assert blocks == plan_blocks(BenchConfig.of(values))
+    assert blocks != plan_blocks(BenchConfig.of(values | {"seed": 8}))
+
+
+def test_only_the_blocks_that_the_manifest_names_count(tmp_path: Path) -> None:
+    path = write_bench(tmp_path)
+    write_block(path, "r1-words-5", requests(depth=5), rankings(depth=5))
+    write_bench_manifest(
+        path, {"name": "small", "kind": "rerank", "base": "none", "finished": "now", "blocks": {"r1-words-2": "f00"}}
+    )
+    bench = Bench.read(path)
+    assert bench.requests["depth"].to_list() == bench.rankings["depth"].to_list() == [2]
+    (path / BLOCKS / "r1-words-2.parquet").unlink()
+    with pytest.raises(sy.InputError, match=r"r1-words-2\.parquet.*start the same bench again"):
+        Bench.read(path)

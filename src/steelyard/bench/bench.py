@@ -46,11 +46,11 @@ class Bench:
                 f"{path}: is no folder of a bench; expected what `steelyard bench rerank` or `steelyard bench load` "
                 "writes, with a manifest.json"
             )
-        ceilings = folder.path / CEILINGS
+        ceilings, blocks = folder.path / CEILINGS, folder.manifest.get("blocks")
         return cls(
             folder, BenchConfig.stored(folder.config), read_scores(folder.scores),
             ceilings=read_scores(ceilings) if ceilings.exists() else None,
-            requests=read_requests(folder.path), rankings=read_rankings(folder.path),
+            requests=read_requests(folder.path, blocks), rankings=read_rankings(folder.path, blocks),
         )  # fmt: skip
 
     @property

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError, OutputError
+from steelyard.bench.config import BenchConfig
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BLOCKS
 from steelyard.io.panics import native_reader
@@ -18,6 +21,42 @@ from steelyard.io.write import write_bytes
 
 _REQUESTS, _RANKINGS = ".parquet", ".rankings.parquet"
 _PLAIN = re.compile(r"[a-z0-9._-]{1,60}")
+
+
+@dataclass(frozen=True)
+class Block:
+    """All questions asked once of one reranker over so many candidates, one after the other.
+
+    repetition   from 1
+    """
+
+    repetition: int
+    system: str
+    depth: int
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return block_name(f"r{self.repetition}", self.system, self.depth)
+
+
+def plan_blocks(config: BenchConfig) -> list[Block]:
+    """All blocks, in the order in which they are run.
+
+    Rerankers and depths come in an order that the seed draws, then in the same reversed, then in another one, ...: what
+    warms up, cools down or slows down meanwhile meets all of them alike (ABBA).
+
+    >>> config = BenchConfig.of({"systems": {"words": {"rerank": "lexical"}}, "depths": [10, 50], "repetitions": 2})
+    >>> [block.name for block in plan_blocks(config)]
+    ['r1-words-10', 'r1-words-50', 'r2-words-50', 'r2-words-10']
+    """
+    pairs = [(system.name, depth) for system in config.rerankers for depth in config.depths]
+    rng, blocks = np.random.default_rng(config.seed), list[Block]()
+    order = list(range(len(pairs)))
+    for repetition in range(1, config.repetitions + 1):
+        order = rng.permutation(len(pairs)).tolist() if repetition % 2 else order[::-1]
+        blocks += [Block(repetition, *pairs[place]) for place in order]
+    return blocks
 
 
 def block_name(*parts: object) -> str:
@@ -53,25 +92,30 @@ def write_block(folder: Path, name: str, requests: pl.DataFrame, rankings: pl.Da
     write_bytes(folder / BLOCKS / (name + _REQUESTS), _parquet(requests.match_to_schema(REQUESTS)))
 
 
-def read_requests(folder: Path) -> pl.DataFrame:
+def read_requests(folder: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
     """All requests of a bench, of schema REQUESTS, block by block in the order of their names.
 
-    Raises   InputError for a block that cannot be read.
+    names    of the blocks that count; None for all
+    Raises   InputError for a block that cannot be read, and for one that is named and gone.
     """
-    paths = sorted((folder / BLOCKS).glob("*" + _REQUESTS))
-    return _all((path for path in paths if not path.name.endswith(_RANKINGS)), REQUESTS)
+    return _all(folder, block_names(folder) if names is None else sorted(names), _REQUESTS, REQUESTS)
 
 
-def read_rankings(folder: Path) -> pl.DataFrame:
-    """All that rerankers gave, of schema RANKINGS; raises as `read_requests` does."""
-    paths = sorted((folder / BLOCKS).glob("*" + _RANKINGS))
-    return _all(
-        (path for path in paths if has_block(folder, path.name.removesuffix(_RANKINGS))), RANKINGS
-    )  # fmt: skip
+def read_rankings(folder: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """All that rerankers gave, of schema RANKINGS; as `read_requests`."""
+    names = block_names(folder) if names is None else sorted(names)
+    with_rankings = [name for name in names if (folder / BLOCKS / (name + _RANKINGS)).exists()]
+    return _all(folder, with_rankings, _RANKINGS, RANKINGS)
 
 
-def _all(paths: Iterable[Path], schema: pl.Schema) -> pl.DataFrame:
-    return pl.concat([schema.to_frame(), *(_read(path, schema) for path in paths)])
+def block_names(folder: Path) -> list[str]:
+    """The blocks that are on disk, whole."""
+    names = (path.name for path in (folder / BLOCKS).glob("*" + _REQUESTS))
+    return sorted(name.removesuffix(_REQUESTS) for name in names if not name.endswith(_RANKINGS))
+
+
+def _all(folder: Path, names: Iterable[str], suffix: str, schema: pl.Schema) -> pl.DataFrame:
+    return pl.concat([schema.to_frame(), *(_read(folder / BLOCKS / (name + suffix), schema) for name in names)])
 
 
 def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
