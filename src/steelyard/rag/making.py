@@ -12,17 +12,20 @@ from steelyard.base.toml_lines import Key
 from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage
 from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.own_reranking import as_reranker
 from steelyard.rag.registry import PROTOCOLS, Role, make
 
 
 def make_stage(role: Role, stage: Any, folder: Path | None = None) -> Any:
-    """An object from a Stage; None and an object stay as they are.
+    """An object from a Stage; None and an object stay as they are, but for a function that reranks.
 
     folder   of the configuration, for code of the user's own; None is the working folder
     Raises   InputError for a kind or a setting that there is none of, a value that does not fit, and an object that
              lacks what a stage must have.
     """
     ready = make(role, stage.kind, stage.settings, folder=folder) if isinstance(stage, Stage) else stage
+    if role == "rerank":
+        ready = as_reranker(ready)
     # A chunker may also be a text splitter of another library; `as_chunker` sees to it.
     if ready is not None and role != "chunk" and not isinstance(ready, PROTOCOLS[role]):
         raise InputError(f"{role}: {kind_of(stage)} gives {type(ready).__name__}, which {_lacks(ready, role)}")

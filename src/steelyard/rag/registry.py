@@ -11,6 +11,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.own_code import import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import make_with
+from steelyard.rag.own_reranking import FunctionReranker, takes_texts
 from steelyard.rag.stages import Chunker, Embedder, Fuser, Generator, Index, Reranker
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -51,12 +52,15 @@ def make(role: Role, kind: str, settings: Mapping[str, Any], *, folder: Path | N
     """A stage by registered name or as `module:object`, with its settings.
 
     folder   of the configuration, where `module` may be; None is the working folder
-    An object that is not callable is taken as it is and accepts no settings.
+    An object that is not callable is taken as it is and accepts no settings.  A function of `query` and `texts` is a
+    reranker itself, and its other parameters are its settings.
     Raises   InputError for an unknown name or setting, with the nearest ones, and for an object that cannot be such a
              stage, before anything of it is called.
     """
     if ":" in kind:
         maker = import_object(kind, f"{role} stage", folder)
+        if role == "rerank" and takes_texts(maker):
+            return FunctionReranker.of(maker, settings)
         _check_fit(role, kind, maker)
     else:
         maker = _stages[role].get(kind, hint=" (your own: module:object)")
@@ -76,6 +80,7 @@ def _check_fit(role: Role, kind: str, maker: Any) -> None:
             raise InputError(
                 f"{role} {kind}: is a function that does not declare what it returns; name a class, or annotate the "
                 "function with the class of the stage (-> Class)"
+                + (", or name a function of (query, texts) that gives scores" if role == "rerank" else "")
             )
     ways = _methods(role)
     absent = [[name for name in names if not callable(getattr(stage, name, None))] for names in ways]
