@@ -1,0 +1,163 @@
+"""What the best order of the first candidates would reach, the tail behind them as it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.bench.candidates import Candidates
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.coverage import most_covered
+from steelyard.bench.quality import ceiling_label
+from steelyard.data.run import ranked
+from steelyard.experiment.scores import Scores
+from steelyard.experiment.weighed import Weighed
+from steelyard.experiment.weighing import Weighing
+from steelyard.measures import Alignment, Measure
+from steelyard.measures.alignment import Evidence, by_query, rank_order
+from steelyard.measures.graded import gains_of, has_gains
+from steelyard.measures.perfect import perfect_reranking
+
+_OTHERWISE = {"numbers", "characters", "answers"}
+"""Inputs of measures that no order of the labels decides."""
+
+
+def ceilings(config: BenchConfig, candidates: Candidates, weighing: Weighing, quality: Scores) -> Scores:
+    """The scores of the best order of the first candidates, depth by depth."""
+    base = weighing.weighed[0]
+    names, s = [ceiling_label(depth) for depth in config.depths], len(config.depths)
+    values = np.stack([_ceiling(candidates, base, quality, depth) for depth in config.depths])
+    first = quality.filter(systems=[quality.systems[0]])
+
+    def again(array: Floats) -> Floats:
+        return np.repeat(array, s, axis=0)
+
+    return replace(
+        first, systems=names, values=values, judged=np.full(values.shape, np.nan),
+        missing=np.repeat(first.missing, s, axis=0),
+        no_relevant=np.repeat(first.no_relevant, s, axis=0), failed=np.repeat(first.failed, s, axis=0),
+        unwinnable=np.repeat(first.unwinnable, s, axis=0), unjudged_queries=np.repeat(first.unjudged_queries, s),
+        gold=[*first.gold] * s, notes={},
+        perfect={name: again(part() if callable(part) else part) for name, part in first.perfect.items()},
+        recipe_parts={**first.recipe_parts, "runs": lambda: _digests(names, base)},
+    )  # fmt: skip
+
+
+def _ceiling(candidates: Candidates, base: Weighed, quality: Scores, depth: int) -> Floats:
+    """(m, q) values of the best order of the first `depth` candidates; no value where the base has none."""
+    n = _reordered(candidates, base, depth)
+    values = np.stack([ideal_values(base, spec, n) for spec in quality.measures])
+    return np.where(np.isnan(quality.values[0]), np.nan, values)
+
+
+def _reordered(candidates: Candidates, base: Weighed, depth: int) -> Ints:
+    """(q,) how many chunks or documents the first `depth` candidates are: fewer, where chunks share documents."""
+    document_of = {} if base.documents is None else base.documents.document_of
+    heads = (candidates.first(query_id, depth) for query_id in base.alignment.query_id)
+    return np.array([len({document_of.get(doc_id, doc_id) for doc_id in head}) for head in heads], np.int64)
+
+
+def _digests(names: Sequence[str], base: Weighed) -> dict[str, str]:
+    """Fingerprints of lists in their best order, by which no two depths are taken for the same run."""
+    return {
+        name: "sha256:" + hashlib.sha256(f"{base.digest()}\n{name}".encode()).hexdigest() for name in names
+    }  # fmt: skip
+
+
+def ideal_values(weighed: Weighed, spec: Measure, n: Ints) -> Floats:
+    """(q,) the highest value that an order of the first n documents of each list has.
+
+    For labels by id that is the order by gain, those labelled 0 or less behind those without a label.  Gold pieces
+    may share chunks, or be in several: of all choices of k chunks, the one that covers most pieces counts.
+
+    n         (q,) documents at the head of each list that may change places
+    Returns   NaN throughout where the best order is not known: measures of characters, columns of numbers, gains that
+              do not rise with the label, and pieces in so many chunks that not all choices can be looked at
+    """
+    a = weighed.alignment
+    if not has_ideal_order(spec, a):
+        return np.full(a.n_queries, np.nan)
+    ideal = perfect_reranking(a, n)
+    if a.evidence is not None:
+        evidence = _with_best_pieces(weighed, spec, n)
+        if evidence is None:
+            return np.full(a.n_queries, np.nan)
+        ideal = replace(ideal, evidence=evidence)
+    return spec(ideal)
+
+
+def has_ideal_order(spec: Measure, a: Alignment) -> bool:
+    """Whether no order is better than that by gain: more of what is relevant, sooner, is better for the measure."""
+    definition, options = spec.definition, spec.options
+    if not (definition.relevant and definition.higher_is_better) or _OTHERWISE & set(definition.inputs):
+        return False
+    gain = options.get("gain", "binary")
+    labels = np.unique(a.ideal_gain)
+    if gain == "binary" or not len(labels):
+        return True
+    if not has_gains(labels, gain):
+        return False
+    worth = gains_of(labels, gain)
+    return bool((np.diff(worth) >= 0).all() and (np.where(labels > 0, worth, -worth) >= 0).all())
+
+
+def _with_best_pieces(weighed: Weighed, spec: Measure, n: Ints) -> Evidence | None:
+    """The evidence with as many relevant pieces among the first k as any choice of chunks shows; None: not known."""
+    a, k, least = weighed.alignment, spec.depth, spec.options.get("min_gain")
+    assert a.evidence is not None
+    if k is None or not isinstance(least, float):  # The whole list shows the same in any order.
+        return a.evidence
+    pieces = a.evidence.pieces
+    query, reordered = pieces.hit_query, (n > k)[pieces.hit_query]
+    inside = reordered & (pieces.hit_gain >= least) & (pieces.hit_rank <= n[pieces.hit_query])
+    shown = np.bincount(query[inside], minlength=a.n_queries)
+    for q in np.flatnonzero(shown > k).tolist():
+        covered = most_covered(_pieces_of_chunks(weighed, q, int(n[q]), least), k)
+        if covered is None:
+            return None
+        shown[q] = covered
+    rank = np.where(inside, np.where(_ordinal(query, inside) <= shown[query], 1, k + 1), pieces.hit_rank)
+    order = rank_order(query, rank)
+    best = replace(pieces, hit_rank=rank[order], hit_gain=pieces.hit_gain[order])
+    counted = by_query(_is_by_pieces(weighed), best, perfect_reranking(a, n))
+    return replace(a.evidence, pieces=best, counted=counted)
+
+
+def _ordinal(query: Ints, mask: Bools) -> Ints:
+    """(h,) how many hits of the mask are at or above each, within its query."""
+    running = np.cumsum(mask)
+    before = np.concatenate(([0], running))[np.searchsorted(query, query, "left")]
+    return np.asarray(running - before, np.int64)
+
+
+def _is_by_pieces(weighed: Weighed) -> Bools:
+    """(q,) queries whose recall counts pieces rather than chunks, as alignments of evidence have it."""
+    gold = weighed.evidence
+    assert gold is not None
+    pieces, mask = gold.resolution.gold, np.zeros(weighed.alignment.n_queries, bool)
+    mask[gold.labels.places(pl.Series(pieces.query_ids))] = pieces.has_texts | (not gold.table.complete)
+    return mask
+
+
+def _pieces_of_chunks(weighed: Weighed, q: int, n: int, least: float) -> list[int]:
+    """The relevant groups of pieces that each of the first n chunks of a list holds, as bits."""
+    gold = weighed.evidence
+    assert gold is not None
+    assert weighed.outputs is not None
+    resolution, query_id = gold.resolution, weighed.alignment.query_id[q]
+    gains = np.full(resolution.gold.n_groups, -np.inf)
+    np.maximum.at(gains, resolution.gold.group, resolution.gold.gain)
+    listed = ranked(weighed.outputs.run.frame.filter(pl.col("query_id") == query_id)).filter(pl.col("rank") <= n)
+    rows = {gold.table.row_of.get(chunk_id, -1) for chunk_id in listed["doc_id"].to_list()}
+    group = resolution.gold.group[resolution.piece]
+    own = np.array(resolution.gold.query_ids)[resolution.gold.query[resolution.piece]] == query_id
+    bit, masks = dict[int, int](), dict[int, int]()
+    for g, chunk in zip(group[own].tolist(), resolution.chunk[own].tolist(), strict=True):
+        if chunk in rows and gains[g] >= least:
+            masks[chunk] = masks.get(chunk, 0) | 1 << bit.setdefault(g, len(bit))
+    return list(masks.values())
