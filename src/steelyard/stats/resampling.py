@@ -28,11 +28,13 @@ class Resampled:
     values      (m,) NaN where undefined
     low, high   (m,) NaN where there is no interval: fewer than two questions, no spread between resamples, or undefined
                 in more than one resample of twenty
+    above       (m,) share of the resamples in which it is above 0, and half of those in which it is 0; NaN where low is
     """
 
     values: Floats
     low: Floats
     high: Floats
+    above: Floats
 
 
 def cluster_bootstrap(
@@ -59,7 +61,7 @@ def cluster_bootstrap(
     total = sums.sum(axis=0, keepdims=True)
     values = statistics(total)[0]
     if q < 2:
-        return Resampled(values, *np.full((2, len(values)), np.nan))
+        return Resampled(values, *np.full((3, len(values)), np.nan))
     # Questions that add the same are alike: items of few categories make few kinds.
     kinds, counts = np.unique(sums.reshape(q, -1), axis=0, return_counts=True)
     shape = sums.shape[1:]
@@ -69,7 +71,7 @@ def cluster_bootstrap(
         _ends(values[m], draws[:, m], without[:, m], counts, level=level) for m in range(len(values))
     ]  # fmt: skip
     low, high = np.array(ends).reshape(-1, 2).T
-    return Resampled(values, low, high)
+    return Resampled(values, low, high, np.where(np.isnan(low), np.nan, _share_above(draws)))
 
 
 def _draws(
@@ -85,6 +87,12 @@ def _draws(
         drawn = rng.multinomial(q, counts / q, size=n).astype(float)
         blocks.append(statistics((drawn @ kinds).reshape(n, *shape)))
     return np.concatenate(blocks)
+
+
+def _share_above(draws: Floats) -> Floats:
+    """(m,) share of the defined (b, m) draws that are above 0, and half of those that are 0."""
+    n_defined = np.maximum(np.isfinite(draws).sum(axis=0), 1)
+    return np.asarray(((draws > 0).sum(axis=0) + (draws == 0).sum(axis=0) / 2) / n_defined)
 
 
 def _ends(value: float, draws: Floats, without: Floats, counts: Ints, *, level: float) -> tuple[float, float]:

@@ -1,0 +1,174 @@
+"""What reranking brings in: value of the gain less its cost, by drawing questions anew, quality and cost together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config_table import ValueTable
+from steelyard.bench.frames import RETURNS
+from steelyard.experiment.scores import Scores
+from steelyard.measures.spec import measure_or_column
+from steelyard.stats.resampling import Resampled, cluster_bootstrap
+from steelyard.stats.samples import cluster_sums
+
+WORTH = 0.15
+"""From this relative gain on, a reranker is said to be worth having: a rule of thumb, for the whole interval."""
+_MILLION = 1_000_000
+_STATISTICS = ("gain", "relative_gain", "net_per_day", "roi", "yield")
+"""`yield` is the gain for a unit of money: the inverse of the break-even value, which has no pole."""
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """Sums that a question adds, of each reranker that has a value for it: (q, s, 4) n, base, reranked, cost.
+
+    priced   (s,) whose cost is known
+    """
+
+    labels: Sequence[tuple[str, int | None]]
+    sums: Floats
+    priced: Bools
+
+
+def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> pl.DataFrame:
+    """Gain, net benefit, return and break-even value of each reranker at each depth, of schema RETURNS.
+
+    Without [value], only gains, and whether they are worth having.
+    scores        of the base and of all rerankers;   of_requests   of schema REQUEST_COSTS
+    Raises        InputError where [value] names a measure of success that the scores do not have
+    """
+    success = success_measure(config, scores)
+    paired = _paired(config, scores, success, of_requests)
+    if not paired.labels:
+        return RETURNS.to_frame()
+    clusters = None if scores.clustering is None else scores.clustering.codes
+    sums = np.moveaxis(paired.sums, 0, -1)
+    grouped = cluster_sums(sums.reshape(-1, sums.shape[-1]), clusters).reshape(*sums.shape[:2], -1)
+    resampled = cluster_bootstrap(
+        np.moveaxis(grouped, -1, 0), lambda total: _statistics(config.value, total, paired.priced), seed=config.seed
+    )
+    rows = [
+        {"system": system, "depth": depth, "success": str(scores.measures[success]),
+         **_row(config.value, paired, resampled, i)}
+        for i, (system, depth) in enumerate(paired.labels)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=RETURNS)
+
+
+def success_measure(config: BenchConfig, scores: Scores) -> int:
+    """The place of the measure that value goes by: that of [value], else of value per success the first hit rate, else
+    the first measure.
+    """
+    value = config.value
+    if value is not None and value.success is not None:
+        success = measure_or_column(value.success)
+        if success not in scores.measures:
+            hint = nearest(str(success), map(str, scores.measures))
+            raise InputError(f"[value] goes by {success}, which was not measured; {hint}")
+        return list(scores.measures).index(success)
+    hit_rates = [j for j, measure in enumerate(scores.measures) if measure.definition.name == "hit_rate"]
+    return hit_rates[0] if hit_rates and value is not None and value.value_per_success is not None else 0
+
+
+def saving_per_query(value: ValueTable | None) -> float:
+    """What shorter prompts save of each question.
+
+    >>> saving_per_query(None)
+    0.0
+    """
+    if value is None or value.prompt is None:
+        return 0.0
+    prompt = value.prompt
+    chunks = prompt.chunks_before - prompt.chunks_after
+    return chunks * prompt.tokens_per_chunk * prompt.price_per_1m_tokens / _MILLION
+
+
+def _paired(config: BenchConfig, scores: Scores, success: int, of_requests: pl.DataFrame) -> _Paired:
+    labels = [
+        (system.name, depth) for system in config.rerankers for depth in config.depths
+        if system_label(system.name, depth) in scores.systems
+    ]  # fmt: skip
+    values = dict(zip(scores.systems, scores.values[:, success], strict=True))
+    base = values[config.base_name]
+    sums, priced = np.zeros((len(scores.query_ids), len(labels), 4)), np.zeros(len(labels), bool)
+    for i, (system, depth) in enumerate(labels):
+        reranked, cost = values[system_label(system, depth)], _costs_of(of_requests, system, depth, scores.query_ids)
+        priced[i] = not np.isnan(cost).all()
+        both = ~np.isnan(base) & ~np.isnan(reranked) & (~np.isnan(cost) if priced[i] else True)
+        columns = np.stack([np.ones(len(base)), base, reranked, cost], axis=1)
+        sums[both, i] = np.nan_to_num(columns[both])
+    return _Paired(labels, sums, priced)
+
+
+def _costs_of(of_requests: pl.DataFrame, system: str, depth: int | None, query_ids: Sequence[str]) -> Floats:
+    """(q,) mean cost of each question over its repetitions; NaN where it is not known."""
+    mine = of_requests.filter(pl.col("system") == system, pl.col("depth").eq_missing(depth))
+    means = dict(mine.group_by("query_id").agg(pl.col("cost").mean()).iter_rows())
+    return np.array([np.nan if (cost := means.get(query_id)) is None else cost for query_id in query_ids], np.float64)
+
+
+def _statistics(value: ValueTable | None, total: Floats, priced: Bools) -> Floats:
+    """(b, s * m) all of _STATISTICS of each reranker, from (b, s, 4) sums."""
+    n, base, reranked, paid = np.moveaxis(total, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = (reranked - base) / n
+        relative = np.where(base > 0, (reranked - base) / base, np.nan)
+        cost = np.where(priced, paid / n, np.nan)
+        effect, worth = _effect(value, gain, relative)
+        more = cost - saving_per_query(value)
+        net = worth * effect - more
+        per_day = net * (np.nan if value is None else value.queries_per_day)
+        roi = np.where(cost > 0, net / cost, np.nan)
+        per_money = np.where(more > 0, effect / more, np.nan)
+    return np.stack([gain, relative, per_day, roi, per_money], axis=-1).reshape(len(total), -1)
+
+
+def _effect(value: ValueTable | None, gain: Floats, relative: Floats) -> tuple[Floats, float]:
+    """What is paid for, and how much for one of it: gains as they are, or as shares of the base."""
+    if value is None:
+        return np.full(gain.shape, np.nan), math.nan
+    if value.value_per_success is not None:
+        return gain, value.value_per_success
+    return relative, value.value_per_query or math.nan
+
+
+def _row(value: ValueTable | None, paired: _Paired, resampled: Resampled, i: int) -> dict[str, Any]:
+    at = {name: i * len(_STATISTICS) + m for m, name in enumerate(_STATISTICS)}
+    total = paired.sums[:, i].sum(axis=0)
+    row: dict[str, Any] = {
+        "cost": total[3] / total[0] if paired.priced[i] and total[0] else None,
+        "saving": None if value is None else saving_per_query(value),
+    }
+    for name in ("gain", "relative_gain", "net_per_day", "roi"):
+        row |= _ends(name, *(array[at[name]] for array in (resampled.values, resampled.low, resampled.high)))
+    per_money = [array[at["yield"]] for array in (resampled.values, resampled.high, resampled.low)]
+    row |= _ends("break_even", *map(_break_even, per_money))
+    above = resampled.above[at["net_per_day"]]
+    return row | {"p_positive": None if math.isnan(above) else above, "worth": _worth(row)}
+
+
+def _ends(name: str, value: float, low: float, high: float) -> dict[str, float | None]:
+    columns = {name: value, f"{name}_low": low, f"{name}_high": high}
+    return {column: None if math.isnan(number) else float(number) for column, number in columns.items()}
+
+
+def _break_even(per_money: float) -> float:
+    """The value at which a gain pays for itself: infinite where nothing is gained for the money."""
+    return math.inf if per_money <= 0 else 1 / per_money
+
+
+def _worth(row: dict[str, Any]) -> str:
+    low, high = row["relative_gain_low"], row["relative_gain_high"]
+    if low is None:
+        return "open"
+    return "yes" if low >= WORTH else "no" if high < WORTH else "open"
