@@ -14,7 +14,7 @@
     index = ["bm25", "dense"]            one or several
     embed = "lsa"                        made only where an index needs vectors
     fuse = "rrf"                         "none" for one index, "rrf" for several
-    rerank = {kind = "lexical", top_n = 50}   a `model` or `prompt` that lies beside this file is taken from there
+    rerank = {kind = "lexical", top_n = 50}   a file that its table names beside this one is taken from there
     generate = {kind = "extractive", passages = 5}
     folder = "runs/hybrid"               where the run goes
     cache = "runs/.steelyard-cache.sqlite"   or false
@@ -52,7 +52,7 @@ from steelyard.rag.config_values import Stage, TargetSettings, Weigh
 from steelyard.services.cache import CACHE_NAME
 from steelyard.services.secrecy import without_secrets
 
-_FILE_SETTINGS = ("model", "prompt")
+_FILE_SETTINGS = ("model", "prompt", "truth", "documents", "queries")
 
 
 @dataclass(frozen=True)
