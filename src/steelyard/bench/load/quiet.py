@@ -18,7 +18,6 @@ def quiet_interpreter() -> Iterator[None]:
     What was there before, such as texts of a corpus, would be walked through again and again, for tenths of a second.
     """
     before = sys.getswitchinterval()
-    gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:

@@ -71,11 +71,11 @@ def send(
         error = str(failure) if isinstance(failure, StageError) else exception_line(failure)
         return Request(number, query_id, intended, sent, end, _outcome(failure), error)
     if end - sent > timeout_s:
-        return given_up(query_id, number=number, intended=intended, sent=sent, timeout_s=timeout_s, end=end)
+        return timed_out(query_id, number=number, intended=intended, sent=sent, timeout_s=timeout_s, end=end)
     return Request(number, query_id, intended, sent, end, "ok", None, served)
 
 
-def given_up(
+def timed_out(
     query_id: str, *, number: int, intended: float, sent: float, timeout_s: float, end: float | None = None
 ) -> Request:
     """A request that had no answer in time.
@@ -98,7 +98,7 @@ def requests_frame(
 
     start   what their seconds count from; requests that were intended before are left out: they warmed the system up
     """
-    measured = sorted((request for request in requests if request.intended >= start), key=lambda one: one.number)
+    measured = sorted((request for request in requests if request.intended >= start), key=lambda request: request.number)
     rows = [_row(request, start) for request in measured]
     return pl.DataFrame(rows, schema=REQUESTS, orient="row").with_columns(
         loop=pl.lit(loop), repetition=pl.lit(1, pl.Int64), rate=pl.lit(rate, pl.Float64), users=pl.lit(users, pl.Int64)

@@ -49,10 +49,8 @@ class SleepySettings:
         lengths = [self.service_s, self.drip_s, *(number for stall in self.stalls for number in stall)]
         if not all(0 <= length < math.inf for length in lengths):
             raise InputError(f"a sleepy server has a time below 0 or without end ({lengths}); expected seconds from 0")
-        counts = (self.capacity, self.fail_every, self.wrong_every)
-        if any(number is not None and number < 1 for number in counts) or not (
-            self.rate_limit is None or self.rate_limit > 0
-        ):
+        counts = [count for count in (self.capacity, self.fail_every, self.wrong_every) if count is not None]
+        if min(counts, default=1) < 1 or (self.rate_limit is not None and not self.rate_limit > 0):
             raise InputError("capacity, fail_every and wrong_every of a sleepy server are numbers from 1, and "
                              "rate_limit is above 0")  # fmt: skip
 
