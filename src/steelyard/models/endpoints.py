@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from steelyard.base.limits import at_least
 from steelyard.services.addresses import checked_url, host_of
@@ -52,6 +52,14 @@ class Endpoint(Patience, ABC):
         hint = f"check the key in {variable}" if variable else "name the environment variable of the key: api_key_env"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return Service(what, url, self, headers=headers, secrets=(key,), key_hint=hint, concurrency=self.concurrency)
+
+    def directly(self, timeout_s: float) -> Self:
+        """The same, asked by a client for measuring (see `DirectService`): each request once, within a time limit."""
+        from steelyard.services.direct import DirectService
+
+        direct = replace(self)
+        direct.__dict__["_service"] = DirectService(self._service, timeout_s)
+        return direct
 
     def close(self) -> None:
         """Close the connections; a later question opens others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError, describe_exception
@@ -102,7 +103,7 @@ def http_target(
     attempts: int = 4,
     wait_initial_s: float = 0.5,
     wait_max_s: float = 60.0,
-) -> Target:
+) -> HTTPTarget:
     """An HTTP endpoint that answers JSON.  Fields are paths with dots: "data.hits", "_source.text", "choices.0.text".
 
     url             the address; the question is added to its query where method is GET
@@ -127,24 +128,51 @@ def http_target(
     service = _service(url, headers_env or {}, patience)
     texts = texts or results_field.rpartition(".")[2] in TEXT_KEYS
     fields = Fields(id_field, text_field, score_field, doc_field, start_field, end_field)
+    target = HTTPTarget(
+        service, method, body=body or {}, query_field=query_field, k_field=k_field, results_field=results_field,
+        answer_field=answer_field, fields=fields, texts=texts,
+    )  # fmt: skip
+    target.sent("", 1)  # Paths that cross the body raise before anything is asked.
+    return target
 
-    def sent(query: str, k: int) -> dict[str, Any]:
-        if method == "POST":
-            return {"body": _placed(_placed(body or {}, query_field, query), k_field, k)}
-        return {"query": {**(body or {}), query_field: query, **({} if k_field is None else {k_field: k})}}
 
-    sent("", 1)  # Paths that cross the body raise before anything is asked.
+@dataclass(frozen=True, eq=False)
+class HTTPTarget:
+    """An endpoint that answers JSON; see `http_target`."""
 
-    def ask(query: str, k: int) -> Response:
-        body = service.request(method, **sent(query, k))
+    service: Service
+    method: str
+    body: Mapping[str, Any]
+    query_field: str
+    k_field: str | None
+    results_field: str
+    answer_field: str
+    fields: Fields
+    texts: bool
+
+    def sent(self, query: str, k: int) -> dict[str, Any]:
+        """What is sent for a question, as arguments of `Service.request`."""
+        if self.method == "POST":
+            return {"body": _placed(_placed(self.body, self.query_field, query), self.k_field, k)}
+        limit = {} if self.k_field is None else {self.k_field: k}
+        return {"query": {**self.body, self.query_field: query, **limit}}
+
+    def __call__(self, query: str, k: int) -> Response:
+        """Ask it; raises StageError as `http_target` says."""
+        body = self.service.request(self.method, **self.sent(query, k))
         try:
-            items = value_at(body, results_field, required=True)
-            answer = value_at(body, answer_field) if isinstance(body, Mapping) else None
-            return parse_items(query, items, answer, fields, texts=texts)
+            items = value_at(body, self.results_field, required=True)
+            answer = value_at(body, self.answer_field) if isinstance(body, Mapping) else None
+            return parse_items(query, items, answer, self.fields, texts=self.texts)
         except Odd as odd:
-            raise service.error(str(odd), "name its fields: results_field, id_field, text_field, ...") from None
+            hint = "name its fields: results_field, id_field, text_field, ..."
+            raise self.service.error(str(odd), hint) from None
 
-    return ask
+    def directly(self, timeout_s: float) -> HTTPTarget:
+        """The same, asked by a client for measuring (see `DirectService`): each request once, within a time limit."""
+        from steelyard.services.direct import DirectService
+
+        return replace(self, service=DirectService(self.service, timeout_s))
 
 
 def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Service:

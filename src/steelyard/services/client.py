@@ -126,8 +126,8 @@ class Service:
         concurrency: int | None = None,
     ) -> None:
         self._what, self._url, self._patience = what, url, patience
-        self._secrets, self._key_hint = secrets, key_hint
-        self._clients = _Clients(url, dict(headers or {}), patience.timeout_s)
+        self._secrets, self._key_hint, self._headers = secrets, key_hint, dict(headers or {})
+        self._clients = _Clients(url, self._headers, patience.timeout_s)
         self._throttle = Throttle(math.inf if concurrency is None else concurrency)
 
     def request(
@@ -226,7 +226,7 @@ class Service:
                 fact, "look whether the server is busy, or raise timeout_s", again=True, reason="timeout"
             ) from None
         except httpx2.RequestError as error:
-            fact = f"gave no answer ({self.redacted(_cause(error)) or type(error).__name__})"
+            fact = f"gave no answer ({self.redacted(cause_of(error)) or type(error).__name__})"
             again = isinstance(error, httpx2.TransportError) and not isinstance(error, httpx2.LocalProtocolError)
             raise _Unanswered(
                 fact, "check the address, and that the server runs", again=again, reason="no answer"
@@ -336,9 +336,10 @@ def _httpx2(what: str) -> Any:
     return require("httpx2", extra="endpoints", what=what)
 
 
-def _cause(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """What the operating system said, where that is at the bottom of an error; else the error's own words."""
-    words, inner = str(error), error.__cause__ or error.__context__
+    words = str(error)
+    inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, socket.gaierror):
             return inner.strerror or words

@@ -19,7 +19,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.bench.load.open_loop import checked_queries
 from steelyard.bench.load.quiet import quiet_interpreter
-from steelyard.bench.load.served import Ask, Request, timed_out, requests_frame, send
+from steelyard.bench.load.served import Ask, Request, requests_frame, send, timed_out
 
 
 def occupy(

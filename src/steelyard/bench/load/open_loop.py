@@ -17,7 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.config_table import Arrivals
 from steelyard.bench.load.arrivals import arrival_times
 from steelyard.bench.load.quiet import quiet_interpreter
-from steelyard.bench.load.served import Ask, Request, timed_out, requests_frame, send
+from steelyard.bench.load.served import Ask, Request, requests_frame, send, timed_out
 
 MOST_UNDER_WAY = 2_000
 """Requests that this computer has under way at once; more wait here, which their dispatch delay shows."""

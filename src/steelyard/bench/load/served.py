@@ -98,7 +98,9 @@ def requests_frame(
 
     start   what their seconds count from; requests that were intended before are left out: they warmed the system up
     """
-    measured = sorted((request for request in requests if request.intended >= start), key=lambda request: request.number)
+    measured = sorted(
+        (request for request in requests if request.intended >= start), key=lambda request: request.number
+    )
     rows = [_row(request, start) for request in measured]
     return pl.DataFrame(rows, schema=REQUESTS, orient="row").with_columns(
         loop=pl.lit(loop), repetition=pl.lit(1, pl.Int64), rate=pl.lit(rate, pl.Float64), users=pl.lit(users, pl.Int64)

@@ -103,7 +103,7 @@ class SleepyServer:
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._began: float | None = None
-        self._n_requests = 0
+        self._n_requests = self._n_connections = 0
         self._recent = deque[float]()
         self._connections = set[socket.socket]()
 
@@ -112,11 +112,17 @@ class SleepyServer:
         """Requests that came by now."""
         return self._n_requests
 
+    @property
+    def n_connections(self) -> int:
+        """Connections that were opened by now."""
+        return self._n_connections
+
     def listen(self) -> None:
         """Take connections until it is closed."""
         while not self.closing.is_set():
             with suppress(OSError):
                 connection, _ = self._listener.accept()
+                self._n_connections += 1
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def close(self) -> None:

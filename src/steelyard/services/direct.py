@@ -1,0 +1,104 @@
+"""A client for measuring: each request is sent once and at once, so that its time is the server's."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPMessage
+from time import perf_counter
+from typing import Any
+from urllib.parse import urlencode
+
+from steelyard.base.instances import Instances
+from steelyard.services.addresses import shown
+from steelyard.services.client import Service, ServiceError, cause_of
+from steelyard.services.connection import Connection
+
+
+class DirectService(Service):
+    """Asks what a Service asks, without what makes that one gentle: no repetition, no waiting for others, no limit.
+
+    The thread that asks sends and reads, over a connection that stays open, straight to the address, through no proxy.
+
+    service     whose address and keys these are
+    timeout_s   of a whole request, however slowly its answer drips
+    """
+
+    def __init__(self, service: Service, timeout_s: float) -> None:
+        super().__init__(
+            service._what, service._url, service._patience, headers=service._headers, secrets=service._secrets,
+            key_hint=service._key_hint,
+        )  # fmt: skip
+        self._timeout_s = timeout_s
+        self._all: list[Connection] = []
+        self._idle = Instances(self._connection)
+        self._thread = threading.local()
+
+    @property
+    def answered_at(self) -> float | None:
+        """By `time.perf_counter`, when this thread's last answer was there; reading it came after."""
+        return getattr(self._thread, "answered_at", None)
+
+    def request(
+        self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The decoded JSON that the address answers.
+
+        Raises   ServiceError where there is no answer in time, the status is not 2xx, or the answer is not JSON.
+        """
+        response = self._answer(method, body, "" if query is None else urlencode(query))
+        if not 200 <= response.status_code < 300:
+            refusal = self._refusal(response)
+            raise self._failure(refusal.fact + self._excerpt(refusal.body), response.status_code, refusal.body)
+        return self._decode(response)
+
+    def close(self) -> None:
+        """Close the connections; a later request opens others."""
+        for connection in self._all:
+            connection.close()
+
+    def _connection(self) -> Connection:
+        connection = Connection(self._url)
+        self._all.append(connection)
+        return connection
+
+    def _answer(self, method: str, body: Mapping[str, Any] | None, query: str) -> _Response:
+        until = perf_counter() + self._timeout_s
+        try:
+            payload = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            with self._idle.borrowed() as connection:
+                status, headers, content = connection.exchange(method, query, self._headers, payload, until)
+            self._thread.answered_at = perf_counter()
+        except TimeoutError:
+            raise self._failure(f"gave no answer within {self._timeout_s:g} s", "timeout") from None
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.start + 1]
+            raise self._failure(f"cannot be sent {half!r} (half a character)", "no answer") from None
+        except (OSError, HTTPException) as error:
+            cause = self.redacted(cause_of(error)) or type(error).__name__
+            raise self._failure(f"gave no answer ({cause})", "no answer") from None
+        return _Response(status, headers, content)
+
+    def _failure(self, fact: str, reason: Any, body: str = "") -> ServiceError:
+        return ServiceError(f"{self._what}: {shown(self._url)} {fact}", reason, self.redacted(body))
+
+
+@dataclass(frozen=True)
+class _Response:
+    """An answer, with what Service looks at in one."""
+
+    status_code: int
+    headers: HTTPMessage
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as it is shown in messages."""
+        return self.content.decode("utf-8", "replace")
+
+    @property
+    def has_redirect_location(self) -> bool:
+        """Whether it points to another address."""
+        return 300 <= self.status_code < 400 and "location" in self.headers
