@@ -19,7 +19,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.bench.load.open_loop import checked_queries
 from steelyard.bench.load.quiet import quiet_interpreter
-from steelyard.bench.load.served import Ask, Request, requests_frame, send, timed_out
+from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
 
 
 def occupy(
@@ -96,7 +96,7 @@ class _Crowd:
     def _request(self) -> Request:
         number, sent = next(self._numbers), perf_counter()
         query_id, query = self._asked[number % len(self._asked)]
-        lost = timed_out(query_id, number=number, intended=sent, sent=sent, timeout_s=self._timeout_s)
+        lost = given_up(query_id, number=number, intended=sent, sent=sent, timeout_s=self._timeout_s)
         self._under_way[number] = lost
         with self._turn:
             if perf_counter() > lost.end:

@@ -17,7 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.config_table import Arrivals
 from steelyard.bench.load.arrivals import arrival_times
 from steelyard.bench.load.quiet import quiet_interpreter
-from steelyard.bench.load.served import Ask, Request, requests_frame, send, timed_out
+from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
 
 MOST_UNDER_WAY = 2_000
 """Requests that this computer has under way at once; more wait here, which their dispatch delay shows."""
@@ -103,10 +103,10 @@ class _Crew:
         """What came of each request; one that is still under way had no answer in time."""
         done = list(self._finished)
         numbers = {request.number for request in done}
-        return done + [self._timed_out(task) for task in self._handed if task.number not in numbers]
+        return done + [self._given_up(task) for task in self._handed if task.number not in numbers]
 
-    def _timed_out(self, task: _Task) -> Request:
-        return timed_out(task.query_id, number=task.number, intended=task.intended, sent=task.handed_over,
+    def _given_up(self, task: _Task) -> Request:
+        return given_up(task.query_id, number=task.number, intended=task.intended, sent=task.handed_over,
                         timeout_s=self._timeout_s)  # fmt: skip
 
     def _hand_over(self, number: int, query_id: str, query: str, intended: float) -> None:
@@ -138,7 +138,7 @@ class _Crew:
 
     def _do(self, task: _Task) -> Request:
         if perf_counter() > task.handed_over + self._timeout_s:
-            return self._timed_out(task)  # It waited so long that whoever sent it is gone.
+            return self._given_up(task)  # It waited so long that whoever sent it is gone.
         # Waiting for one of few workers is the system's own time; waiting for a thread of ours is a late dispatch.
         sent = task.handed_over if self._has_queue else None
         return send(self._ask, task.query, query_id=task.query_id, number=task.number, timeout_s=self._timeout_s,

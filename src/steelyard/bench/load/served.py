@@ -71,11 +71,11 @@ def send(
         error = str(failure) if isinstance(failure, StageError) else exception_line(failure)
         return Request(number, query_id, intended, sent, end, _outcome(failure), error)
     if end - sent > timeout_s:
-        return timed_out(query_id, number=number, intended=intended, sent=sent, timeout_s=timeout_s, end=end)
+        return given_up(query_id, number=number, intended=intended, sent=sent, timeout_s=timeout_s, end=end)
     return Request(number, query_id, intended, sent, end, "ok", None, served)
 
 
-def timed_out(
+def given_up(
     query_id: str, *, number: int, intended: float, sent: float, timeout_s: float, end: float | None = None
 ) -> Request:
     """A request that had no answer in time.
