@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import read_scores
@@ -57,6 +59,21 @@ class Bench:
     def base_name(self) -> str:
         """What scores call the candidates as they are."""
         return self.config.base_name
+
+    @cached_property
+    def throughput(self) -> pl.DataFrame:
+        """What each level of load came to, of schema THROUGHPUT; no rows where no load was measured."""
+        return throughput(self.requests, Objective.of(self.config.load))
+
+    @cached_property
+    def sustained(self) -> pl.DataFrame:
+        """The highest rate that each system bears within the objective, of schema SUSTAINED."""
+        return sustained(self.throughput)
+
+    @cached_property
+    def scalability(self) -> pl.DataFrame:
+        """How throughput grows with users, of schema SCALABILITY; from three numbers of users on."""
+        return scalability(self.requests)
 
     def __repr__(self) -> str:
         return f"Bench({self.config.name!r}: {self.scores!r})"

@@ -78,11 +78,14 @@ THROUGHPUT = pl.Schema(
 )  # fmt: skip
 """A row for each level of load.
 
-offered, achieved   requests a second;   goodput   those of them that were answered within the objective
-in_flight       mean number of requests under way;   little_gap   how far that is from achieved × mean time, as a share
-backlog_slope   by how many a second the requests under way grow, with its p (one-sided)
-holds           whether the load is sustained within the objective; reason names what it fails first: "achieved",
-                "errors", "latency", "backlog", "generator" (this machine could not offer it), "few" (too few requests)
+offered, achieved   requests a second, and answers; in an open loop, offered × share answered / (1 + growth), where
+                growth is by how many seconds a second latency grows;   goodput   answers within the objective's limit
+in_flight       mean number of requests under way;   little_gap   how far mean time × rate is from it, as a share; in
+                a closed loop, from the number of users
+backlog_slope   by how many a second the requests under way grow, with its p (one-sided); null for a closed loop
+holds           whether the load is sustained within the objective, null for a closed loop; reason names what it fails
+                first: "errors", "achieved" (less than 98%), "backlog", "latency", "generator" (it would hold, if this
+                machine had sent requests in time), "few" (too few requests to say)
 """
 
 SUSTAINED = pl.Schema({**_LABEL, "rate": pl.Float64, "failing_rate": pl.Float64, "reason": pl.String})
@@ -92,7 +95,12 @@ SCALABILITY = pl.Schema(
     {**_LABEL, "n": pl.Int64, **_with_interval("gamma", "sigma", "kappa"), "peak_users": pl.Float64,
      "peak_rate": pl.Float64}
 )  # fmt: skip
-"""The Universal Scalability Law, rate = gamma c / (1 + sigma (c - 1) + kappa c (c - 1)), over c users at once."""
+"""The Universal Scalability Law, rate = gamma c / (1 + sigma (c - 1) + kappa c (c - 1)), over c users at once.
+
+n           numbers of users that it is fitted to, three at least; intervals from four on
+peak_users  beyond which the rate falls, null where it never does;   peak_rate   there, or what it comes near to with
+            ever more users; null where it grows without end
+"""
 
 COSTS = pl.Schema(
     {

@@ -1,0 +1,258 @@
+"""What a system bears: throughput at each level of load, the rate that it sustains, and how it scales with users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Bools, Floats
+from steelyard.bench.config_table import LoadTable, percentile_share
+from steelyard.bench.frames import SCALABILITY, SUSTAINED, THROUGHPUT
+from steelyard.stats.backlog import backlog
+from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.scalability import LEAST_LEVELS, fit_scalability
+
+LEAST_ACHIEVED = 0.98
+"""Of the offered rate, that must be answered."""
+_ALPHA = 0.05
+_INNER = 0.1, 0.9
+"""Of a block: there, requests that came before and after it hardly count."""
+_N_STRETCHES = 10
+_LABEL = ("system", "depth")
+_LEVEL = (*_LABEL, "loop", "rate", "users")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a system is to hold under load.
+
+    slo         percentile -> seconds from the intended start;   max_error   share of requests without an answer
+    think_time_s   of the users of closed loops
+    """
+
+    slo: Mapping[str, float] = field(default_factory=lambda: {"p95": 0.5})
+    max_error: float = 0.01
+    think_time_s: float = 0.0
+
+    @classmethod
+    def of(cls, load: LoadTable | None) -> Objective:
+        """The objective of a configuration, or the one by default."""
+        load = LoadTable() if load is None else load
+        return cls(load.slo, load.max_error, load.think_time)
+
+    @property
+    def limit_s(self) -> float:
+        """Seconds within which an answer is of use: the largest limit."""
+        return max(self.slo.values())
+
+    @property
+    def least_requests(self) -> int:
+        """So many requests at least show that every percentile is within its limit."""
+        return max(math.ceil(math.log(_ALPHA / 2) / math.log(percentile_share(name))) for name in self.slo)
+
+
+def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
+    """A row of schema THROUGHPUT for each level of load, of requests of schema REQUESTS.
+
+    A level holds where as much is answered as comes (98%), errors are few, the whole interval of each percentile is
+    within its limit, and requests do not pile up.  A closed loop holds nothing: its users wait until they are served.
+    """
+    loads = requests.filter(pl.col("loop") != "sequential")
+    loads = loads.sort(*_LEVEL, "repetition", "number", descending=[name == "loop" for name in (*_LEVEL, "", "")])
+    rows = []
+    for key, level in loads.group_by(_LEVEL, maintain_order=True):
+        blocks = [_Block.of(block) for block in level.partition_by("repetition", maintain_order=True)]
+        measured = _open(blocks, objective) if level["loop"][0] == "open" else _closed(blocks, objective)
+        rows.append(dict.fromkeys(THROUGHPUT) | dict(zip(_LEVEL, key, strict=True)) | measured)
+    return pl.DataFrame(rows, schema=THROUGHPUT).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def sustained(levels: pl.DataFrame) -> pl.DataFrame:
+    """A row of schema SUSTAINED for each system and depth, of open loops of schema THROUGHPUT.
+
+    Levels of too few requests say nothing, unless there are no others.
+    """
+    rows = []
+    for key, offers in levels.filter(loop="open").group_by(_LABEL, maintain_order=True):
+        rate = offers.filter("holds")["rate"].max()
+        above = offers.filter(~pl.col("holds") & (pl.col("rate") > (rate or 0.0))).sort("rate")
+        failing = above.filter(pl.col("reason") != "few") if (above["reason"] != "few").any() else above
+        first = failing.head(1).to_dicts() or [{"rate": None, "reason": None}]
+        rows.append([*key, rate, first[0]["rate"], first[0]["reason"]])
+    return pl.DataFrame(rows, schema=SUSTAINED, orient="row")
+
+
+def scalability(requests: pl.DataFrame) -> pl.DataFrame:
+    """A row of schema SCALABILITY for each system and depth with closed loops of three numbers of users at least."""
+    rows = []
+    loads = requests.filter(loop="closed").sort(*_LABEL, "users", "repetition", "number")
+    for key, closed in loads.group_by(_LABEL, maintain_order=True):
+        levels = {
+            users: np.concatenate([_Block.of(block).stretches() for block in level.partition_by("repetition")])
+            for (users,), level in closed.group_by("users", maintain_order=True)
+        }
+        answered = {users: rates for users, rates in levels.items() if rates.any()}
+        if len(answered) < LEAST_LEVELS:
+            continue
+        n = min(map(len, answered.values()))
+        law = fit_scalability(list(answered), np.stack([rates[:n] for rates in answered.values()]))
+        ends = [end for part in (law.gamma, law.sigma, law.kappa) for end in (part.value, part.low, part.high)]
+        peak = (value if math.isfinite(value) else None for value in (law.peak_users, law.peak_rate))
+        rows.append([*key, law.n, *ends, *peak])
+    return pl.DataFrame(rows, schema=SCALABILITY, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Requests of one block: seconds of each, and whether it was answered.
+
+    came   by the schedule, or when it was sent in a closed loop
+    """
+
+    came: Floats
+    sent: Floats
+    ends: Floats
+    ok: Bools
+    users: int | None
+
+    @classmethod
+    def of(cls, block: pl.DataFrame) -> _Block:
+        came, sent, ends = (block[column].to_numpy() for column in ("intended_s", "sent_s", "end_s"))
+        return cls(came, sent, ends, (block["outcome"] == "ok").to_numpy(), block["users"][0])
+
+    @property
+    def until(self) -> float:
+        """When the last request came."""
+        return float(self.came.max())
+
+    @property
+    def latencies(self) -> Floats:
+        """(n,) seconds; infinite without an answer."""
+        return np.where(self.ok, self.ends - self.came, math.inf)
+
+    @property
+    def growth(self) -> float:
+        """By how many seconds a second latency grows, by its least-squares line over the times at which requests come.
+
+        In a line that is served in turn, answers then come at 1 / (1 + growth) of the rate at which requests do.  What
+        is under way at either end of the block, and would be missing if answers were counted, makes no difference.
+        """
+        away = self.came - self.came.mean()
+        squares = float(away @ away)
+        return max(float(away @ (self.ends - self.came)) / squares, 0.0) if squares else 0.0
+
+    def stretches(self) -> Floats:
+        """(10,) answers a second in stretches of the inner part of the block, of equal length."""
+        if not self.until:
+            return np.zeros(_N_STRETCHES)
+        bounds = np.linspace(_INNER[0], _INNER[1], _N_STRETCHES + 1) * self.until
+        return np.asarray(np.histogram(self.ends[self.ok], bounds)[0] / np.diff(bounds))
+
+    def sent_in_time(self) -> _Block:
+        """The same requests as if each had been due when it was sent."""
+        return _Block(self.sent, self.sent, self.ends, self.ok, self.users)
+
+    def flow(self, limit_s: float) -> _Flow:
+        """What passes through the system in the inner part."""
+        begin, end = (share * self.until for share in _INNER)
+        spent = np.clip(self.ends, begin, end) - np.clip(self.came, begin, end)
+        ended = (self.ends > begin) & (self.ends <= end)
+        counts = (int((ended & those).sum()) for those in (True, self.ok, self.latencies <= limit_s))
+        return _Flow(end - begin, float(spent.sum()), float((self.ends - self.came)[ended].sum()), *counts)
+
+
+class _Flow(NamedTuple):
+    """Requests in a stretch of time.
+
+    length  of the stretch;   spent   seconds of requests under way in it;   taken   by requests that ended in it, which
+            is as much in a steady state, by Little's law
+    ended, answered, useful   requests that ended in it; those with an answer; those with one within the limit
+    """
+
+    length: float
+    spent: float
+    taken: float
+    ended: int
+    answered: int
+    useful: int
+
+    @classmethod
+    def of(cls, blocks: list[_Block], limit_s: float) -> _Flow:
+        """Of several blocks together."""
+        return cls(*(sum(parts) for parts in zip(*(block.flow(limit_s) for block in blocks), strict=True)))
+
+
+def _open(blocks: list[_Block], objective: Objective) -> dict[str, object]:
+    n = sum(len(block.came) for block in blocks)
+    duration = sum(float(np.ptp(block.came)) for block in blocks)
+    offered = _ratio(n - len(blocks), duration)
+    useful = sum(int((block.latencies <= objective.limit_s).sum()) for block in blocks) / n
+    slope, p = _trend(blocks)
+    flow = _Flow.of(blocks, objective.limit_s)
+    reason = _weakness(blocks, objective)
+    if reason and reason != "few" and not _weakness([block.sent_in_time() for block in blocks], objective):
+        reason = "generator"
+    return {
+        "duration_s": duration, "n": n, "offered": offered, "achieved": offered * _achieved(blocks),
+        "goodput": offered * useful, "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
+        "little_gap": _ratio(flow.taken, flow.spent) - 1, "backlog_slope": slope, "backlog_p": p,
+        "holds": reason is None, "reason": reason,
+    }  # fmt: skip
+
+
+def _closed(blocks: list[_Block], objective: Objective) -> dict[str, object]:
+    flow = _Flow.of(blocks, objective.limit_s)
+    # Each user is either in the system or thinks: both together must fill their time.
+    filled = flow.taken + flow.ended * objective.think_time_s
+    return {
+        "duration_s": sum(block.until for block in blocks), "n": sum(len(block.came) for block in blocks),
+        "achieved": _ratio(flow.answered, flow.length), "goodput": _ratio(flow.useful, flow.length),
+        "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
+        "little_gap": _ratio(filled, (blocks[0].users or 0) * flow.length) - 1,
+    }  # fmt: skip
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+def _weakness(blocks: list[_Block], objective: Objective) -> str | None:
+    """The first condition that a level of an open loop fails, or None."""
+    latencies = np.concatenate([block.latencies for block in blocks])
+    limits = [(percentile_interval(latencies, percentile_share(name)), limit) for name, limit in objective.slo.items()]
+    missed = any(interval.value > limit for interval, limit in limits)
+    if len(latencies) < objective.least_requests and not missed:
+        return "few"
+    if _error_rate(blocks) > objective.max_error:
+        return "errors"
+    if _achieved(blocks) < LEAST_ACHIEVED:
+        return "achieved"
+    if _trend(blocks)[1] < _ALPHA:
+        return "backlog"
+    if missed or any(limit < interval.high < math.inf for interval, limit in limits):
+        return "latency"
+    return "few" if any(interval.high > limit for interval, limit in limits) else None
+
+
+def _achieved(blocks: list[_Block]) -> float:
+    """The share of the offered rate that is answered."""
+    lengths = [len(block.came) for block in blocks]
+    shares = [float(block.ok.mean()) / (1 + block.growth) for block in blocks]
+    return float(np.average(shares, weights=lengths))
+
+
+def _error_rate(blocks: list[_Block]) -> float:
+    return float(1 - np.concatenate([block.ok for block in blocks]).mean())
+
+
+def _trend(blocks: list[_Block]) -> tuple[float, float]:
+    """Mean slope of the requests under way, and the smallest p, corrected for the number of blocks."""
+    trends = [backlog(block.came, block.ends, begin=0.0, until=block.until) for block in blocks if block.until > 0]
+    if not trends:
+        return math.nan, math.nan
+    return float(np.mean([trend.slope for trend in trends])), min(1.0, len(trends) * min(trend.p for trend in trends))
