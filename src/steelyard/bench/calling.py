@@ -12,7 +12,6 @@ import polars as pl
 
 from steelyard.base.errors import StageError
 from steelyard.bench.candidates import Candidates
-from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Ask, Request, Served, given_up, requests_frame, send
 from steelyard.bench.requests import Counted
 from steelyard.rag.reranking import check_scores
@@ -190,10 +189,8 @@ def call_in_turn(
     tick      called with each request, outside of the clock; what it raises ends the block
     Returns   of schema REQUESTS; system and depth are null
     """
-    requests = list[Request]()
-    with quiet_interpreter():
-        start = perf_counter()
-        for number, (query_id, query) in enumerate(queries):
-            requests.append(caller.send(ask, query_id, query, number=number))
-            tick(requests[-1])
+    requests, start = list[Request](), perf_counter()
+    for number, (query_id, query) in enumerate(queries):
+        requests.append(caller.send(ask, query_id, query, number=number))
+        tick(requests[-1])
     return requests_frame(requests, loop="sequential", start=start)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal
 
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.shapes import Table, check_shape
+from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.run_manifest import CONFIG, MANIFEST, write_json
 from steelyard.io.json_files import parse_json
 
@@ -16,6 +17,14 @@ MARK = "steelyard_bench"
 BLOCKS, SCORES, CEILINGS = "blocks", "scores.json", "ceilings.json"
 _VERSION = 1
 Kind = Literal["rerank", "load"]
+_SHAPE = Table(
+    {"name": str, "kind": str},
+    {
+        "base": str, "blocks": Each(dict, str), "notes": Each(list, dict), "machine": dict,
+        "machines": Each(list, dict), "finished": (str, NoneType),
+    },
+)  # fmt: skip
+"""What commands take from a manifest."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ def read_bench_manifest(path: Path) -> dict[str, Any] | None:
     if not isinstance(manifest[MARK], int) or manifest[MARK] > _VERSION:
         raise InputError(f"{file}: is of version {quoted(manifest[MARK])}, newer than this Steelyard; upgrade it")
     try:
-        check_shape(manifest, Table({"name": str, "kind": str}))
+        check_shape(manifest, _SHAPE)
     except ValueError as error:
         raise InputError(f"{file}: {error}; remove the folder, and run the bench again") from None
     return manifest

@@ -1,0 +1,222 @@
+"""Rerankers measured over the candidates of a first search: what `steelyard bench rerank` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import polars as pl
+
+from steelyard.base.errors import InputError, StageError
+from steelyard.base.progress import Progress, no_progress
+from steelyard.bench.bench import Bench
+from steelyard.bench.blocks import Block, plan_blocks, read_rankings, read_requests, write_block
+from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
+from steelyard.bench.candidates import Candidates, open_candidates
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.load.quiet import quiet_interpreter
+from steelyard.bench.load.served import Request
+from steelyard.bench.pricing import system_prices
+from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.weighing import weigh
+from steelyard.bench.writing import BenchWriter, refuse_other_folder
+from steelyard.data.run_lock import run_lock
+from steelyard.rag.fingerprint import describe, digest
+from steelyard.rag.making import make_stage
+from steelyard.rag.running import GIVE_UP_AFTER
+from steelyard.rag.stages import Reranker
+from steelyard.services.cache import text_key
+
+WARM_UP_S = 30.0
+"""Seconds that warming up a system takes at most."""
+
+
+class BenchInterrupted(KeyboardInterrupt):
+    """Ctrl-C while rerankers were measured.
+
+    n_done, n   blocks that are on disk, and all of them
+    """
+
+    def __init__(self, n_done: int, n: int) -> None:
+        super().__init__(n_done, n)
+        self.n_done, self.n = n_done, n
+
+
+def bench_rerankers(
+    config: str | Path | Mapping[str, Any] | BenchConfig,
+    *,
+    folder: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Bench:
+    """Measure rerankers over the candidates of a first search: quality, latency, tokens and cost.
+
+    config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/rerankers.md
+    folder      made where it is absent; by default the one that the configuration names
+    overwrite   measure anew what the folder holds
+    progress    called as progress("requests", done, total)
+
+    Each reranker is asked all questions over each number of candidates, several times, in an order that evens out what
+    changes meanwhile; each of these blocks is on disk, whole, as soon as it is measured.  A bench that was interrupted
+    goes on where it was, whatever ended it.  Another repetition, depth or system adds its blocks; measures, prices and
+    values change nothing that is measured, and are computed anew.  A request that fails is recorded; where the first
+    five of a system all fail with the same error, that is raised.
+
+    Raises   InputError for a configuration, candidates or a folder that do not fit; StageError where a reranker fails
+             from the start; OutputError where the folder cannot be written, or another process writes it.
+    """
+    if not isinstance(config, BenchConfig):
+        config = BenchConfig.of(config) if isinstance(config, Mapping) else BenchConfig.read(config)
+    path = config.folder if folder is None else Path(folder)
+    config = replace(config, folder=path)
+    refuse_other_folder(path)
+    rerankers = make_rerankers(config)
+    with config.origin().locating():
+        system_prices(config)
+    candidates = open_candidates(config)
+    weigh(config, candidates, RANKINGS.to_frame(), REQUESTS.to_frame())  # Refuses what does not fit before it is asked.
+    with run_lock(path) as earlier:
+        blocks = plan_blocks(config)
+        writer = BenchWriter(
+            path, "rerank", config, block_digests(config, rerankers, candidates, blocks), notes=candidates.notes,
+            taken_over=earlier, overwrite=overwrite,
+        )  # fmt: skip
+        if not writer.is_finished:
+            writer.begin()
+            _measure(writer, config, rerankers, candidates, blocks=blocks, progress=progress or no_progress)
+            names = [block.name for block in blocks]
+            writer.finish(*weigh(config, candidates, read_rankings(path, names), read_requests(path, names)))
+    return Bench.read(path)
+
+
+def make_rerankers(config: BenchConfig) -> dict[str, Reranker]:
+    """The rerankers of a configuration, by system.
+
+    Raises   InputError with the file and line of one that cannot be made, and where there is none.
+    """
+    rerankers = dict[str, Reranker]()
+    for system in config.rerankers:
+        with config.origin().locating("systems", system.name, "rerank"):
+            rerankers[system.name] = make_stage("rerank", system.rerank, config.base)
+    if not rerankers:
+        raise InputError(
+            f'{config.line("systems")}no system has a reranker; name one: [systems.words] rerank = "lexical"'
+        )
+    return rerankers
+
+
+def block_digests(
+    config: BenchConfig, rerankers: Mapping[str, Reranker], candidates: Candidates, blocks: Sequence[Block]
+) -> dict[str, str]:
+    """What each block measures: reranker, questions, candidates and their texts; where it differs, it is another."""
+    systems = {name: describe(reranker).digest for name, reranker in rerankers.items()}
+    texts = {doc_id: text_key(text).hex() for doc_id, text in candidates.texts.items()}
+    asked = {
+        depth: digest([
+            (query_id, candidates.queries[query_id], [(doc, texts[doc]) for doc in candidates.first(query_id, depth)])
+            for query_id in candidates.searched
+        ])
+        for depth in config.depths
+    }  # fmt: skip
+    return {block.name: digest(systems[block.system], asked[block.depth], config.timeout) for block in blocks}
+
+
+def _measure(
+    writer: BenchWriter, config: BenchConfig, rerankers: Mapping[str, Reranker], candidates: Candidates, *,
+    blocks: Sequence[Block], progress: Progress,
+) -> None:  # fmt: skip
+    """Run the blocks that are not on disk."""
+    n, done = len(candidates.searched), set(writer.done)
+    n_done = n * len(done)
+    progress("requests", n_done, n * len(blocks))
+    systems = dict[str, _Measured]()
+    try:
+        with quiet_interpreter():
+            for block in blocks:
+                if block.name in done:
+                    continue
+                if block.system not in systems:
+                    systems[block.system] = _Measured(block.system, rerankers[block.system], candidates, config)
+
+                def tick(request: Request, begun: int = n_done) -> None:
+                    progress("requests", begun + request.number + 1, n * len(blocks))
+
+                write_block(writer.path, block.name, *systems[block.system].run(block, tick))
+                done.add(block.name)
+                n_done += n
+    except KeyboardInterrupt as error:
+        raise BenchInterrupted(len(done), len(blocks)) from error
+    finally:
+        for system in systems.values():
+            system.close()
+
+
+class _Measured:
+    """A reranker while it is measured: its tokens are counted when it is first needed, which loads its model too."""
+
+    def __init__(self, name: str, reranker: Reranker, candidates: Candidates, config: BenchConfig) -> None:
+        self._name, self._reranker, self._candidates, self._config = name, reranker, candidates, config
+        self._tokens = PairTokens.of(reranker, candidates, config.depths[-1])
+        self._queries = [(query_id, candidates.queries[query_id]) for query_id in candidates.searched]
+        self._caller = PatientCaller(config.timeout)
+        self._warm = set[int]()
+        self._first: list[Request] = []
+
+    def run(self, block: Block, tick: Callable[[Request], None]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The requests and rankings of a block.
+
+        Raises   StageError where the first requests of the system all fail alike.
+        """
+        calls = RerankerCalls(self._reranker, self._candidates, block.depth)
+        if block.depth not in self._warm:
+            self._warm_up(calls)
+            self._warm.add(block.depth)
+
+        def watch(request: Request) -> None:
+            if len(self._first) < GIVE_UP_AFTER:
+                self._first.append(request)
+                self._refuse_to_go_on()
+            tick(request)
+
+        tokens = self._tokens.first(block.depth)
+        requests = tokens.fill(call_in_turn(calls, self._queries, self._caller, tick=watch))
+        requests = requests.with_columns(
+            system=pl.lit(block.system), depth=pl.lit(block.depth, pl.Int64),
+            repetition=pl.lit(block.repetition, pl.Int64),
+        )  # fmt: skip
+        return requests, _rankings(requests, calls, tokens)
+
+    def _warm_up(self, calls: RerankerCalls) -> None:
+        """The first requests, which load models and fill caches, and do not count; the very first one in any case."""
+        n, started = max(self._config.warm_up, 0 if self._warm else 1), perf_counter()
+        for query_id, query in self._queries[:n]:
+            self._caller.send(calls, query_id, query, number=0)
+            if perf_counter() - started > WARM_UP_S:
+                break
+
+    def _refuse_to_go_on(self) -> None:
+        errors = {request.error for request in self._first if request.outcome != "ok"}
+        failed = sum(request.outcome != "ok" for request in self._first)
+        if failed == GIVE_UP_AFTER and len(errors) == 1:
+            raise StageError(f"{self._name}: the first {GIVE_UP_AFTER} requests all failed: {errors.pop()}")
+
+    def close(self) -> None:
+        """Let its thread end."""
+        self._caller.close()
+
+
+def _rankings(requests: pl.DataFrame, calls: RerankerCalls, tokens: PairTokens) -> pl.DataFrame:
+    """What the reranker gave in a block; nothing for a request that failed, however late its answer came."""
+    rows = [
+        {
+            "query_id": query_id,
+            "scores": calls.scores.get(query_id) if outcome == "ok" else None,
+            "pair_tokens": list(tokens.counts[query_id]),
+        }
+        for query_id, outcome in requests.select("query_id", "outcome").iter_rows()
+    ]
+    labels = requests.select("system", "depth", "repetition")
+    return labels.hstack(pl.DataFrame(rows, schema={name: RANKINGS[name] for name in rows[0]})).select(list(RANKINGS))

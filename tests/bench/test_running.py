@@ -1,0 +1,244 @@
+"""Rerankers measured from a configuration to a folder; what an interruption costs, and what a change does."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.bench.bench import Bench
+from steelyard.bench.blocks import block_names
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.running import BenchInterrupted, bench_rerankers
+from steelyard.data.bench_folder import BLOCKS, find_bench_folder
+from steelyard.data.run_lock import run_lock
+
+DOCUMENTS = {f"d{n}": f"document {n} of cat{n % 3} and dog{n % 4}" for n in range(12)}
+QUERIES = {f"q{n}": f"what of cat{n % 3} and dog{n % 4}" for n in range(6)}
+SYSTEMS = {"none": {}, "words": {"rerank": "lexical"}, "pairs": {"rerank": {"kind": "lexical", "pairs": 1.0}}}
+
+
+class Failing:
+    """Fails on questions that hold a word."""
+
+    def __init__(self, on: str) -> None:
+        self.on = on
+
+    def scores(self, query: str, texts: list[str]) -> list[float]:
+        if self.on in query:
+            raise RuntimeError(f"the server of {self.on} is down")
+        return [float(len(text)) for text in texts]
+
+
+FAILING = f"{__name__}:Failing"
+
+
+def bench_config(folder: Path, texts: str = "cat1", **values: Any) -> BenchConfig:
+    """A configuration over a dozen documents;   texts   what some of them say"""
+    folder.mkdir(exist_ok=True)
+    lines = [{"_id": id, "text": text.replace("cat1", texts)} for id, text in DOCUMENTS.items()]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    lines = [{"_id": id, "text": text} for id, text in QUERIES.items()]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(6)))
+    rows = [f"q{n} Q0 d{(n + 5 - place) % 12} {place} {1 / (1 + place)} bm25\n" for n in range(6) for place in range(9)]
+    (folder / "bm25.run").write_text("".join(rows))
+    settings = {
+        "name": "small", "truth": "qrels.txt", "candidates": "bm25.run", "documents": "corpus.jsonl",
+        "depths": [3, 6], "repetitions": 2, "warm_up": 1, "systems": SYSTEMS,
+    }  # fmt: skip
+    return BenchConfig.of(settings | values, base=folder)
+
+
+def requests_asked(config: BenchConfig, **options: Any) -> tuple[Bench, int]:
+    """The bench, and how many requests were measured for it now."""
+    counts: list[int] = []
+    bench = bench_rerankers(config, progress=lambda stage, done, total: counts.append(done), **options)
+    return bench, counts[-1] - counts[0] if counts else 0
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a configuration and its finished bench; tests copy it."""
+    folder = tmp_path_factory.mktemp("finished")
+    bench_rerankers(bench_config(folder), folder=folder / "bench")
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path) -> Path:
+    """A finished bench of one's own."""
+    return Path(shutil.copytree(finished / "bench", tmp_path / "bench"))
+
+
+def test_a_bench(finished: Path) -> None:
+    bench = Bench.read(finished / "bench")
+    assert 48 == len(bench.requests) == len(bench.rankings) == 6 * 2 * 2 * 2
+    assert bench.requests.schema == REQUESTS
+    assert bench.rankings.schema == RANKINGS
+    assert bench.requests["outcome"].unique().to_list() == ["ok"]
+    assert bench.requests["loop"].unique().to_list() == ["sequential"]
+    assert bench.scores.systems == ["none", "words@3", "words@6", "pairs@3", "pairs@6"]
+    assert bench.ceilings is not None
+    assert bench.ceilings.systems == ["ceiling@3", "ceiling@6"]
+    assert (bench.ceilings.means[:, 0] >= bench.scores.means[1:3, 0]).all()
+    assert bench.folder.manifest["finished"]
+
+
+def test_a_finished_bench_is_not_measured_again(finished: Path, folder: Path) -> None:
+    config = bench_config(finished)
+    before = (folder / "manifest.json").stat().st_mtime_ns
+    _, n = requests_asked(config, folder=folder)
+    assert n == 0
+    assert (folder / "manifest.json").stat().st_mtime_ns == before
+    assert requests_asked(config, folder=folder, overwrite=True)[1] == 48
+
+
+@pytest.mark.parametrize(
+    ("values", "n"),
+    [
+        ({"repetitions": 3}, 24), ({"depths": [3, 6, 9]}, 24), ({"repetitions": 1}, 0), ({"measures": ["mrr"]}, 0),
+        ({"systems": SYSTEMS | {"stems": {"rerank": {"kind": "lexical", "stem": "none"}}}}, 24),
+    ],
+)  # fmt: skip
+def test_only_what_is_new_is_measured(finished: Path, folder: Path, values: dict[str, Any], n: int) -> None:
+    config = bench_config(finished, **values)
+    bench, n_asked = requests_asked(config, folder=folder)
+    assert n_asked == n
+    assert len(bench.requests) == 6 * len(config.rerankers) * len(config.depths) * config.repetitions
+    if config.measures:
+        assert str(bench.scores.primary) == "mrr"
+
+
+def test_blocks_of_something_else_are_refused(tmp_path: Path, folder: Path) -> None:
+    systems = SYSTEMS | {"pairs": {"rerank": {"kind": "lexical", "pairs": 0.2}}}
+    changed = bench_config(tmp_path, systems=systems)
+    with pytest.raises(sy.InputError, match=r"4 of its 8 blocks .* were measured with another reranker.*--overwrite"):
+        bench_rerankers(changed, folder=folder)
+    with pytest.raises(sy.InputError, match="8 of its 8 blocks"):
+        bench_rerankers(bench_config(tmp_path / "other", texts="cat9"), folder=folder)
+
+
+def test_what_was_interrupted_goes_on(tmp_path: Path) -> None:
+    config = bench_config(tmp_path)
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done == 6 * 5 + 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(BenchInterrupted) as interrupted:
+        bench_rerankers(config, progress=stop)
+    assert (interrupted.value.n_done, interrupted.value.n) == (5, 8)
+    with pytest.raises(sy.InputError, match="was interrupted; start it again"):
+        find_bench_folder(config.folder)
+    bench, n = requests_asked(config)
+    assert n == 6 * 3
+    assert len(bench.requests) == 48
+
+
+def test_a_block_that_is_gone_or_damaged_is_measured_again(finished: Path, folder: Path) -> None:
+    config = bench_config(finished)
+    (folder / BLOCKS / "r1-words-3.parquet").unlink()
+    assert requests_asked(config, folder=folder)[1] == 6
+    (folder / BLOCKS / "r2-pairs-6.parquet").write_bytes(b"PAR1")
+    with pytest.raises(sy.InputError, match=r"r2-pairs-6\.parquet.*delete it, and start the same bench again"):
+        bench_rerankers(config, folder=folder)
+
+
+def test_requests_that_fail_are_counted_and_do_not_end_the_bench(tmp_path: Path) -> None:
+    systems = {"some": {"rerank": {"kind": FAILING, "on": "cat1"}}}
+    bench = bench_rerankers(bench_config(tmp_path, systems=systems))
+    failed = bench.requests.filter(pl.col("outcome") == "error")
+    assert sorted(failed["query_id"].unique()) == ["q1", "q4"]
+    assert "the server of cat1 is down" in failed["error"][0]
+    assert bench.rankings.filter(pl.col("scores").is_null()).height == failed.height == 8
+    assert bench.scores.failed.sum(axis=1).tolist() == [0, 2, 2]
+
+
+def test_a_reranker_that_fails_from_the_start_ends_the_bench(tmp_path: Path) -> None:
+    config = bench_config(tmp_path, systems={"down": {"rerank": {"kind": FAILING, "on": "what"}}})
+    with pytest.raises(sy.StageError, match=r"down: the first 5 requests all failed: .*the server of what is down"):
+        bench_rerankers(config)
+    assert block_names(config.folder) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"systems": {"none": {}}}, "no system has a reranker; name one"),
+        ({"systems": {"a": {"rerank": "lexica"}}}, "lexica"),
+        ({"systems": {"a": {"rerank": "lexical", "price": "nobody/none"}}}, "nobody/none"),
+        ({"measures": ["faithfulness"]}, "faithfulness is of answers"),
+        ({"cluster": "conversation"}, "conversation"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_measured(
+    tmp_path: Path, values: dict[str, Any], message: str
+) -> None:
+    config = bench_config(tmp_path, **values)
+    with pytest.raises(sy.InputError, match=message):
+        bench_rerankers(config)
+    assert not config.folder.exists()
+
+
+def test_folders_of_others(tmp_path: Path) -> None:
+    config = bench_config(tmp_path)
+    with pytest.raises(sy.InputError, match=r"holds other things \(bm25.run\), but no bench"):
+        bench_rerankers(config, folder=tmp_path)
+    with pytest.raises(sy.OutputError, match="cannot hold a bench"):
+        bench_rerankers(config, folder=tmp_path / "bm25.run")
+    with run_lock(config.folder), pytest.raises(sy.OutputError, match="is being written by"):
+        bench_rerankers(config)
+
+
+def test_damaged_manifests_are_refused(finished: Path, folder: Path) -> None:
+    config, path = bench_config(finished), folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for change in ({"blocks": 3}, {"notes": ["x"]}, {"steelyard_bench": 2}):
+        path.write_text(json.dumps(manifest | change))
+        with pytest.raises(sy.InputError, match=r"manifest\.json"):
+            bench_rerankers(config, folder=folder)
+
+
+_SLEEPY = '''
+import time
+
+class Sleepy:
+    def scores(self, query: str, texts: list[str]) -> list[float]:
+        time.sleep(0.004)
+        return [float(len(text)) for text in texts]
+'''  # fmt: skip
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_measures_no_block_twice(tmp_path: Path) -> None:
+    """SIGKILL at any moment costs the block under way at most."""
+    config = bench_config(tmp_path)
+    (tmp_path / "sleepy.py").write_text(_SLEEPY)
+    systems = 'systems.a.rerank = "sleepy:Sleepy"\nsystems.b.rerank = "lexical"\n'
+    keys = ("name", "truth", "candidates", "documents", "depths", "repetitions", "warm_up")
+    text = "".join(f"{key} = {json.dumps(config.values[key])}\n" for key in keys)
+    (tmp_path / "bench.toml").write_text(text + systems)
+    code = "import sys, steelyard.bench.running as r; r.bench_rerankers(sys.argv[1])"
+    written = dict[str, int]()
+    for kill_after_s in [0.3 + 0.12 * n for n in range(12)] + [60.0]:
+        process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "bench.toml")], env=os.environ.copy())
+        deadline = time.monotonic() + kill_after_s
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for path in (config.folder / BLOCKS).glob("r*"):
+            if not path.name.endswith(".rankings.parquet"):
+                assert written.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
+    assert len(written) == 8
+    assert len(Bench.read(config.folder).requests) == 48
