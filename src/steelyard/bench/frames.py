@@ -149,3 +149,26 @@ not_told_apart  labels of those that are on the front too, or dominate it, withi
 not_inferior    "yes", "no" or "open": to the best in quality, within the margin;   holds_slo   likewise
 recommended     the cheapest of those with two yes, or none;   reason   why this one is, or is not
 """
+
+REFERENCE_LATENCY = pl.Schema(
+    {**_LABEL, **{f"{origin}{name}": pl.Float64 for origin in ("", "reference_") for name in ("p50", "p95", "p99")}}
+)
+"""Own percentiles of one request after the other, and those in circulation for so many candidates; null without any."""
+
+REFERENCE_RATES = pl.Schema({**_LABEL, "threads": pl.Int64, "rate": pl.Float64, "is_own": pl.Boolean})
+"""Requests a second by threads, of models in circulation, and own ones that so many users at once had answered.
+
+depth is null where it is not known: those who pass the figures on do not say it.
+"""
+
+REFERENCE_LEVELS = pl.Schema(
+    {
+        "scenario": pl.String, "measure": pl.String, "below": pl.Float64, "above": pl.Float64, **_LABEL,
+        "value": pl.Float64,
+    }
+)  # fmt: skip
+"""What is commonly asked in production, a row for each system that it concerns, with its own value.
+
+scenario  "real_time", "batch", "first_stage" (the candidates as they are) or "reranked"
+below, above   the limit, one of them null;   value   null where the bench has no such measure
+"""
