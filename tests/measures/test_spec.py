@@ -25,6 +25,7 @@ from steelyard.measures.alignment import Floats
 from steelyard.measures.meanings import meaning
 from steelyard.measures.parameters import GAIN
 from steelyard.measures.reference import about
+from steelyard.measures.spec import measure_or_column
 from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import builtin, specs
 from tests.measures.registered import forget_afterwards
@@ -591,3 +592,41 @@ def test_every_definition_says_what_and_whence() -> None:
         assert each.summary.endswith("."), each.name
         assert each.source, each.name
         assert each.range[0] <= 0 < each.range[1], each.name
+
+
+PERCENTILES = {
+    "ndcg@10:p10": "ndcg@10:p10",
+    "nDCG(dcg='exp-log2')@10 : p99.90": "ndcg(gain=exp)@10:p99.9",
+    "P_5:p05": "precision@5:p5",
+    "map:p50": "map:p50",
+    "ndcg(gain={0:0,1:1,2:3})@10:p25": "ndcg(gain={0:0,1:1,2:3})@10:p25",
+}
+
+
+@pytest.mark.parametrize(("text", "want"), PERCENTILES.items())
+def test_percentiles_print_and_parse_back(text: str, want: str) -> None:
+    measure = sy.parse(text)
+    assert str(measure) == want
+    assert sy.parse(want) == measure
+    assert str(measure.column) == want.rpartition(":")[0]
+    assert measure.with_default(min_gain=2).share == measure.share == measure.aggregation.share
+    assert not measure.aggregation.arithmetic
+
+
+def test_a_column_of_numbers_has_percentiles_too() -> None:
+    measure = measure_or_column("latency_ms:p95")
+    assert (measure.name, measure.share, measure.definition.direction) == ("latency_ms", 0.95, "lower")
+    assert measure.definition.is_time
+    assert not measure_or_column("tokens:p95").definition.is_time
+    assert measure_or_column("otel:latency").name == "otel:latency"
+
+
+@pytest.mark.parametrize("text", ["ndcg@10:p0", "ndcg@10:p100", "latency_ms:p1.2.3"])
+def test_impossible_percentiles_are_refused(text: str) -> None:
+    with pytest.raises(sy.MeasureError, match="is no percentile; expected one such as p95, above p0 and below p100"):
+        measure_or_column(text)
+
+
+def test_a_percentile_of_what_no_measure_is_names_the_nearest() -> None:
+    with pytest.raises(sy.MeasureError, match="no measure is called 'ncdg'; did you mean ndcg"):
+        sy.parse("ncdg@10:p10")

@@ -1,4 +1,5 @@
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.percentiles import percentile_interval, percentile_intervals
 from tests.hypothesis_profiles import examples
 
 
@@ -71,3 +72,90 @@ def test_values_known_only_to_be_large_are_larger_than_all_others(n_infinite: in
     assert (interval.n, interval.n_censored) == (100, n_infinite)
     assert (interval.high == math.inf) == (n_infinite > 0)
     assert interval.low == (90.0 if n_infinite <= 10 else math.inf)
+
+
+# Clusters -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.95])
+def test_clusters_of_one_change_nothing_and_copies_say_nothing_new(p: float) -> None:
+    values = np.random.default_rng(2).lognormal(0, 0.6, 300)
+    alone = percentile_interval(values, p)
+    assert percentile_interval(values, p, clusters=np.arange(300)) == alone
+    copies = percentile_interval(np.tile(values, 3), p, clusters=np.tile(np.arange(300), 3))
+    assert 250 <= copies.n_effective <= 300
+    ordered = np.sort(values)
+    for end, of_copies in ((alone.low, copies.low), (alone.high, copies.high)):
+        assert abs(np.searchsorted(ordered, end) - np.searchsorted(ordered, of_copies)) <= 1
+
+
+def test_independent_values_in_clusters_lose_little() -> None:
+    values = np.random.default_rng(2).normal(size=3000)
+    median, tail = percentile_intervals(values, [0.5, 0.95], clusters=np.arange(3000) // 3)
+    assert median.n_effective > 2700
+    assert tail.n_effective > 2500
+
+
+def test_several_percentiles_are_those_of_each_by_itself() -> None:
+    values, clusters = np.random.default_rng(2).normal(size=90), np.arange(90) // 3
+    several = percentile_intervals(values, [0.5, 0.9], clusters=clusters)
+    assert several == [percentile_interval(values, p, clusters=clusters) for p in (0.5, 0.9)]
+
+
+def test_neighbours_in_time_that_are_alike_count_as_fewer() -> None:
+    """Seconds of which ten in a row are slow say as much as one, where their order is known."""
+    slow = np.repeat(np.random.default_rng(3).random(60) < 0.2, 10)
+    values = np.random.default_rng(4).normal(size=6000) + 5 * np.repeat(slow, 10)
+    seconds = np.arange(6000) // 10
+    apart, in_time = (percentile_interval(values, 0.5, clusters=seconds, in_time=flag) for flag in (False, True))
+    assert in_time.n_effective < apart.n_effective / 3
+    shuffled = np.random.default_rng(5).permutation(600)[seconds]
+    assert percentile_interval(values, 0.5, clusters=shuffled, in_time=True).n_effective > apart.n_effective / 2
+
+
+def test_one_cluster_has_no_ends() -> None:
+    interval = percentile_interval(range(100), 0.5, clusters=["a"] * 100)
+    assert (interval.low, interval.high) == (-math.inf, math.inf)
+
+
+def coverage(draw, true: float, p: float, n_simulations: int, *, in_time: bool = False) -> float:
+    """The share of simulations whose interval holds the true percentile; draw gives values and clusters."""
+    holds = 0
+    for _ in range(n_simulations):
+        values, clusters = draw()
+        interval = percentile_interval(values, p, clusters=clusters, in_time=in_time)
+        holds += interval.low <= true <= interval.high
+    return holds / n_simulations
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize("alike", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize("n_questions", [30, 75, 225])
+def test_the_level_holds_for_repetitions_of_questions(n_questions: int, alike: float, p: float) -> None:
+    rng, codes = np.random.default_rng(6), np.tile(np.arange(n_questions), 3)
+
+    def draw():
+        of_questions = rng.normal(size=n_questions)[codes] * math.sqrt(alike)
+        return of_questions + rng.normal(size=len(codes)) * math.sqrt(1 - alike), codes
+
+    assert coverage(draw, NormalDist().inv_cdf(p), p, 1500) > 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rate", "capacity", "duration"), [(2, 4, 120), (10, 20, 60), (10, 20, 300), (16, 20, 300), (100, 200, 60)]
+)
+@pytest.mark.parametrize("p", [0.5, 0.95])
+def test_the_level_holds_for_seconds_of_a_queue(rate: int, capacity: int, duration: int, p: float) -> None:
+    """M/M/1: waiting and service take an exponential time with the mean 1 / (capacity - rate)."""
+    rng, warm_up = np.random.default_rng(7), 30
+
+    def draw():
+        n = rng.poisson(rate * (duration + warm_up))
+        arrival, worked = np.sort(rng.random(n)) * (duration + warm_up), np.cumsum(rng.exponential(1 / capacity, n))
+        start = np.maximum.accumulate(arrival - np.concatenate(([0.0], worked[:-1])))
+        counts = arrival > warm_up
+        return (start + worked - arrival)[counts], arrival[counts].astype(int)
+
+    assert coverage(draw, -math.log(1 - p) / (capacity - rate), p, 600, in_time=True) > 0.92

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from steelyard.base import percentiles
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
@@ -16,7 +17,6 @@ from steelyard.rag.config_table import Count, PathText, Text, parse_measures, pa
 Arrivals = Literal["poisson", "constant"]
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|min)?")
 _UNIT_S = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0}
-_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
 def seconds(value: object) -> float:
@@ -41,15 +41,11 @@ def percentile_share(name: str) -> float:
     """The share that the name of a percentile stands for.
 
     Raises   SettingError for a name of another kind.
-
-    >>> percentile_share("p95"), percentile_share("p99.9")
-    (0.95, 0.999)
     """
-    match = _PERCENTILE.fullmatch(name)
-    share = float(match[1]) / 100 if match else 0.0
-    if not 0 < share < 1:
-        raise SettingError(f"{name!r} is no percentile; expected one such as p95, above p0 and below p100")
-    return round(share, 6)
+    try:
+        return percentiles.percentile_share(name)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
 
 
 def _slo(table: Mapping[str, float]) -> Mapping[str, float]:

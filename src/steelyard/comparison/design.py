@@ -219,7 +219,7 @@ def _scores(
         pilot = pilot.filter(measures=parse_all(measures))
     check_same_judge([pilot])
     measure = _only(pilot.measures)
-    if not (aggregation := measure.definition.aggregation).arithmetic:
+    if not (aggregation := measure.aggregation).arithmetic:
         raise InputError(f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; plan another")
     return pilot
 

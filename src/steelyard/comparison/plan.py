@@ -108,7 +108,7 @@ def plan(
     if scores.clustering is not None and test not in _OF_MEANS:
         raise InputError(f"test {test!r} takes each question by itself; by cluster there are {', '.join(_OF_MEANS)}")
     for measure in scores.measures:
-        if not (aggregation := measure.definition.aggregation).arithmetic:
+        if not (aggregation := measure.aggregation).arithmetic:
             raise InputError(
                 f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; compare by another"
             )

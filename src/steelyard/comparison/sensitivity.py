@@ -216,11 +216,10 @@ def _mean(spec: Measure, a: Alignment, counted: Bools) -> Floats:
     if values is None:
         return np.full(len(counted), np.nan)
     values = values.reshape(counted.shape)
-    aggregation = spec.definition.aggregation
-    if aggregation.arithmetic:
+    if spec.aggregation.arithmetic:
         return _plain_means(values, counted)
-    rows = zip(values, counted, strict=True)
-    return aggregation.after(np.array([_plain_mean(aggregation.before(row[mask])) for row, mask in rows]))
+    counted = counted & ~np.isnan(values)
+    return np.array([spec.aggregation.of(row[mask]) for row, mask in zip(values, counted, strict=True)])
 
 
 def _values(spec: Measure, a: Alignment, *, several: bool = False) -> Floats | None:

@@ -206,10 +206,7 @@ def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -
     unknown = np.isnan(values) & ~np.isnan(low)
     if unknown.any():
         counted = unknown | ~np.isnan(values)
-        how = spec.definition.aggregation
-        least, most = (
-            float(how.after(how.before(np.where(unknown, end, values)[counted]).mean())) for end in (low, high)
-        )
+        least, most = (spec.aggregation.of(np.where(unknown, end, values)[counted]) for end in (low, high))
         yield Note(
             "answers_not_judged",
             {

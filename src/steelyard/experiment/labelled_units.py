@@ -66,7 +66,7 @@ class SystemLabels:
     def units(self, spec: Measure) -> LabelledUnits | None:
         """What people may be asked about for a measure; None where they were not asked, or that cannot correct it."""
         table = spec.definition.items
-        if not spec.definition.aggregation.arithmetic:
+        if not spec.aggregation.arithmetic:
             return None
         if table is not None and (sample := self._sample(table, "item")) is not None:
             return self._units_of(spec, sample)

@@ -15,12 +15,15 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
 from steelyard.experiment.corrections import Corrections, corrected_columns, taken
+from steelyard.experiment.percentiles import METHOD, counted, percentiles, with_percentiles
 from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED, SHARED_GOLD, ScoreArrays, computed, refuse_impossible
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
+from steelyard.measures.spec import measure_or_column
 from steelyard.stats.intervals import Intervals, mean_intervals
+from steelyard.stats.percentiles import PercentileInterval
 from steelyard.stats.repeats import variance_components
 from steelyard.stats.samples import ROUNDING
 
@@ -97,9 +100,13 @@ class Scores(ScoreArrays):
     ) -> Scores:
         """Only some systems, measures and queries, in the order that they have here.
 
+        A percentile of a measure that is here, such as latency_ms:p95, comes after all that are.
         Means of some of the queries are not corrected: labels were drawn for the mean of all.
         Raises   InputError for one that is not here, with the nearest.
         """
+        more = self if measures is None else self.with_percentiles(measures)
+        if len(more.measures) > len(self.measures):
+            return more.filter(systems=systems, measures=measures, query_ids=query_ids)
         rows = places_of(systems, self.systems, "system")
         columns = places_of(spec_names(measures), [str(measure) for measure in self.measures], "measure")
         ids = places_of(query_ids, self.query_ids, "query")
@@ -131,6 +138,19 @@ class Scores(ScoreArrays):
                 for name in (str(self.measures[j]) for j in columns) if name in self.perfect
             },
         )  # fmt: skip
+
+    def with_percentiles(self, measures: Iterable[str | Measure] | str | Measure) -> Scores:
+        """The same scores, and those of some percentiles of their measures that they do not have yet.
+
+        measures   such as "latency_ms:p95" or "ndcg@10:p10"; what is no percentile, or of no measure here, adds nothing
+
+        >>> import polars as pl
+        >>> times = pl.DataFrame({"query_id": ["q1", "q2", "q3"], "measure": "latency_ms", "value": [20, 90, 30]})
+        >>> Scores.of(times).with_percentiles("latency_ms:p50").mean().select("measure", "mean").rows()[1]
+        ('latency_ms:p50', 30.0)
+        """
+        listed = [measures] if isinstance(measures, str | Measure) else measures
+        return replace(self, **with_percentiles(self, [measure_or_column(measure) for measure in listed]))
 
     def run_digest(self, system: str) -> str | None:
         """The fingerprint of a system's results, where it is known; systems with the same one gave the same lists."""
@@ -202,13 +222,14 @@ class Scores(ScoreArrays):
         n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
         measure; not_judged counts the answers that a judge has not judged in full, which are left out.  Measures named
-        gm_ have a geometric mean, and abstention_f1 an F1.  Where labels of people correct a mean there are more
-        columns, null elsewhere: corrected, its interval (corrected_low, corrected_high), people (the mean by labels
-        alone), its interval (people_low, people_high), n_labels, and worth: how many labels without a judge would do as
-        well.
+        gm_ have a geometric mean, and abstention_f1 an F1; ndcg@10:p10 has a percentile, of the values of all runs, and
+        an end of its interval is infinite where there are too few.  Where labels of people correct a mean there are
+        more columns, null elsewhere: corrected, its interval (corrected_low, corrected_high), people (the mean by
+        labels alone), its interval (people_low, people_high), n_labels, and worth: how many labels without a judge
+        would do as well.
         """
         s, m, _ = self.values.shape
-        there = ~np.isnan(self.values)
+        there = counted(self)
 
         def of_system(mask: Bools) -> npt.NDArray[np.int64]:
             return np.repeat(mask.sum(axis=1), m)
@@ -260,18 +281,27 @@ class Scores(ScoreArrays):
         rows = list[dict[str, object]]()
         for system, values in self.repeats.items():
             for measure, of_runs in zip(self.measures, np.moveaxis(values, 1, 0), strict=True):
-                parts = variance_components(of_runs[:, ~np.isnan(of_runs).any(axis=0)])
+                whole = of_runs[:, ~np.isnan(of_runs).any(axis=0)]
+                parts = variance_components(whole)
+                run_means = parts.run_means if measure.share is None else [measure.aggregation.of(run) for run in whole]
                 rows.append({
                     "system": system, "measure": str(measure), "n_runs": len(of_runs), "n": parts.n,
                     "sd_questions": parts.sd_questions, "sd_runs": parts.sd_runs,
-                    "least": min(parts.run_means), "greatest": max(parts.run_means),
+                    "least": min(run_means), "greatest": max(run_means),
                 })  # fmt: skip
         return pl.DataFrame(rows, schema=COMPONENTS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @cached_property
     def means(self) -> Floats:
-        """(s, m) mean over the queries that are not skipped; NaN where there is none."""
-        return _aggregate(self.measures, self.values)
+        """(s, m) mean, or percentile, over the queries that are not skipped; NaN where there is none."""
+        means = _aggregate(self.measures, self.values)
+        for i, j, interval in self._percentiles:
+            means[i, j] = interval.value
+        return means
+
+    @cached_property
+    def _percentiles(self) -> list[tuple[int, int, PercentileInterval]]:
+        return list(percentiles(self, LEVEL))
 
     @cached_property
     def reachable(self) -> Floats:
@@ -298,7 +328,7 @@ class Scores(ScoreArrays):
 
     @cached_property
     def intervals(self) -> Intervals:
-        """(s, m) ends of the intervals of the means.
+        """(s, m) ends of the intervals of the means; of percentiles, see `percentile_interval`.
 
         A query that none was like is reckoned with (see `mean_intervals`): its value may be the lowest that the measure
         has, or the highest that a perfect ranking has on any of these queries, where that is known.
@@ -318,7 +348,10 @@ class Scores(ScoreArrays):
             bounds = least[rows], most[rows]
             intervals = mean_intervals(series[rows][:, there].T, level=LEVEL, bounds=bounds, clusters=clusters)
             low[rows], high[rows] = intervals.low, intervals.high
-        return Intervals(_unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)))
+        ends = Intervals(_unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)))
+        for i, j, interval in self._percentiles:
+            ends.low[i, j], ends.high[i, j] = interval.low, interval.high
+        return ends
 
     def _bounds(self) -> tuple[Floats, Floats]:
         """(s, m) lowest and highest value there can be, on the scale that is averaged."""
@@ -345,7 +378,8 @@ class Scores(ScoreArrays):
     @property
     def recipe(self) -> dict[str, Any]:
         """Everything that is needed to get the same numbers again; digests are computed now."""
-        return {**self._recipe, "interval": {"level": LEVEL, "method": self.intervals.method}}
+        method = {"level": LEVEL, "method": self.intervals.method}
+        return {**self._recipe, "interval": method | ({"percentiles": METHOD} if self._percentiles else {})}
 
     @property
     def _recipe(self) -> dict[str, Any]:
@@ -380,15 +414,17 @@ def _aggregate(measures: Sequence[Measure], values: Floats) -> Floats:
     """(s, m) means over the queries that are there, as each measure aggregates."""
     scaled = _means(values, ~np.isnan(values))
     for j, measure in enumerate(measures):
-        if not measure.definition.aggregation.arithmetic:
+        if measure.share is not None:
+            scaled[:, j] = [measure.aggregation.of(row[~np.isnan(row)]) for row in values[:, j]]
+        elif not measure.aggregation.arithmetic:
             scaled[:, j] = [_mean(_scale(measure, row[~np.isnan(row)])) for row in values[:, j]]
     return _unscale(measures, scaled)
 
 
 def _scale(measure: Measure, values: Floats) -> Floats:
-    return measure.definition.aggregation.before(values)
+    return measure.aggregation.before(values)
 
 
 def _unscale(measures: Sequence[Measure], values: Floats) -> Floats:
-    columns = [measure.definition.aggregation.after(values[:, j]) for j, measure in enumerate(measures)]
+    columns = [measure.aggregation.after(values[:, j]) for j, measure in enumerate(measures)]
     return np.stack(columns, axis=1) if columns else values

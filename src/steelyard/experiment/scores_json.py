@@ -122,8 +122,8 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     """One system;   rows   those of `Scores.mean`."""
     names = [str(measure) for measure in scores.measures]
     system: dict[str, Any] = {
-        "metrics": {row["measure"]: row["mean"] for row in rows},
-        "intervals": {row["measure"]: [row["low"], row["high"]] for row in rows},
+        "metrics": {row["measure"]: _finite(row["mean"]) for row in rows},
+        "intervals": {row["measure"]: [_finite(row["low"]), _finite(row["high"])] for row in rows},
         "reachable": {
             name: None if math.isnan(mean) else mean
             for name, mean in zip(names, scores.reachable[i].tolist(), strict=True)
@@ -176,6 +176,11 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
         system["queries"][_CAUSES] = causes
     system["judged"] = _judged(scores.judged[i], names)
     return system
+
+
+def _finite(value: float | None) -> float | None:
+    """null for an end of a percentile that n is too small for, which JSON has no number for."""
+    return None if value is None or math.isinf(value) else value
 
 
 def _causes(scores: Scores, causes: Codes, names: Sequence[str]) -> dict[str, dict[str, list[str]]]:

@@ -106,7 +106,7 @@ class _Pair:
 
 
 def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
-    if not (aggregation := measure.definition.aggregation).arithmetic:
+    if not (aggregation := measure.aggregation).arithmetic:
         raise InputError(f"{measure} is {aggregation.noun}, and a margin is of arithmetic means; judge by another")
     if measure not in scores.measures or measure not in other.measures:
         return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)

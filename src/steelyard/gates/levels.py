@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.ratings import StandardValue, in_reach, reaches
@@ -55,5 +56,5 @@ def measures_in_reach(name: str) -> list[str]:
 
 
 def _like(measure: Measure, name: str, k: int | None) -> Measure:
-    bare = make(name, k)
+    bare = replace(make(name, k), share=measure.share)
     return bare.with_default(**{key: value for key, value in measure.params if key == "min_gain"})

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -44,7 +44,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import read_text
 from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k
-from steelyard.measures import Measure, make
+from steelyard.measures import Measure
 
 
 @dataclass(frozen=True)
@@ -149,4 +149,4 @@ def _shipped() -> dict[str, Traversable]:
 
 
 def _without_min_gain(measure: Measure) -> Measure:
-    return make(measure.name, measure.k, {key: value for key, value in measure.params if key != "min_gain"})
+    return replace(measure, params=tuple(param for param in measure.params if param[0] != "min_gain"))

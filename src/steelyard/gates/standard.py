@@ -53,4 +53,5 @@ def at_any_k(measure: Measure) -> str:
     >>> at_any_k(parse("ndcg_burges@10"))
     'ndcg(gain=exp)@k'
     """
-    return str(Measure(measure.name, None, measure.params)) + ANY_K
+    percentile = str(measure).removeprefix(str(measure.column))
+    return f"{Measure(measure.name, None, measure.params)}{ANY_K}{percentile}"

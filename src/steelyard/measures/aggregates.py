@@ -1,14 +1,17 @@
-"""How the values of the queries become one: a mean of what they are, or of what they are made into."""
+"""How the values of the queries become one: a mean of what they are or are made into, or a percentile."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from steelyard.base.arrays import Floats
+from steelyard.base.percentiles import percentile_name, percentile_value
 
 Aggregate = Literal["mean", "geometric", "total", "f1"]
 
@@ -23,6 +26,7 @@ class Aggregation:
     about        for the reference
     noun         what the result is, with its article
     arithmetic   whether it is the arithmetic mean, of which tests, margins and differences are
+    share        of a percentile, the share of the values below it; None of means
     """
 
     about: str
@@ -30,6 +34,19 @@ class Aggregation:
     before: Callable[[Floats], Floats]
     after: Callable[[Floats], Floats]
     arithmetic: bool = False
+    share: float | None = None
+
+    def of(self, values: Floats) -> float:
+        """What the values of (n,) queries come to; NaN without any.
+
+        >>> AGGREGATIONS["f1"].of(np.array([1.0, 0.0])), percentile(0.75).of(np.array([4.0, 1.0, 2.0, 3.0, 5.0]))
+        (0.6666666666666666, 4.0)
+        """
+        if not len(values):
+            return math.nan
+        if self.share is not None:
+            return percentile_value(np.sort(values), self.share)
+        return float(self.after(self.before(values).mean()))
 
 
 def _same(values: Floats) -> Floats:
@@ -52,3 +69,9 @@ AGGREGATIONS: dict[Aggregate, Aggregation] = {
     "total": Aggregation("mean; the total in `steelyard trec-eval`", "a mean", _same, _same, arithmetic=True),
     "f1": Aggregation("2J / (1 + J), J being the mean", "an F1 over all questions", _same, _f1_of_jaccard),
 }  # fmt: skip
+
+
+@cache
+def percentile(share: float) -> Aggregation:
+    """The percentile with this share of the values below it."""
+    return Aggregation(f"the percentile {percentile_name(share)}", "a percentile", _same, _same, share=share)

@@ -33,7 +33,8 @@ Items = Literal["grounded", "joint", "correctness", "said"]
 
 _NEAR = 0.7
 """Names less alike are of other measures: coverage is a spelling of hit_rate, and citation_coverage is none."""
-_LOWER_SUFFIXES = ("_ms", "_error", "_loss", "_usd")
+_TIME_SUFFIX = "_ms"
+_LOWER_SUFFIXES = (_TIME_SUFFIX, "_error", "_loss", "_usd")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ class Definition:
     def higher_is_better(self) -> bool:
         """Whether a higher value is better."""
         return self.direction == "higher"
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a column of times, in which what failed counts as longer than any limit."""
+        return "numbers" in self.inputs and self.name.endswith(_TIME_SUFFIX)
 
     @property
     def width(self) -> float:

@@ -11,7 +11,9 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
+from steelyard.base.percentiles import percentile_name, percentile_share
 from steelyard.measures import registry
+from steelyard.measures.aggregates import Aggregation, percentile
 from steelyard.measures.alignment import Alignment
 from steelyard.measures.graded import gains_of
 from steelyard.measures.judged_answers import JudgedAnswers
@@ -23,6 +25,7 @@ _CANONICAL = re.compile(r"([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+
 _TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
 _RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 _RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
+_PERCENTILE = re.compile(r"(.+?)\s*:\s*p([0-9.]+)")
 
 # What other tools call our parameters.
 _PARAMETER_NAMES = {"rel": "min_gain", "dcg": "gain", "gains": "gain", "judged_only": "pool", "cutoff": "k"}
@@ -30,25 +33,43 @@ _PARAMETER_NAMES = {"rel": "min_gain", "dcg": "gain", "gains": "gain", "judged_o
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its parameters; prints as `name(parameter=value)@k` and parses back to itself.
+    """A measure with its parameters; prints as `name(parameter=value)@k:pNN` and parses back to itself.
 
     name     a registered name
     k        the cut-off behind the @: a rank, a recall level for iprec, None for the whole list
     params   (name, value) of every parameter that differs from its default, in the registry's order
+    share    of the values that lie below what the queries come to: 0.95 for a spec that ends in :p95; None where they
+             become one as the measure declares, most often by their mean
     """
 
     name: str
     k: float | None = None
     params: tuple[tuple[str, ParameterValue], ...] = ()
+    share: float | None = None
 
     def __str__(self) -> str:
         params = ",".join(f"{key}={show(value)}" for key, value in self.params)
-        return self.name + (f"({params})" if params else "") + (f"@{show(self.k)}" if self.k is not None else "")
+        cutoff = "" if self.k is None else f"@{show(self.k)}"
+        return self.name + (f"({params})" if params else "") + cutoff + self._percentile
+
+    @property
+    def _percentile(self) -> str:
+        return "" if self.share is None else f":{percentile_name(self.share)}"
 
     @property
     def definition(self) -> Definition:
         """What this measure declares; of a name that nothing registered bears, that of a column of numbers."""
         return registry.definition_or_column(self.name)
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """How the values of the queries become one: as the measure declares, or a percentile."""
+        return self.definition.aggregation if self.share is None else percentile(self.share)
+
+    @property
+    def column(self) -> Measure:
+        """The measure whose values a percentile is of; any other measure itself."""
+        return self if self.share is None else replace(self, share=None)
 
     @property
     def depth(self) -> int | None:
@@ -71,7 +92,8 @@ class Measure:
     def with_default(self, **defaults: ParameterValue) -> Measure:
         """The same measure with other defaults for the parameters it takes and does not name itself."""
         own = dict(self.params)
-        return make(self.name, self.k, {**_taken(self.definition, defaults, own), **own})
+        measure = make(self.name, self.k, {**_taken(self.definition, defaults, own), **own})
+        return replace(measure, share=self.share)
 
     def __call__(self, data: Alignment | JudgedAnswers) -> Floats:
         """(q,) value of each query of an alignment, or, of a measure of answers, of each question that was judged.
@@ -209,27 +231,42 @@ def parse(text: str | Measure, **defaults: ParameterValue) -> Measure:
     defaults   values of parameters that the text does not name, for measures that take them
     Raises     UnknownMeasureError with the nearest names; MeasureError for an impossible parameter.
 
-    >>> str(parse("P_5")), str(parse("nDCG(dcg='exp-log2')@10")), str(parse("recall@10-l2"))
-    ('precision@5', 'ndcg(gain=exp)@10', 'recall(min_gain=2)@10')
+    >>> str(parse("P_5")), str(parse("nDCG(dcg='exp-log2')@10")), str(parse("recall@10-l2")), str(parse("P_5:p10"))
+    ('precision@5', 'ndcg(gain=exp)@10', 'recall(min_gain=2)@10', 'precision@5:p10')
     """
     if isinstance(text, Measure):
         return text.with_default(**defaults) if defaults else text
     measure = _parsed(text.strip(), defaults)
     if measure is None:
-        raise registry.unknown(_base(text.strip()))
+        raise registry.unknown(_base(_split_percentile(text.strip())[0]))
     return measure
 
 
 def _parsed(text: str, defaults: Mapping[str, ParameterValue]) -> Measure | None:
     """The measure, or None where no registered one has the name."""
+    spec, share = _split_percentile(text)
     try:
-        parts = _parts(text)
+        parts = _parts(spec)
     except ValueError as error:
         raise MeasureError(f"{text!r}: {error}") from None
     if parts is None:
         return None
     name, k, params = parts
-    return make(name, k, {**_taken(registry.definition(name), defaults, params), **params})
+    measure = make(name, k, {**_taken(registry.definition(name), defaults, params), **params})
+    return measure if share is None else replace(measure, share=share)
+
+
+def _split_percentile(text: str) -> tuple[str, float | None]:
+    """A spec without the percentile at its end, and the share below that; None where it has none.
+
+    Raises   MeasureError for a percentile that there is none of
+    """
+    if (match := _PERCENTILE.fullmatch(text)) is None:
+        return text, None
+    try:
+        return match[1], percentile_share(f"p{match[2]}")
+    except ValueError as error:
+        raise MeasureError(f"{text!r}: {error}") from None
 
 
 def needs_cutoff(text: str) -> bool:
@@ -238,7 +275,7 @@ def needs_cutoff(text: str) -> bool:
     >>> needs_cutoff("iprec"), needs_cutoff("ndcg")
     (True, False)
     """
-    resolved = registry.resolve(_base(text.strip()))
+    resolved = registry.resolve(_base(_split_percentile(text.strip())[0]))
     return resolved is not None and registry.definition(resolved[0]).cutoff_required
 
 
@@ -309,15 +346,16 @@ def measure_or_column(text: str | Measure) -> Measure:
 
     Raises   MeasureError for an impossible parameter, and for a text that is neither: with blanks, brackets or an @.
 
-    >>> str(measure_or_column("P_5")), measure_or_column("latency_ms").definition.direction
+    >>> str(measure_or_column("P_5")), measure_or_column("latency_ms:p95").definition.direction
     ('precision@5', 'lower')
     """
     if isinstance(text, Measure):
         return text
     measure = _parsed(text.strip(), {})
-    if measure is None and not registry.is_column_name(text):
-        raise registry.unknown(_base(text))
-    return measure or Measure(text)
+    name, share = _split_percentile(text)
+    if measure is None and not registry.is_column_name(name):
+        raise registry.unknown(_base(name))
+    return measure or Measure(name, share=share)
 
 
 def parse_all(texts: Iterable[str | Measure] | str | Measure, **defaults: ParameterValue) -> list[Measure]:

@@ -80,10 +80,11 @@ class Swept:
         are no arithmetic mean, such as gm_map, what they are.
         """
         mask = ~self.held_out if questions is None else questions
-        aggregations = [parse(measure).definition.aggregation for measure in self.measures]
-        values = np.stack([how.before(self.values[:, j][:, mask]) for j, how in enumerate(aggregations)], axis=1)
-        means = _means(values)
-        return np.stack([how.after(means[:, j]) for j, how in enumerate(aggregations)], axis=1)
+        means = _means(self.values[:, :, mask])
+        for j, measure in enumerate(self.measures):
+            if not (aggregation := parse(measure).aggregation).arithmetic:
+                means[:, j] = [aggregation.of(row[mask & ~np.isnan(row)]) for row in self.values[:, j]]
+        return means
 
     @property
     def _sign(self) -> int:

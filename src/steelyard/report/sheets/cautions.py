@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard.comparison.sensitivity import Sensitivity, count_overlapping, highest_overlapping, moved_by_ties
@@ -67,4 +69,5 @@ def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
 
 def _averaged(spec: Measure) -> Measure:
     """The measure with the expected value under ties: ndcg@10 is ndcg(ties=average)@10."""
-    return make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})
+    averaged = make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})
+    return replace(averaged, share=spec.share)

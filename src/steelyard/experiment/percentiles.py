@@ -1,0 +1,67 @@
+"""Percentiles of scores: over all runs of a system, failures included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.experiment.score_arrays import ScoreArrays
+from steelyard.measures import Measure
+from steelyard.stats.percentiles import PercentileInterval, percentile_interval
+
+METHOD = "binomial_ranks"
+"""What recipes call the intervals of percentiles."""
+
+
+def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, PercentileInterval]]:
+    """Places of system and measure, and the percentile, of all measures that are one."""
+    for j, measure in enumerate(scores.measures):
+        if measure.share is None:
+            continue
+        for i in range(len(scores.systems)):
+            values, clusters = pooled_values(scores, i, j)
+            yield i, j, percentile_interval(values, measure.share, level=level, clusters=clusters)
+
+
+def pooled_values(scores: ScoreArrays, i: int, j: int) -> tuple[Floats, Ints | None]:
+    """The values of one system and measure in all of its runs, and which of them belong together.
+
+    Those of one question do, and those of one cluster.  None: each stands by itself.
+    """
+    runs = scores.repeats.get(scores.systems[i])
+    rows = scores.values[i, j][None] if runs is None else runs[:, j]
+    if scores.measures[j].definition.is_time:
+        asked = scores.failed[i] | ~np.isnan(rows).all(axis=0)
+        rows = np.where(np.isnan(rows) & asked, np.inf, rows)
+    there = ~np.isnan(rows)
+    if scores.clustering is None and runs is None:
+        return rows[there], None
+    codes = np.arange(rows.shape[1]) if scores.clustering is None else scores.clustering.codes
+    return rows[there], np.broadcast_to(codes, rows.shape)[there]
+
+
+def counted(scores: ScoreArrays) -> Bools:
+    """(s, m, q) values that means and percentiles are of; of a percentile of times, the failed ones too."""
+    there = ~np.isnan(scores.values)
+    for j, measure in enumerate(scores.measures):
+        if measure.share is not None and measure.definition.is_time:
+            there[:, j] |= scores.failed
+    return there
+
+
+def with_percentiles(scores: ScoreArrays, measures: Sequence[Measure]) -> dict[str, Any]:
+    """The fields of the same scores with those of some percentiles that are not there, but whose values are."""
+    names = [str(measure) for measure in scores.measures]
+    wanted = dict.fromkeys(measure for measure in measures if measure.share is not None)
+    more = [measure for measure in wanted if str(measure) not in names and str(measure.column) in names]
+    columns = [*range(len(names)), *(names.index(str(measure.column)) for measure in more)]
+    perfect = {str(m): scores.perfect[str(m.column)] for m in more if str(m.column) in scores.perfect}
+    fields = {field: getattr(scores, field)[:, columns] for field in ("values", "judged", "no_relevant")}
+    return {
+        **fields, "measures": [*scores.measures, *more], "perfect": {**scores.perfect, **perfect},
+        "causes": None if scores.causes is None else scores.causes[:, columns],
+        "repeats": {system: values[:, columns] for system, values in scores.repeats.items()},
+    }  # fmt: skip
