@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import RETURNS
-from steelyard.bench.returns import returns, saving_per_query, success_measure
+from steelyard.bench.returns import returns, saving_per_query, success_measure, success_of
 from steelyard.experiment.scores import Scores
 
 RELATIVE = {"value_per_query": 0.01, "queries_per_day": 100_000}
@@ -181,6 +181,7 @@ def test_what_success_is() -> None:
     assert success_measure(config_of(RELATIVE), scores) == 0
     assert success_measure(config_of(ABSOLUTE), scores) == 1
     assert success_measure(config_of({**ABSOLUTE, "success": "R@5"}), scores) == 2
+    assert success_of(config_of(None)) is None
     with pytest.raises(InputError, match="goes by recall@50, which was not measured; did you mean recall@5"):
         success_measure(config_of({**ABSOLUTE, "success": "recall@50"}), scores)
 

@@ -17,12 +17,14 @@ from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import ValueTable
 from steelyard.bench.frames import RETURNS
 from steelyard.experiment.scores import Scores
-from steelyard.measures.spec import measure_or_column
+from steelyard.measures import Measure, parse
 from steelyard.stats.resampling import Resampled, cluster_bootstrap
 from steelyard.stats.samples import cluster_sums
 
 WORTH = 0.15
 """From this relative gain on, a reranker is said to be worth having: a rule of thumb, for the whole interval."""
+SUCCESS = "hit_rate@5"
+"""A question succeeds, unless [value] names another measure, where something relevant is among the first five."""
 _MILLION = 1_000_000
 _STATISTICS = ("gain", "relative_gain", "net_per_day", "roi", "yield")
 """`yield` is the gain for a unit of money: the inverse of the break-even value, which has no pole."""
@@ -65,19 +67,29 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
     return pl.DataFrame(rows, schema=RETURNS)
 
 
-def success_measure(config: BenchConfig, scores: Scores) -> int:
-    """The place of the measure that value goes by: that of [value], else of value per success the first hit rate, else
-    the first measure.
+def success_of(config: BenchConfig) -> Measure | None:
+    """The measure of success that value goes by, None for the first measure: value per success goes by SUCCESS, where
+    no other one is named.
     """
     value = config.value
-    if value is not None and value.success is not None:
-        success = measure_or_column(value.success)
-        if success not in scores.measures:
-            hint = nearest(str(success), map(str, scores.measures))
-            raise InputError(f"[value] goes by {success}, which was not measured; {hint}")
-        return list(scores.measures).index(success)
-    hit_rates = [j for j, measure in enumerate(scores.measures) if measure.definition.name == "hit_rate"]
-    return hit_rates[0] if hit_rates and value is not None and value.value_per_success is not None else 0
+    if value is None or (value.success is None and value.value_per_success is None):
+        return None
+    options = {} if config.min_gain is None else {"min_gain": config.min_gain}
+    return parse(value.success or SUCCESS, **options)
+
+
+def success_measure(config: BenchConfig, scores: Scores) -> int:
+    """The place of the measure that value goes by.
+
+    Raises   InputError where it was not measured.
+    """
+    success = success_of(config)
+    if success is None:
+        return 0
+    if success not in scores.measures:
+        hint = nearest(str(success), map(str, scores.measures))
+        raise InputError(f"[value] goes by {success}, which was not measured; {hint}")
+    return list(scores.measures).index(success)
 
 
 def saving_per_query(value: ValueTable | None) -> float:

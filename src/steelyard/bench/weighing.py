@@ -14,9 +14,11 @@ from steelyard.bench.candidates import Candidates, open_bench_inputs
 from steelyard.bench.ceilings import ceilings
 from steelyard.bench.columns import with_columns
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.cost_columns import with_costs
 from steelyard.bench.ordering import reranked_list
 from steelyard.bench.quality import MEASURES
 from steelyard.bench.rerankings import Reranking, rerankings_of
+from steelyard.bench.returns import success_of
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import Run
 from steelyard.experiment import defaults
@@ -28,14 +30,17 @@ from steelyard.text.folding import DEFAULT_STEPS
 
 
 def weigh(
-    config: BenchConfig, candidates: Candidates, rankings: pl.DataFrame, requests: pl.DataFrame
-) -> tuple[Scores, Scores]:
+    config: BenchConfig, candidates: Candidates, rankings: pl.DataFrame, requests: pl.DataFrame,
+    sustained: pl.DataFrame | None = None,
+) -> tuple[Scores, Scores]:  # fmt: skip
     """The scores of a bench, and its ceilings.
 
     rankings, requests   of schemas RANKINGS and REQUESTS, of all blocks; only requests one after the other count
+    sustained            of schema SUSTAINED, for the costs of machines of one's own; None where no load was put on
     Returns   scores of the candidates as they are, then of each reranker over each depth (SYSTEM@DEPTH), by the
-              measures of quality, then by COLUMNS.  A value is the mean of the repetitions, those left out in which the
-              question failed; latency has no mean then.  A question that failed in any repetition is marked as failed.
+              measures of quality, by COLUMNS, and by cost where prices are known.  A value is the mean of the
+              repetitions, those left out in which the question failed; latency has no mean then.  A question that
+              failed in any repetition is marked as failed.
               Ceilings are of systems ceiling@DEPTH, by the measures of quality; NaN where the best order is not known
     Raises    InputError and its children, MeasureError
 
@@ -45,16 +50,20 @@ def weigh(
     weighing = _weighing(config, candidates, rerankings)
     specs = quality_measures(config, weighing)
     quality = weighing.scores(specs, min_gain=config.min_gain)
-    return with_columns(quality, weighing, rerankings), ceilings(config, candidates, weighing, quality)
+    scores = with_columns(quality, weighing, rerankings)
+    scores = with_costs(config, scores, requests.filter(loop="sequential"), rankings, sustained)
+    return scores, ceilings(config, candidates, weighing, quality)
 
 
 def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
-    """The measures of quality: those of the configuration, else MEASURES for this kind of gold.
+    """The measures of quality: those of the configuration, else MEASURES for this kind of gold; and that of success.
 
     Raises   InputError for measures that are of no list.
     """
     options = {} if config.min_gain is None else {"min_gain": config.min_gain}
     specs = parse_all(weighing.measures_or(config.measures or (), MEASURES), **options)
+    if (success := success_of(config)) is not None:
+        specs = list(dict.fromkeys([*specs, success]))
     for spec in specs:
         if spec.definition.of_answers:
             raise InputError(
