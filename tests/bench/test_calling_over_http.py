@@ -1,0 +1,110 @@
+"""Rerankers behind a real HTTP server that answers badly: each failure is a request of its own, and is not dropped."""
+
+import math
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
+from steelyard.bench.candidates import Candidates
+from steelyard.bench.requests import CENSORED_MS
+from steelyard.rag.registry import make
+from tests.judges.llm_server import says_json
+from tests.rag.ranking_model import PATH
+from tests.rag.server import CUT, MALFORMED, WEB_PAGE, Fault, Server, change, put, serving, stall, status
+
+pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+
+TEXTS = {"a": "bees dance", "b": "a balance weighs", "d": "a steelyard weighs"}
+
+
+def candidates(n: int) -> Candidates:
+    queries = {f"q{i}": "what weighs" for i in range(n)}
+    return Candidates("bm25", list(queries), queries, doc_ids={name: list(TEXTS) for name in queries}, texts=TEXTS)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+def block(reranker: Any, n: int, timeout_s: float = 5.0) -> tuple[pl.DataFrame, dict[str, list[float]]]:
+    asked = candidates(n)
+    calls, caller = RerankerCalls(reranker, asked, 3), PatientCaller(timeout_s)
+    requests = call_in_turn(calls, list(asked.queries.items()), caller)
+    caller.close()
+    reranker.close()
+    return PairTokens.of(reranker, asked, 3).fill(requests), calls.scores
+
+
+def endpoint(url: str, **settings: Any) -> Any:
+    return make("rerank", "endpoint", {"url": url, "attempts": 1, "timeout_s": 0.3, "wait_max_s": 0.01, **settings})
+
+
+def fewer(answer: Any) -> Any:
+    return {"results": answer["results"][:-1]}
+
+
+def account(answer: Any) -> Any:
+    return {**answer, "meta": {"billed_units": {"search_units": 1}}, "usage": {"total_tokens": 33}}
+
+
+FAULTS: dict[str, tuple[Fault, str, str]] = {
+    "fewer": (change(fewer), "error", "answered 2 scores for 3 texts"),
+    "unknown": (put(7, "results", 0, "index"), "error", "scores with index 7; expected 0 to 2"),
+    "twice": (put(0, "results", 0, "index"), "error", "scores with index 0 twice"),
+    "NaN": (put(math.nan, "results", 1, "relevance_score"), "error", "answered nan as the score of text"),
+    "null": (put(None, "results", 1, "relevance_score"), "error", "as the score of text"),
+    "rate limit": (status(429, Retry_After="60"), "error", "answered 429 (Too Many Requests)"),
+    "down": (status(503), "error", "answered 503"),
+    "slow": (stall(0.6), "timeout", "did not answer within 0.3 s"),
+    "cut": (CUT, "error", "gave no answer"),
+    "no JSON": (MALFORMED, "error", "malformed JSON"),
+    "a page": (WEB_PAGE, "error", "a web page instead of JSON"),
+}
+
+
+def test_every_failure_is_a_row_and_none_spoils_another(server: Server) -> None:
+    well = change(account)
+    server.script("/rerank", well, *(fault for fault, _, _ in FAULTS.values()), well)
+    requests, scores = block(endpoint(f"{server.url}/rerank"), len(FAULTS) + 2)
+    assert requests["outcome"].to_list() == ["ok", *(outcome for _, outcome, _ in FAULTS.values()), "ok"]
+    for error, (name, (_, _, message)) in zip(requests["error"][1:-1], FAULTS.items(), strict=True):
+        assert message in error, name
+    assert scores == {name: [0.0, 0.5, 0.5] for name in ("q0", f"q{len(FAULTS) + 1}")}
+    times = requests.select(CENSORED_MS.alias("ms"))["ms"]
+    assert times.is_infinite().sum() == len(FAULTS)
+    assert requests["search_units"].drop_nulls().to_list() == [1.0, 1.0]
+    assert requests.filter(outcome="ok").select("tokens_in", "counted").unique().rows() == [(33, "server")]
+
+
+def test_nobody_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    requests, scores = block(endpoint(f"http://127.0.0.1:{port}/rerank"), 2)
+    assert requests["outcome"].to_list() == ["error", "error"]
+    assert "check the address, and that the server runs" in requests["error"][0]
+    assert not scores
+
+
+@pytest.mark.parametrize(
+    ("mode", "reply", "message"),
+    [
+        ("listwise", {"ranking": [3, 2]}, "a ranking of 2 of 3 texts, without 1"),
+        ("listwise", {"ranking": [3, 2, 2]}, "a ranking with 2 twice"),
+        ("listwise", {"ranking": [3, 2, 4]}, "a ranking with '4'; expected numbers from 1 to 3"),
+        ("pointwise", {"score": math.nan}, "the score 'nan'; expected a number from 0 to 100"),
+    ],
+)
+def test_a_model_that_ranks_badly(server: Server, mode: str, reply: Any, message: str) -> None:
+    server.always(PATH, says_json(**reply))
+    model = {"mode": mode, "model": "m", "base_url": f"{server.url}/ranker/v1", "attempts": 1}
+    requests, scores = block(make("rerank", "llm", model), 1)
+    assert requests["outcome"].to_list() == ["error"]
+    assert message in requests["error"][0]
+    assert not scores
