@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,7 @@ from steelyard.bench.pricing import system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.weighing import weigh
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
-from steelyard.data.run_lock import run_lock
+from steelyard.data.run_lock import Holder, run_lock
 from steelyard.rag.fingerprint import describe, digest
 from steelyard.rag.making import make_stage
 from steelyard.rag.running import GIVE_UP_AFTER
@@ -68,28 +69,62 @@ def bench_rerankers(
     Raises   InputError for a configuration, candidates or a folder that do not fit; StageError where a reranker fails
              from the start; OutputError where the folder cannot be written, or another process writes it.
     """
+    work = prepare_bench(config, folder)
+    with run_lock(work.path) as earlier:
+        writer = work.writer(overwrite=overwrite, taken_over=earlier)
+        if not writer.is_finished:
+            writer.begin()
+            _measure(writer, work, progress or no_progress)
+            names = list(work.digests)
+            rankings, requests = (read(work.path, names) for read in (read_rankings, read_requests))
+            writer.finish(*weigh(work.config, work.candidates, rankings, requests))
+    return Bench.read(work.path)
+
+
+@dataclass(frozen=True, eq=False)
+class BenchWork:
+    """What a bench is to measure: all that was opened and checked before the first request.
+
+    rerankers   by system;   blocks   in the order in which they are run
+    """
+
+    config: BenchConfig
+    candidates: Candidates
+    rerankers: Mapping[str, Reranker]
+    blocks: Sequence[Block]
+
+    @property
+    def path(self) -> Path:
+        """The folder that it is written into."""
+        return self.config.folder
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """Name of each block -> what it measures."""
+        return block_digests(self.config, self.rerankers, self.candidates, self.blocks)
+
+    def writer(self, *, overwrite: bool = False, taken_over: Holder | None = None) -> BenchWriter:
+        """What writes it; see `BenchWriter`."""
+        return BenchWriter(
+            self.path, "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over,
+            overwrite=overwrite,
+        )  # fmt: skip
+
+
+def prepare_bench(
+    config: str | Path | Mapping[str, Any] | BenchConfig, folder: str | Path | None = None
+) -> BenchWork:  # fmt: skip
+    """Open and check all that `bench_rerankers` needs, with its options and errors; nobody is asked."""
     if not isinstance(config, BenchConfig):
         config = BenchConfig.of(config) if isinstance(config, Mapping) else BenchConfig.read(config)
-    path = config.folder if folder is None else Path(folder)
-    config = replace(config, folder=path)
-    refuse_other_folder(path)
+    config = replace(config, folder=config.folder if folder is None else Path(folder))
+    refuse_other_folder(config.folder)
     rerankers = make_rerankers(config)
     with config.origin().locating():
         system_prices(config)
     candidates = open_candidates(config)
     weigh(config, candidates, RANKINGS.to_frame(), REQUESTS.to_frame())  # Refuses what does not fit before it is asked.
-    with run_lock(path) as earlier:
-        blocks = plan_blocks(config)
-        writer = BenchWriter(
-            path, "rerank", config, block_digests(config, rerankers, candidates, blocks), notes=candidates.notes,
-            taken_over=earlier, overwrite=overwrite,
-        )  # fmt: skip
-        if not writer.is_finished:
-            writer.begin()
-            _measure(writer, config, rerankers, candidates, blocks=blocks, progress=progress or no_progress)
-            names = [block.name for block in blocks]
-            writer.finish(*weigh(config, candidates, read_rankings(path, names), read_requests(path, names)))
-    return Bench.read(path)
+    return BenchWork(config, candidates, rerankers, plan_blocks(config))
 
 
 def make_rerankers(config: BenchConfig) -> dict[str, Reranker]:
@@ -124,12 +159,9 @@ def block_digests(
     return {block.name: digest(systems[block.system], asked[block.depth], config.timeout) for block in blocks}
 
 
-def _measure(
-    writer: BenchWriter, config: BenchConfig, rerankers: Mapping[str, Reranker], candidates: Candidates, *,
-    blocks: Sequence[Block], progress: Progress,
-) -> None:  # fmt: skip
+def _measure(writer: BenchWriter, work: BenchWork, progress: Progress) -> None:
     """Run the blocks that are not on disk."""
-    n, done = len(candidates.searched), set(writer.done)
+    blocks, n, done = work.blocks, len(work.candidates.searched), set(writer.done)
     n_done = n * len(done)
     progress("requests", n_done, n * len(blocks))
     systems = dict[str, _Measured]()
@@ -139,7 +171,8 @@ def _measure(
                 if block.name in done:
                     continue
                 if block.system not in systems:
-                    systems[block.system] = _Measured(block.system, rerankers[block.system], candidates, config)
+                    reranker = work.rerankers[block.system]
+                    systems[block.system] = _Measured(block.system, reranker, work.candidates, work.config)
 
                 def tick(request: Request, begun: int = n_done) -> None:
                     progress("requests", begun + request.number + 1, n * len(blocks))

@@ -38,7 +38,9 @@ class BenchWriter:
     digests   name of each block -> what it measures, in the order in which they are run
     notes     what a reader should know;   taken_over   whose lock of the folder was taken over
     Raises    InputError for a folder of something else, and for blocks of something that has changed since, which
-              `overwrite` removes with all others.
+              `overwrite` removes with all others when it begins.
+
+    Nothing is written before `begin`.
     """
 
     def __init__(
@@ -52,11 +54,10 @@ class BenchWriter:
         self._started = timestamp()
         if before.get("kind", kind) != kind:
             raise InputError(f"{path}: holds a bench of another kind ({before['kind']}); choose another folder")
-        if overwrite:
-            shutil.rmtree(path / BLOCKS, ignore_errors=True)
-        elif before:
+        self._overwrite = overwrite
+        if not overwrite:
             self._refuse_changes(before.get("blocks") or {})
-        self.done = [name for name in digests if has_block(path, name)]
+        self.done = [] if overwrite else [name for name in digests if has_block(path, name)]
         self._measured_on = list(before.get("machines") or []) if self.done else []
         self._finished = bool(before.get("finished")) and self._is_same(before)
 
@@ -98,6 +99,8 @@ class BenchWriter:
             self._measured_on.append(here)
         if len(self._measured_on) > 1:
             self._notes.append(Note("bench_machines", {"n": len(self._measured_on)}))
+        if self._overwrite:
+            shutil.rmtree(self.path / BLOCKS, ignore_errors=True)
         write_json(self.path / CONFIG, self._config_json())
         write_bench_manifest(self.path, self._manifest())
 

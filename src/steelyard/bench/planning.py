@@ -1,0 +1,119 @@
+"""What a bench would take: requests, pairs, tokens and money, counted before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from steelyard.bench.calling import estimated_tokens
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import request_costs
+from steelyard.bench.pricing import currency_of, system_prices
+from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.running import BenchWork, prepare_bench
+
+_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,
+    "tokens": pl.Int64, "cost": pl.Float64, "seconds": pl.Float64,
+}  # fmt: skip
+PLAN = pl.Schema(_COLUMNS)
+"""A row for each reranker, depth and loop.
+
+requests   that are still to be sent, warming up included; null for users who ask as fast as they are answered
+pairs, tokens, cost   of these requests: tokens are estimates, and cost is null where no price is known before
+seconds    that load is put on; null for requests one after the other, which take as long as they take
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class BenchPlan:
+    """What a bench would take.
+
+    name       of the bench;   folder   it would be written into
+    n_blocks   blocks one after the other;   n_done   those of them that the folder holds already
+    frame      of schema PLAN;   currency   of its costs
+    """
+
+    name: str
+    folder: Path
+    n_blocks: int
+    n_done: int
+    frame: pl.DataFrame
+    currency: str
+
+
+def plan_bench(
+    config: str | Path | Mapping[str, Any] | BenchConfig, *, folder: str | Path | None = None, overwrite: bool = False
+) -> BenchPlan:
+    """What `bench_rerankers` would take with these arguments; nobody is asked, and nothing is written."""
+    work = prepare_bench(config, folder)
+    done = set(work.writer(overwrite=overwrite).done)
+    frame = pl.DataFrame(list(_rows(work, done)), schema=PLAN)
+    currency = currency_of(work.config, system_prices(work.config))
+    return BenchPlan(work.config.name, work.path, len(work.blocks), len(done), frame, currency)
+
+
+def _rows(work: BenchWork, done: set[str]) -> Iterator[dict[str, object]]:
+    of_questions = _questions(work)
+    per_question = of_questions.group_by("system", "depth", maintain_order=True).agg(
+        pl.col("pairs", "tokens", "cost").mean()
+    )
+    warm_up = max(work.config.warm_up, 1)
+    for row in per_question.iter_rows(named=True):
+        blocks = [block for block in work.blocks if (block.system, block.depth) == (row["system"], row["depth"])]
+        n = len(work.candidates.searched) * sum(block.name not in done for block in blocks)
+        n_warm = min(warm_up, len(work.candidates.searched)) if n else 0
+        yield _row(row, "sequential", n + n_warm)
+        if work.config.load is not None and row["depth"] == (work.config.load.depth or work.config.depths[-1]):
+            yield from _load_rows(work.config, row)
+
+
+def _load_rows(config: BenchConfig, row: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """Levels of load; the search for the sustained rate adds some that follow from the first ones."""
+    load = config.load
+    assert load is not None
+    seconds = load.duration + load.warm_up
+    if load.rates:
+        n = round(sum(load.rates) * seconds)
+        yield _row(row, "open", n) | {"seconds": seconds * len(load.rates)}
+    if load.concurrency:
+        yield _row(row, "closed", None) | {"seconds": seconds * len(load.concurrency)}
+
+
+def _row(of_question: Mapping[str, Any], loop: str, n: int | None) -> dict[str, object]:
+    """So many requests at the means of a question."""
+    pairs, tokens, cost = (
+        None if n is None or of_question[name] is None else of_question[name] * n
+        for name in ("pairs", "tokens", "cost")
+    )
+    return {
+        "system": of_question["system"], "depth": of_question["depth"], "loop": loop, "requests": n,
+        "pairs": None if pairs is None else round(pairs), "tokens": None if tokens is None else round(tokens),
+        "cost": cost, "seconds": None,
+    }  # fmt: skip
+
+
+def _questions(work: BenchWork) -> pl.DataFrame:
+    """system, depth, query_id, pairs, tokens and cost of each question, asked once."""
+    requests, rankings = list[dict[str, object]](), list[dict[str, object]]()
+    for depth in work.config.depths:
+        tokens = estimated_tokens(work.candidates, depth)
+        for system in work.rerankers:
+            label = {"system": system, "depth": depth, "repetition": 1}
+            for query_id, counts in tokens.items():
+                requests.append({
+                    **label, "query_id": query_id, "outcome": "ok", "loop": "sequential", "n_pairs": len(counts),
+                    "tokens_in": sum(counts), "counted": "estimate",
+                })  # fmt: skip
+                rankings.append({**label, "query_id": query_id, "pair_tokens": counts})
+    frame = pl.DataFrame(requests, schema=REQUESTS)
+    costs = request_costs(work.config, frame, pl.DataFrame(rankings, schema=RANKINGS))
+    keys = ["system", "depth", "query_id"]
+    return (
+        frame.select(*keys, pairs="n_pairs", tokens="tokens_in")
+        .join(costs.select(*keys, "cost"), on=keys, how="left", maintain_order="left")
+    )  # fmt: skip

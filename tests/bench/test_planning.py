@@ -1,0 +1,58 @@
+"""What a bench would take, before anybody is asked."""
+
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from steelyard.bench.planning import PLAN, plan_bench
+from steelyard.bench.running import bench_rerankers
+from tests.bench.test_running import FAILING, SYSTEMS, bench_config
+
+
+def test_every_request_is_counted(tmp_path: Path) -> None:
+    systems = SYSTEMS | {"api": {"rerank": "lexical", "price": {"per_query": 0.01}}}
+    config = bench_config(tmp_path, systems=systems, load={"rates": [1, 4], "concurrency": [2], "duration": 8})
+    plan = plan_bench(config)
+    assert plan.frame.schema == PLAN
+    assert (plan.n_blocks, plan.n_done, plan.currency) == (12, 0, "USD")
+    assert not config.folder.exists()
+    rows = {(row["system"], row["depth"], row["loop"]): row for row in plan.frame.to_dicts()}
+    assert len(rows) == 3 * (2 + 2)
+    # 6 questions, twice, and one to warm up; 3 or 6 candidates each.
+    assert [rows["words", depth, "sequential"]["requests"] for depth in (3, 6)] == [13, 13]
+    assert [rows["words", depth, "sequential"]["pairs"] for depth in (3, 6)] == [39, 78]
+    assert rows["words", 3, "sequential"]["cost"] is None
+    assert rows["api", 3, "sequential"]["cost"] == pytest.approx(0.13)
+    # Two rates for 8 s and 2 s to warm up.
+    assert rows["api", 6, "open"] == {
+        "system": "api", "depth": 6, "loop": "open", "requests": 50, "pairs": 300, "cost": pytest.approx(0.5),
+        "seconds": 20.0, "tokens": rows["words", 6, "open"]["tokens"],
+    }  # fmt: skip
+    assert rows["api", 6, "closed"]["requests"] is None
+    assert rows["api", 6, "closed"]["seconds"] == 10.0
+
+
+def test_tokens_are_those_of_the_bench(tmp_path: Path) -> None:
+    config = bench_config(tmp_path, warm_up=0, repetitions=1)
+    planned = plan_bench(config).frame.filter(system="words", depth=6)["tokens"].item()
+    bench = bench_rerankers(config)
+    measured = bench.requests.filter(system="words", depth=6)["tokens_in"].sum()
+    assert planned == pytest.approx(measured * 7 / 6, abs=1)  # One request loads the model.
+
+
+def test_what_is_measured_already_is_not_planned(tmp_path: Path) -> None:
+    bench_rerankers(bench_config(tmp_path, repetitions=1))
+    plan = plan_bench(bench_config(tmp_path))
+    assert (plan.n_blocks, plan.n_done) == (8, 4)
+    assert plan.frame["requests"].to_list() == [7] * 4
+    bench_rerankers(bench_config(tmp_path))
+    assert plan_bench(bench_config(tmp_path)).frame["requests"].sum() == 0
+    assert plan_bench(bench_config(tmp_path), overwrite=True).frame["requests"].to_list() == [13] * 4
+
+
+def test_what_cannot_be_measured_cannot_be_planned(tmp_path: Path) -> None:
+    with pytest.raises(sy.InputError, match="names no candidates"):
+        plan_bench({"systems": {"words": {"rerank": "lexical"}}})
+    config = bench_config(tmp_path, systems={"down": {"rerank": {"kind": FAILING, "on": "what"}}})
+    assert plan_bench(config).frame["requests"].to_list() == [13] * 2  # Nobody is asked.
