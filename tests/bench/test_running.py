@@ -17,8 +17,9 @@ import steelyard as sy
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.requests import RANKINGS, REQUESTS
-from steelyard.bench.running import BenchInterrupted, bench_rerankers
+from steelyard.bench.running import bench_rerankers
 from steelyard.data.bench_folder import BLOCKS, find_bench_folder
 from steelyard.data.run_lock import run_lock
 

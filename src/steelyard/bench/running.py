@@ -18,6 +18,7 @@ from steelyard.bench.blocks import Block, plan_blocks, read_rankings, read_reque
 from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Request
 from steelyard.bench.pricing import system_prices
@@ -33,17 +34,6 @@ from steelyard.services.cache import text_key
 
 WARM_UP_S = 30.0
 """Seconds that warming up a system takes at most."""
-
-
-class BenchInterrupted(KeyboardInterrupt):
-    """Ctrl-C while rerankers were measured.
-
-    n_done, n   blocks that are on disk, and all of them
-    """
-
-    def __init__(self, n_done: int, n: int) -> None:
-        super().__init__(n_done, n)
-        self.n_done, self.n = n_done, n
 
 
 def bench_rerankers(
