@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.config_table import LoadTable, percentile_share
 from steelyard.bench.frames import SCALABILITY, SUSTAINED, THROUGHPUT
 from steelyard.stats.backlog import backlog
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.exceedance import exceedance_p
 from steelyard.stats.scalability import LEAST_LEVELS, fit_scalability
 
 LEAST_ACHIEVED = 0.98
@@ -59,8 +59,9 @@ class Objective:
 def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
     """A row of schema THROUGHPUT for each level of load, of requests of schema REQUESTS.
 
-    A level holds where as much is answered as comes (98%), errors are few, the whole interval of each percentile is
-    within its limit, and requests do not pile up.  A closed loop holds nothing: its users wait until they are served.
+    A level holds where as much is answered as comes (98%), errors are few, each percentile is shown to be within its
+    limit (by the exact binomial test, see `exceedance_p`), and requests do not pile up.  A closed loop holds nothing:
+    its users wait until they are served.
     """
     loads = requests.filter(pl.col("loop") != "sequential")
     loads = loads.sort(*_LEVEL, "repetition", "number", descending=[name == "loop" for name in (*_LEVEL, "", "")])
@@ -223,9 +224,9 @@ def _ratio(part: float, whole: float) -> float:
 
 def _weakness(blocks: list[_Block], objective: Objective) -> str | None:
     """The first condition that a level of an open loop fails, or None."""
-    latencies = np.concatenate([block.latencies for block in blocks])
-    limits = [(percentile_interval(latencies, percentile_share(name)), limit) for name, limit in objective.slo.items()]
-    missed = any(interval.value > limit for interval, limit in limits)
+    latencies, seconds = np.concatenate([block.latencies for block in blocks]), _seconds(blocks)
+    limits = [(latencies > limit, 1 - percentile_share(name)) for name, limit in objective.slo.items()]
+    missed = any(late.mean() > most for late, most in limits)
     if len(latencies) < objective.least_requests and not missed:
         return "few"
     if _error_rate(blocks) > objective.max_error:
@@ -234,9 +235,16 @@ def _weakness(blocks: list[_Block], objective: Objective) -> str | None:
         return "achieved"
     if _trend(blocks)[1] < _ALPHA:
         return "backlog"
-    if missed or any(limit < interval.high < math.inf for interval, limit in limits):
-        return "latency"
-    return "few" if any(interval.high > limit for interval, limit in limits) else None
+    shown = all(exceedance_p(late, most, times=seconds) <= _ALPHA / 2 for late, most in limits)
+    return None if shown else "latency"
+
+
+def _seconds(blocks: list[_Block]) -> Ints:
+    """(n,) the second in which each request came, of blocks after one another: neighbours wait in the same queue."""
+    lengths = [math.floor(block.until) + 1 for block in blocks]
+    starts = np.cumsum([0, *lengths[:-1]]).tolist()
+    seconds = [np.floor(block.came) + start for start, block in zip(starts, blocks, strict=True)]
+    return np.concatenate(seconds).astype(np.int64)
 
 
 def _achieved(blocks: list[_Block]) -> float:

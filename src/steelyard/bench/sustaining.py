@@ -1,0 +1,113 @@
+"""The search for the highest rate that a system sustains, by offering rates to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.bench.throughput import Objective, sustained, throughput
+
+PRECISION = 0.1
+"""Of the search: the lowest rate that fails is at most so much above the highest that holds."""
+MOST_PROBES = 16
+_PLENTY = 4
+"""Times the requests that a percentile needs at least: fewer only show that a system far below its limit holds."""
+_LIMITS = 40
+"""A probe lasts so many times the limit, so that a queue has time to grow."""
+_MOST_SECONDS = 600.0
+_ALONE = 0.25
+"""Mean of the requests under way below which they hardly meet: less load makes none of them faster."""
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class SustainedRate:
+    """What a search came to.
+
+    rate          the highest that held, None where none did;   failing_rate   the lowest above it that did not
+    reason        why that one did not, as THROUGHPUT has it;   n_probes   rates that were offered
+    is_precise    whether the two are as near to each other as was asked for
+    """
+
+    rate: float | None
+    failing_rate: float | None
+    reason: str | None
+    n_probes: int
+    is_precise: bool
+
+
+def probe_seconds(rate: float, objective: Objective, *, least_s: float) -> float:
+    """How long a rate must be offered to show that it holds; ten minutes at most, or as long as is asked for.
+
+    >>> probe_seconds(10, Objective({"p95": 0.5}), least_s=10), probe_seconds(100, Objective({"p99": 0.5}), least_s=30)
+    (28.8, 30)
+    """
+    enough = max(_PLENTY * objective.least_requests / rate, _LIMITS * objective.limit_s)
+    return max(least_s, min(enough, _MOST_SECONDS))
+
+
+def sustained_rate(
+    probe: Callable[[float], pl.DataFrame], objective: Objective, *, first: float, levels: pl.DataFrame | None = None,
+    precision: float = PRECISION, most_probes: int = MOST_PROBES,
+) -> SustainedRate:  # fmt: skip
+    """Bisect between the highest rate that holds and the lowest above it that does not.
+
+    probe       offers a rate, in requests a second, and returns the requests, of schema REQUESTS; for as long as
+                `probe_seconds` says
+    first       rate that is offered where nothing is known
+    levels      of schema THROUGHPUT, of one system: what was offered before; too few requests say nothing
+    precision   relative distance of the two at which the search ends;   most_probes   after which it ends anyway
+    Returns     that both rates are further apart than asked for where the search ended early
+    Raises      InputError for rates and precisions that cannot be; and what the probe raises.
+
+    Rates are doubled or halved until one holds and one does not; then the next is their geometric mean.  They are
+    rounded to three digits, so that the same results lead to the same rates.  Where not even requests that hardly ever
+    meet are answered in time, no lower rate is tried.
+    """
+    if not (0 < first < math.inf and precision > 0 and most_probes > 0):
+        raise InputError(
+            f"first rate {first:g}, precision {precision:g} and {most_probes} probes; expected numbers above 0"
+        )
+    held, failed, reason = _bracket(levels)
+    n_probes, rate = 0, _next(held, failed, first)
+    while n_probes < most_probes and not _is_near(held, failed, precision):
+        (level,) = throughput(probe(rate), objective).to_dicts()
+        n_probes += 1
+        if level["holds"]:
+            held = rate
+        else:
+            failed, reason = rate, level["reason"]
+            if held is None and (reason == "few" or level["in_flight"] < _ALONE):
+                break
+        following = _next(held, failed, first)
+        if following in (rate, held, failed):
+            break
+        rate = following
+    return SustainedRate(held, failed, None if failed is None else reason, n_probes, _is_near(held, failed, precision))
+
+
+def _bracket(levels: pl.DataFrame | None) -> tuple[float | None, float | None, str | None]:
+    """The highest rate that held, the lowest above it that did not, and why not."""
+    rows = [] if levels is None else sustained(levels).to_dicts()
+    if not rows:
+        return None, None, None
+    rate, failing, reason = (rows[0][name] for name in ("rate", "failing_rate", "reason"))
+    return (rate, None, None) if reason == "few" else (rate, failing, reason)
+
+
+def _next(held: float | None, failed: float | None, first: float) -> float:
+    if held is not None and failed is not None:
+        rate = math.sqrt(held * failed)
+    elif held is not None:
+        rate = held * 2
+    else:
+        rate = first if failed is None else failed / 2
+    return float(f"{rate:.{_DIGITS}g}")
+
+
+def _is_near(held: float | None, failed: float | None, precision: float) -> bool:
+    return held is not None and failed is not None and failed <= held * (1 + precision)

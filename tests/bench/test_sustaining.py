@@ -1,0 +1,130 @@
+"""The search for the sustained rate: how it goes on, when it ends, and whether it comes near to what queues bear."""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+
+from steelyard.base.errors import InputError
+from steelyard.bench.sustaining import probe_seconds, sustained_rate
+from steelyard.bench.throughput import Objective, throughput
+from tests.bench.queueing import Queue, requests
+
+OBJECTIVE = Objective()
+
+
+def even(rate: float, seconds: float, delay_s: float = 0.1) -> pl.DataFrame:
+    """Requests that are all answered within the delay."""
+    came = np.arange(0, seconds, 1 / rate)
+    return requests(came, came + delay_s, rate=rate)
+
+
+class Limited:
+    """A system that holds up to a rate; remembers what was offered."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit, self.rates = limit, list[float]()
+
+    def __call__(self, rate: float) -> pl.DataFrame:
+        self.rates.append(rate)
+        return even(rate, 20 + 100 / rate, 0.1 if rate <= self.limit else 2.0)
+
+
+@pytest.mark.parametrize("limit", [0.9, 7.3, 60.0])
+def test_it_brackets_the_limit(limit: float) -> None:
+    system = Limited(limit)
+    search = sustained_rate(system, OBJECTIVE, first=5.0)
+    assert search.rate is not None
+    assert search.failing_rate is not None
+    assert search.rate <= limit < search.failing_rate <= search.rate * 1.1
+    assert (search.reason, search.n_probes, search.is_precise) == ("latency", len(system.rates), True)
+    assert len(set(system.rates)) == len(system.rates) <= 12
+
+
+def test_the_same_system_is_offered_the_same_rates() -> None:
+    first, again = Limited(7.3), Limited(7.3)
+    assert sustained_rate(first, OBJECTIVE, first=5.0) == sustained_rate(again, OBJECTIVE, first=5.0)
+    assert first.rates == again.rates == [5.0, 10.0, 7.07, 8.41, 7.71]
+
+
+def test_what_was_offered_before_is_not_offered_again() -> None:
+    before = throughput(pl.concat([even(rate, 30, 0.1 if rate < 7.3 else 2) for rate in (4.0, 8.0)]), OBJECTIVE)
+    system = Limited(7.3)
+    search = sustained_rate(system, OBJECTIVE, first=1.0, levels=before)
+    assert system.rates == [5.66, 6.73, 7.34]
+    assert (search.rate, search.failing_rate) == (6.73, 7.34)
+    few = throughput(even(1.0, 5), OBJECTIVE)
+    sustained_rate(system := Limited(7.3), OBJECTIVE, first=3.0, levels=few)
+    assert system.rates[0] == 3.0
+
+
+def test_no_probe_where_enough_is_known() -> None:
+    before = throughput(pl.concat([even(10.0, 30), even(10.5, 30, 2.0)]), OBJECTIVE)
+    search = sustained_rate(lambda rate: pytest.fail("offered"), OBJECTIVE, first=1.0, levels=before)
+    assert (search.rate, search.failing_rate, search.reason, search.n_probes) == (10.0, 10.5, "latency", 0)
+
+
+def test_a_system_that_is_too_slow_alone_is_not_asked_ever_slower() -> None:
+    offered = []
+
+    def probe(rate: float) -> pl.DataFrame:
+        offered.append(rate)
+        return even(rate, 300 / rate, 0.6)
+
+    search = sustained_rate(probe, OBJECTIVE, first=4.0)
+    assert (search.rate, search.failing_rate, search.reason, search.is_precise) == (None, 0.25, "latency", False)
+    assert offered == [4.0, 2.0, 1.0, 0.5, 0.25]
+
+
+def test_too_few_requests_end_it() -> None:
+    search = sustained_rate(lambda rate: even(rate, 10), OBJECTIVE, first=2.0)
+    assert (search.rate, search.failing_rate, search.reason, search.n_probes) == (None, 2.0, "few", 1)
+
+
+def test_it_ends_after_so_many_probes() -> None:
+    search = sustained_rate(Limited(1e9), OBJECTIVE, first=1.0, most_probes=4)
+    assert (search.rate, search.failing_rate, search.reason, search.n_probes) == (8.0, None, None, 4)
+    assert not search.is_precise
+
+
+@pytest.mark.parametrize(("rate", "objective", "seconds"), [
+    (10, Objective({"p95": 0.5}), 28.8), (1000, Objective({"p95": 0.2}), 10), (1000, Objective({"p95": 2.0}), 80),
+    (0.1, Objective({"p95": 0.5}), 600), (100, Objective({"p50": 0.1, "p99": 0.3}), 14.72),
+])  # fmt: skip
+def test_probes_are_long_enough(rate: float, objective: Objective, seconds: float) -> None:
+    assert probe_seconds(rate, objective, least_s=10) == pytest.approx(seconds)
+    assert probe_seconds(rate, objective, least_s=900) == 900
+
+
+def test_bad_input() -> None:
+    for wrong in ({"first": 0.0}, {"first": np.inf}, {"precision": 0.0}, {"most_probes": 0}):
+        with pytest.raises(InputError, match="expected numbers above 0"):
+            sustained_rate(Limited(1.0), OBJECTIVE, **{"first": 1.0, **wrong})  # type: ignore[arg-type]
+
+
+def prober(queue: Queue, objective: Objective, rng: np.random.Generator) -> Callable[[float], pl.DataFrame]:
+    return lambda rate: queue.offer(rate, probe_seconds(rate, objective, least_s=10), rng)
+
+
+def test_near_to_what_a_queue_bears() -> None:
+    """M/M/1 of 200 a second, P95 within 100 ms: 170 a second by theory."""
+    queue, objective = Queue(0.005), Objective({"p95": 0.1})
+    search = sustained_rate(prober(queue, objective, np.random.default_rng(0)), objective, first=20.0)
+    assert search.rate is not None
+    assert 0.7 <= search.rate / queue.sustained(0.95, 0.1) <= 1.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mean_s", "percentile", "limit_s"), [
+    (0.05, "p95", 0.5), (0.05, "p99", 0.5), (0.05, "p95", 2.0), (0.005, "p95", 0.1),
+])  # fmt: skip
+def test_in_the_middle_it_comes_near_to_theory(mean_s: float, percentile: str, limit_s: float) -> None:
+    queue, objective = Queue(mean_s), Objective({percentile: limit_s})
+    rng = np.random.default_rng(0)
+    probe = prober(queue, objective, rng)
+    rates = [sustained_rate(probe, objective, first=queue.capacity / 2).rate or 0.0 for _ in range(60)]
+    truth = queue.sustained(float(percentile[1:]) / 100, limit_s)
+    assert 0.7 * truth <= np.median(rates) <= truth
+    assert np.mean(np.array(rates) <= 1.1 * truth) >= 0.85
+    assert max(rates) <= queue.capacity * 1.05
