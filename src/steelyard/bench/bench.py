@@ -11,6 +11,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.latency import latency, stages, token_fit
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
 from steelyard.experiment.scores import Scores
@@ -59,6 +60,21 @@ class Bench:
     def base_name(self) -> str:
         """What scores call the candidates as they are."""
         return self.config.base_name
+
+    @cached_property
+    def latency(self) -> pl.DataFrame:
+        """How long requests took, for each system, depth and load, of schema LATENCY."""
+        return latency(self.requests)
+
+    @cached_property
+    def stages(self) -> pl.DataFrame:
+        """How long the stages of systems took that report them, of schema STAGES."""
+        return stages(self.requests)
+
+    @cached_property
+    def token_fit(self) -> pl.DataFrame:
+        """How long requests took by the tokens that were read, of schema TOKEN_FIT."""
+        return token_fit(self.requests)
 
     @cached_property
     def throughput(self) -> pl.DataFrame:

@@ -61,10 +61,11 @@ LATENCY = pl.Schema(
 p50, p95, p99   from the intended start, with 95% intervals; an end is infinite (-inf, inf) where n is too small for it
 p95_least, p95_greatest   of the repetitions, each by itself
 service_*       from the moment of sending;   dispatch_p99   how late requests were sent
+ms_per_pair     time in service over pairs;   tokens_per_s   tokens over the time in which a request was under way
 """
 
-STAGES = pl.Schema({**_LABEL, "stage": pl.String, "n": pl.Int64, "p50": pl.Float64, "p95": pl.Float64})
-"""Milliseconds of the stages of whole systems; the stage "rest" is what no stage accounts for."""
+STAGES = pl.Schema({**_AT, "stage": pl.String, "n": pl.Int64, "p50": pl.Float64, "p95": pl.Float64})
+"""Milliseconds of the stages of whole systems at each load; the stage "rest" is what no stage accounts for."""
 
 TOKEN_FIT = pl.Schema({**_LABEL, "n": pl.Int64, "fixed_ms": pl.Float64, **_with_interval("ms_per_1k_tokens")})
 """milliseconds = fixed_ms + ms_per_1k_tokens * tokens / 1000, over the requests of a system; depth is null for all."""
