@@ -41,6 +41,14 @@ def test_tokens_are_those_of_the_bench(tmp_path: Path) -> None:
     assert planned == pytest.approx(measured * 7 / 6, abs=1)  # One request loads the model.
 
 
+def test_tokens_of_a_chat_model_are_those_of_its_prompts(tmp_path: Path) -> None:
+    model = {"kind": "llm", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    systems = {mode: {"rerank": {**model, "mode": mode}} for mode in ("pointwise", "listwise")}
+    plan = plan_bench(bench_config(tmp_path, systems={"words": {"rerank": "lexical"}, **systems}))
+    tokens = dict(plan.frame.filter(depth=6).select("system", "tokens").iter_rows())
+    assert tokens["words"] < tokens["listwise"] < tokens["pointwise"]
+
+
 def test_what_is_measured_already_is_not_planned(tmp_path: Path) -> None:
     bench_rerankers(bench_config(tmp_path, repetitions=1))
     plan = plan_bench(bench_config(tmp_path))

@@ -13,7 +13,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import describe, settings_of
 from steelyard.rag.llm_reranking import LLMReranker, read_grade, read_ranking, template, windows
 from steelyard.rag.registry import make
-from steelyard.rag.stages import MeteredReranker
+from steelyard.rag.stages import EstimatingReranker, MeteredReranker
 from steelyard.services.spending import Usage
 from tests.hypothesis_profiles import examples
 from tests.judges.llm_server import block, items, says
@@ -157,17 +157,16 @@ def test_parameters_that_a_model_does_not_take_are_left_out(server: Server) -> N
     assert ["temperature" in request.body for request in server.seen(PATH)] == [True, False]
 
 
-def test_the_plan_is_about_what_it_takes(server: Server) -> None:
-    pointwise, listwise = reranker(server, "pointwise"), reranker(server, "listwise", window=3, step=1)
-    for stage, n_calls in ((pointwise, 4), (listwise, 2)):
-        before = len(server.seen(PATH))
-        planned, usage = stage.plan(QUERY, TEXTS)
-        assert len(server.seen(PATH)) == before
-        stage.scores(QUERY, TEXTS)
-        sent = [m["content"] for request in server.seen(PATH)[before:] for m in request.body["messages"]]
-        assert planned == n_calls == len(server.seen(PATH)) - before
-        assert usage.tokens_in == pytest.approx(sum(map(len, sent)) / 4, rel=0.05)
-        assert 0 < usage.tokens_out < 100
+@pytest.mark.parametrize(("mode", "settings"), [("pointwise", {}), ("listwise", {"window": 3, "step": 1})])
+def test_the_estimate_is_about_what_it_takes(server: Server, mode: str, settings: Any) -> None:
+    stage = reranker(server, mode, **settings)
+    assert isinstance(stage, EstimatingReranker)
+    usage = stage.estimate(QUERY, TEXTS)
+    assert not server.seen(PATH)
+    stage.scores(QUERY, TEXTS)
+    sent = [message["content"] for request in server.seen(PATH) for message in request.body["messages"]]
+    assert usage.tokens_in == pytest.approx(sum(map(len, sent)) / 4, rel=0.05)
+    assert 0 < usage.tokens_out < 100
 
 
 def test_settings(server: Server) -> None:

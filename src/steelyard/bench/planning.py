@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,14 @@ from typing import Any
 import polars as pl
 
 from steelyard.bench.calling import estimated_tokens
+from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.running import BenchWork, prepare_bench
+from steelyard.rag.stages import EstimatingReranker, Reranker
+from steelyard.services.spending import Usage
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,
@@ -102,18 +105,27 @@ def _questions(work: BenchWork) -> pl.DataFrame:
     requests, rankings = list[dict[str, object]](), list[dict[str, object]]()
     for depth in work.config.depths:
         tokens = estimated_tokens(work.candidates, depth)
-        for system in work.rerankers:
+        for system, reranker in work.rerankers.items():
             label = {"system": system, "depth": depth, "repetition": 1}
             for query_id, counts in tokens.items():
+                usage = _estimate(reranker, work.candidates, query_id, counts)
                 requests.append({
                     **label, "query_id": query_id, "outcome": "ok", "loop": "sequential", "n_pairs": len(counts),
-                    "tokens_in": sum(counts), "counted": "estimate",
+                    "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "counted": "estimate",
                 })  # fmt: skip
                 rankings.append({**label, "query_id": query_id, "pair_tokens": counts})
     frame = pl.DataFrame(requests, schema=REQUESTS)
     costs = request_costs(work.config, frame, pl.DataFrame(rankings, schema=RANKINGS))
     keys = ["system", "depth", "query_id"]
     return (
-        frame.select(*keys, pairs="n_pairs", tokens="tokens_in")
+        frame.select(*keys, pairs="n_pairs", tokens=pl.col("tokens_in") + pl.col("tokens_out"))
         .join(costs.select(*keys, "cost"), on=keys, how="left", maintain_order="left")
     )  # fmt: skip
+
+
+def _estimate(reranker: Reranker, candidates: Candidates, query_id: str, counts: Sequence[int]) -> Usage:
+    """Tokens of a question: the reranker's own estimate, else those of the pairs."""
+    if not isinstance(reranker, EstimatingReranker):
+        return Usage(sum(counts))
+    texts = [candidates.texts[doc] for doc in candidates.first(query_id, len(counts))]
+    return reranker.estimate(candidates.queries[query_id], texts)

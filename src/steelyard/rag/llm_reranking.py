@@ -80,15 +80,15 @@ class LLMReranker(ChatModel):
         work = self._graded if self.mode == "pointwise" else self._ordered
         return shared_loop().run(work(query, list(texts)))
 
-    def plan(self, query: str, texts: Sequence[str]) -> tuple[int, Usage]:
-        """Calls that `rerank` would make, and about how many tokens they would take: an estimate."""
+    def estimate(self, query: str, texts: Sequence[str]) -> Usage:
+        """About the tokens of all calls that `rerank` would make, prompts and replies."""
         if self.mode == "pointwise":
             calls = [(self._messages(query, {"passage": text}), 1) for text in texts]
         else:
             spans = windows(len(texts), self.window, self.step)
             calls = [(self._window(query, texts, range(start, end)), end - start) for start, end in spans]
         tokens_in = sum(estimate_tokens(message["content"]) for messages, _ in calls for message in messages)
-        return len(calls), Usage(tokens_in, sum(_REPLY_TOKENS + _NUMBER_TOKENS * n for _, n in calls))
+        return Usage(tokens_in, sum(_REPLY_TOKENS + _NUMBER_TOKENS * n for _, n in calls))
 
     async def _graded(self, query: str, texts: list[str]) -> Reranked:
         replies = await self._ask_all([self._messages(query, {"passage": text}) for text in texts])

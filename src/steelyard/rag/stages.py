@@ -134,6 +134,15 @@ class MeteredReranker(Reranker, Protocol):
 
 
 @runtime_checkable
+class EstimatingReranker(Reranker, Protocol):
+    """A reranker whose tokens are not those of pairs: it sends instructions with them, or texts several times."""
+
+    def estimate(self, query: str, texts: Sequence[str]) -> Usage:
+        """About the tokens that reranking would take; nobody is asked."""
+        ...
+
+
+@runtime_checkable
 class TokenCounter(Protocol):
     """A model that can count the tokens of what it reads."""
 
