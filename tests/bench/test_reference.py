@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,8 @@ from steelyard.bench.reference import (
     reference_note,
     rules_of_thumb,
 )
+from steelyard.bench.running import bench_rerankers
+from tests.bench.test_running import bench_config
 
 
 def timed(**row: Any) -> dict[str, Any]:
@@ -77,3 +80,18 @@ def test_levels_of_production() -> None:
     ]
     unmeasured = levels_beside(means.filter(pl.col("measure") != "recall@50"), latency(timed()), "none")
     assert unmeasured.filter(scenario="first_stage")["value"].to_list() == [None]
+
+
+def test_beside_a_bench(tmp_path: Path) -> None:
+    config = bench_config(tmp_path, measures=["precision@5", "recall@50"], repetitions=1, warm_up=0, depths=[3, 20])
+    bench = bench_rerankers(config)
+    beside = bench.reference
+    assert beside.latency.filter(depth=20)["reference_p95"].to_list() == [120.0, 120.0]
+    assert not beside.rates["is_own"].any()
+    levels = beside.levels
+    assert levels["scenario"].value_counts().sort("scenario").rows() == [
+        ("batch", 4), ("first_stage", 1), ("real_time", 4), ("reranked", 4),
+    ]  # fmt: skip
+    own = levels.filter(scenario="reranked", system="words", depth=20)["value"].item()
+    assert own == bench.scores.mean().filter(system="words@20", measure="precision@5")["mean"].item()
+    assert levels.filter(scenario="first_stage").select("system", "value").rows() == [("none", 1.0)]

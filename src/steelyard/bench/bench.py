@@ -12,6 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.latency import latency, stages, token_fit
+from steelyard.bench.reference import Reference
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
 from steelyard.experiment.scores import Scores
@@ -90,6 +91,11 @@ class Bench:
     def scalability(self) -> pl.DataFrame:
         """How throughput grows with users, of schema SCALABILITY; from three numbers of users on."""
         return scalability(self.requests)
+
+    @cached_property
+    def reference(self) -> Reference:
+        """Rules of thumb in circulation beside own figures, for comparison alone."""
+        return Reference.of(self.config, self.scores, self.latency, self.throughput)
 
     def __repr__(self) -> str:
         return f"Bench({self.config.name!r}: {self.scores!r})"

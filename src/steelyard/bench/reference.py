@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,9 +13,29 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.choices import Language
+from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import REFERENCE_LATENCY, REFERENCE_LEVELS, REFERENCE_RATES
+from steelyard.experiment.scores import Scores
 
 _LATENCY = {"latency_ms:p50": "p50", "latency_ms:p95": "p95", "latency_ms:p99": "p99"}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Own figures, and beside them those in circulation.
+
+    latency   of schema REFERENCE_LATENCY;   rates   of REFERENCE_RATES;   levels   of REFERENCE_LEVELS
+    """
+
+    latency: pl.DataFrame
+    rates: pl.DataFrame
+    levels: pl.DataFrame
+
+    @classmethod
+    def of(cls, config: BenchConfig, scores: Scores, latency: pl.DataFrame, throughput: pl.DataFrame) -> Reference:
+        """Beside what a bench has measured: `latency` of schema LATENCY, `throughput` of schema THROUGHPUT."""
+        levels = levels_beside(_means(config, scores), latency, config.base_name)
+        return cls(latency_beside(latency), rates_beside(throughput), levels)
 
 
 @cache
@@ -86,3 +108,18 @@ def levels_beside(means: pl.DataFrame, latency: pl.DataFrame, base: str) -> pl.D
         .select(REFERENCE_LEVELS.names())
         .match_to_schema(REFERENCE_LEVELS)
     )
+
+
+def _means(config: BenchConfig, scores: Scores) -> pl.DataFrame:
+    """system, depth, measure and mean of what scores call the base, and rerankers over so many candidates."""
+    labels = {config.base_name: (config.base_name, None)} | {
+        system_label(system.name, depth): (system.name, depth) for system in config.rerankers for depth in config.depths
+    }
+    rows = [
+        (*labels[name], str(measure), float(mean))
+        for name, means in zip(scores.systems, scores.means, strict=True)
+        for measure, mean in zip(scores.measures, means, strict=True)
+        if name in labels and not math.isnan(mean)
+    ]
+    schema = {"system": pl.String, "depth": pl.Int64, "measure": pl.String, "mean": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
