@@ -96,7 +96,9 @@ def has_ideal_order(spec: Measure, a: Alignment) -> bool:
     definition, options = spec.definition, spec.options
     if not (definition.relevant and definition.higher_is_better) or _OTHERWISE & set(definition.inputs):
         return False
-    gain = options.get("gain", "binary")
+    least, gain = options.get("min_gain"), options.get("gain", "binary")
+    if isinstance(least, float) and least <= 0 and gain == "binary":
+        return False
     labels = np.unique(a.ideal_gain)
     if gain == "binary" or not len(labels):
         return True

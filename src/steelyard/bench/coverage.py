@@ -15,16 +15,30 @@ def most_covered(masks: Iterable[int], k: int) -> int | None:
     (2, 4)
     """
     useful = _undominated(masks)
-    unions, everything = {0}, 0
-    for mask in useful:
-        everything |= mask
+    if (greedy := _greedy(useful, k)) == _bound(useful, k):
+        return greedy
+    unions = {0}
     for _ in range(min(k, len(useful))):
         unions = {union | mask for union in unions for mask in useful}
-        if everything in unions:
-            break
         if len(unions) > _STATES:
             return None
     return max(union.bit_count() for union in unions)
+
+
+def _greedy(masks: Sequence[int], k: int) -> int:
+    """The bits that k masks cover, each of which adds most to those before."""
+    union = 0
+    for _ in range(min(k, len(masks))):
+        union |= max(masks, key=lambda mask: (union | mask).bit_count())
+    return union.bit_count()
+
+
+def _bound(masks: Sequence[int], k: int) -> int:
+    """No k masks cover more bits: than there are, or than the k largest have."""
+    everything = 0
+    for mask in masks:
+        everything |= mask
+    return min(everything.bit_count(), sum(sorted(map(int.bit_count, masks), reverse=True)[:k]))
 
 
 def _undominated(masks: Iterable[int]) -> Sequence[int]:

@@ -1,0 +1,108 @@
+"""Ceilings against all orders of the first candidates, tried one by one: for labels by id, and for gold pieces."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import steelyard as sy
+from steelyard.bench.ceilings import has_ideal_order, ideal_values
+from steelyard.bench.coverage import most_covered
+from steelyard.measures import Measure, parse
+from tests.bench.blocks_of_scores import config_of, value, weighed
+from tests.hypothesis_profiles import examples
+from tests.measures.random_collections import DOCS, labels, some_specs
+
+WORDS = ("anchor", "beacon", "cable", "drum", "engine")
+
+
+def _orders(listed: list[str], n: int) -> dict[str, list[str]]:
+    """Every order of the first n, the tail as it is: a question each."""
+    return {f"q{i}": [*order, *listed[n:]] for i, order in enumerate(permutations(listed[:n]))}
+
+
+def _ideal(weighing: sy.Weighing, spec: Measure, n: int) -> float:
+    weighed_run = weighing.weighed[0]
+    counts = np.minimum(weighed_run.alignment.n_retrieved, n)
+    return float(ideal_values(weighed_run, spec, counts)[weighing.query_ids.index("q0")])
+
+
+@examples(150)
+@given(labels(min_size=1), st.permutations(DOCS), st.integers(0, 7), st.integers(1, 4), some_specs())
+def test_no_order_of_the_first_documents_is_better_and_one_is_as_good(gains, docs, length, n, specs) -> None:
+    orders = _orders(list(docs[:length]), n)
+    weighing = sy.weigh(dict.fromkeys(orders, gains), orders)
+    for spec in specs:
+        if not has_ideal_order(spec, weighing.alignments[0]):
+            continue
+        try:
+            values = spec(weighing.alignments[0])
+        except sy.MeasureError:
+            continue
+        assert _ideal(weighing, spec, n) == pytest.approx(values.max(), abs=1e-12), spec
+
+
+@st.composite
+def _chunks(draw: st.DrawFn) -> list[list[str]]:
+    """Which gold words each chunk holds: some share chunks, some are in several."""
+    return draw(st.lists(st.lists(st.sampled_from(WORDS), max_size=3, unique=True), min_size=1, max_size=6))
+
+
+@examples(100)
+@given(_chunks(), st.integers(1, 5), st.integers(1, 4), st.lists(st.sampled_from("gh"), max_size=2))
+def test_no_order_of_the_first_chunks_shows_more_gold_and_one_shows_as_much(chunks, n, k, groups) -> None:
+    texts = {f"c{i}": " ".join(["filler", *words]) for i, words in enumerate(chunks)}
+    orders = _orders(list(texts), n)
+    evidence = [{"text": word} for word in WORDS]
+    for piece, group in zip(evidence, groups, strict=False):
+        piece["group"] = group
+    questions = [{"qid": q, "query": "?", "evidence": evidence} for q in orders]
+    outputs = [{"qid": q, "retrieved": [{"id": id, "text": texts[id]} for id in ids]} for q, ids in orders.items()]
+    weighing = sy.weigh(questions, sy.Outputs(outputs))
+    assume(weighing.by_evidence)
+    for name in ("evidence_recall", "recall", "f1", "recall_cap", "set_map", "precision", "ndcg", "mrr", "map"):
+        spec = parse(f"{name}@{k}")
+        values = spec(weighing.alignments[0])
+        assert _ideal(weighing, spec, n) == pytest.approx(values.max(), abs=1e-12), spec
+
+
+@examples(200)
+@given(st.lists(st.integers(0, 63), max_size=6), st.integers(1, 4))
+def test_the_chunks_that_cover_most_are_those_of_all_choices(masks, k):
+    unions = [0]
+    for some in combinations(masks, min(k, len(masks))):
+        union = 0
+        for mask in some:
+            union |= mask
+        unions.append(union)
+    assert most_covered(masks, k) == max(union.bit_count() for union in unions)
+
+
+def test_too_many_choices_are_not_known():
+    triples = [1 << i | 1 << j | 1 << 30 for i, j in combinations(range(30), 2)]
+    assert most_covered(triples, 1) == 3
+    assert most_covered(triples, 6) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["span_recall@5", "n_retrieved", "unjudged@5", "dcg(gain={1:5,2:3})@5", "mrr(min_gain=0)"]
+)
+def test_where_the_best_order_is_not_known_nothing_is_said(name):
+    weighing = sy.weigh({"q0": {"a": 1, "b": 2}}, {"q0": ["b", "a"]})
+    assert not has_ideal_order(parse(name), weighing.alignments[0])
+    assert np.isnan(_ideal(weighing, parse(name), 2))
+
+
+def test_documents_count_where_chunks_share_them(tmp_path):
+    """Three chunks of two documents: the first two chunks are one document, so nothing can change places with it."""
+    config = config_of(tmp_path, {"q": {"b": 1}}, {"q": ["c1", "c2", "c3"]}, depths=[2, 3], measures=["mrr"])
+    docs = {"c1": "a", "c2": "a", "c3": "b"}
+    items = ", ".join(f'{{"id": "{c}", "doc": "{d}", "text": "{c}"}}' for c, d in docs.items())
+    (tmp_path / "first.run").write_text(f'{{"qid": "q", "retrieved": [{items}]}}\n')
+    (tmp_path / "qrels.txt").write_text('{"qid": "q", "query": "q?", "evidence": [{"doc": "b"}]}\n')
+    scores, ceilings = weighed(config, lambda q, listed, r: [float(len(listed))] * len(listed))
+    assert value(scores, "none", "mrr") == 0.5
+    assert value(ceilings, "ceiling@2", "mrr") == 0.5
+    assert value(ceilings, "ceiling@3", "mrr") == 1.0
