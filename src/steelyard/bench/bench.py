@@ -11,7 +11,9 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.latency import latency, stages, token_fit
+from steelyard.bench.quality import quality
 from steelyard.bench.reference import Reference
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
@@ -61,6 +63,16 @@ class Bench:
     def base_name(self) -> str:
         """What scores call the candidates as they are."""
         return self.config.base_name
+
+    @cached_property
+    def quality(self) -> pl.DataFrame:
+        """Each reranker over each depth beside the candidates as they are and their ceiling, of schema QUALITY."""
+        return quality(self.config, self.scores, self.ceilings)
+
+    @cached_property
+    def diagnostics(self) -> pl.DataFrame:
+        """What rerankers did to the lists, of schema DIAGNOSTICS."""
+        return diagnostics(self.config, self.scores, self.rankings, self.requests)
 
     @cached_property
     def latency(self) -> pl.DataFrame:

@@ -23,10 +23,12 @@ QUALITY = pl.Schema(
 """A row for each reranker, depth and measure.
 
 n           questions that both have a value for;   base, reranked   means before and after
-difference  reranked less base, with its 95% interval (difference_low, difference_high)
-p_corrected by Holm, over the family of all rows: rerankers × depths × measures
-ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched
-captured    (reranked - base) / (ceiling - base), with its interval; null where the ceiling is hardly above the base
+difference  reranked less base, with its 95% interval (difference_low, difference_high) under the same correction as p:
+            it leaves 0 out exactly where p_corrected is .05 or less
+p           of the paired t test;   p_corrected   by Holm, over all rows: rerankers × depths × measures
+ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched;
+            null where the best order is not known
+captured    (reranked - base) / (ceiling - base), with its 95% interval; null where the ceiling is hardly above the base
 verdict     "better", "worse" or "not_shown"
 """
 

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.arrays import Floats, Ints
+from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.frames import QUALITY
+from steelyard.comparison.intervals import NO_INTERVAL, difference_interval, interval_alphas
+from steelyard.comparison.plan import Plan
+from steelyard.experiment import defaults
 from steelyard.experiment.defaults import DefaultMeasures
+from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
+from steelyard.stats.captured import CapturedShare, captured_share
+from steelyard.stats.corrections import correct
+from steelyard.stats.effects import win_tie_loss
+from steelyard.stats.paired import paired_t
+from steelyard.stats.samples import ROUNDING, differences
 
 MEASURES = DefaultMeasures(
     by_id=("ndcg@10", "mrr@10", "precision@5"), by_evidence=("evidence_recall@5", "ndcg@10", "mrr@10"), of_answers=()
@@ -26,3 +45,122 @@ def ceiling_label(depth: int) -> str:
 def overlap_k(primary: Measure) -> int:
     """How many first results are held against those before: as many as the first measure looks at."""
     return primary.depth or OVERLAP_K
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A reranker over one depth beside the base, by one measure, on the n questions that both have a value of.
+
+    base, reranked, ceiling   (n,) values;   clusters   (n,) or None
+    """
+
+    system: str
+    depth: int
+    measure: Measure
+    base: Floats
+    reranked: Floats
+    ceiling: Floats
+    clusters: Ints | None
+
+    @property
+    def difference(self) -> Floats:
+        """(n,) reranked less base; rounding is no difference."""
+        return differences(self.base, self.reranked)
+
+    @property
+    def sign(self) -> int:
+        """1 where higher values are better, -1 where lower ones are."""
+        return 1 if self.measure.definition.higher_is_better else -1
+
+
+def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.DataFrame:
+    """Each reranker over each depth beside the candidates as they are, of schema QUALITY.
+
+    scores, ceilings   of `weigh`; the measures are those of the ceilings, and without any there are no rows
+    Tests are paired t tests, with the error of clusters where questions have some, corrected by Holm over all rows.  A
+    measure whose values have another aggregate than the mean has none.
+    """
+    pairs = [] if ceilings is None else list(_pairs(config, scores, ceilings))
+    tested = [paired_t(pair.difference, clusters=pair.clusters).p if _is_tested(pair) else math.nan for pair in pairs]
+    corrected = correct(tested, method="holm", family="rerankers, depths and measures").adjusted
+    alphas = _alphas(scores, np.array(tested), corrected)
+    rows = [_row(*parts, scores) for parts in zip(pairs, tested, corrected.tolist(), alphas, strict=True)]
+    return pl.DataFrame(rows, schema=QUALITY).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _pairs(config: BenchConfig, scores: Scores, ceilings: Scores) -> Iterator[_Pair]:
+    """One a reranker, depth and measure of those that were weighed, in the order of the configuration."""
+    place = {name: i for i, name in enumerate(scores.systems)}
+    clusters = None if scores.clustering is None else scores.clustering.codes
+    for system in config.rerankers:
+        for depth in config.depths:
+            if (i := place.get(system_label(system.name, depth))) is None:
+                continue
+            for j, measure in enumerate(ceilings.measures):
+                base, reranked = scores.values[place[config.base_name], j], scores.values[i, j]
+                ceiling = ceilings.values[ceilings.systems.index(ceiling_label(depth)), j]
+                both = ~(np.isnan(base) | np.isnan(reranked))
+                yield _Pair(
+                    system.name, depth, measure, base[both], reranked[both],
+                    _known_ceiling(ceiling[both], np.maximum(base[both], reranked[both])),
+                    None if clusters is None else clusters[both],
+                )  # fmt: skip
+
+
+def _known_ceiling(ceiling: Floats, reached: Floats) -> Floats:
+    """The ceiling; NaN where some question got above it, so that it is none: the measure has another best order."""
+    above = (reached > ceiling + ROUNDING * np.maximum(1.0, np.abs(ceiling))).any()
+    return np.full(len(ceiling), np.nan) if above else ceiling
+
+
+def _is_tested(pair: _Pair) -> bool:
+    return pair.measure.aggregation.arithmetic
+
+
+def _alphas(scores: Scores, p: Floats, corrected: Floats) -> list[float]:
+    """The alpha of each row's interval, so that it leaves 0 out exactly where the corrected p is small enough."""
+    n = max(1, int((~np.isnan(p)).sum()))
+    return list(interval_alphas(pl.DataFrame({"p": p, "adjusted": corrected}), _plan(scores, n)))
+
+
+def _plan(scores: Scores, n_tests: int = 1) -> Plan:
+    """The plan of so many t tests, as comparisons have it."""
+    systems = [*scores.systems[:1], *(f"test {number}" for number in range(n_tests))]
+    return Plan(systems, scores.measures[:1], 0, "t", "holm", defaults.ALPHA, None, defaults.SEED)
+
+
+def _row(pair: _Pair, p: float, corrected: float, alpha: float, scores: Scores) -> dict[str, object]:
+    d, definition = pair.difference, pair.measure.definition
+    counts, captured = win_tie_loss(pair.sign * d), _captured(pair)
+    base, reranked, ceiling = (_aggregate(pair.measure, values) for values in (pair.base, pair.reranked, pair.ceiling))
+    low, high = NO_INTERVAL if not len(d) or not _is_tested(pair) else difference_interval(
+        d, _plan(scores), alpha=alpha, p=p, critical=math.nan, width=definition.width, clusters=pair.clusters
+    )  # fmt: skip
+    return {
+        "system": pair.system, "depth": pair.depth, "measure": str(pair.measure), "n": len(d), "base": base,
+        "reranked": reranked, "difference": reranked - base, "difference_low": low, "difference_high": high, "p": p,
+        "p_corrected": corrected, "won": counts.n_wins, "tied": counts.n_ties, "lost": counts.n_losses,
+        "ceiling": ceiling, "captured": captured.share, "captured_low": captured.low, "captured_high": captured.high,
+        "verdict": _verdict(pair.sign * (reranked - base), corrected),
+    }  # fmt: skip
+
+
+def _captured(pair: _Pair) -> CapturedShare:
+    """What share of the way to the ceiling was gone; NaN where no ceiling is known, or hardly above the base."""
+    if not _is_tested(pair) or not len(pair.ceiling) or np.isnan(pair.ceiling).any():
+        return CapturedShare(math.nan, math.nan, math.nan, 0.95)
+    return captured_share(
+        pair.difference, differences(pair.base, pair.ceiling), width=pair.measure.definition.width,
+        clusters=pair.clusters,
+    )  # fmt: skip
+
+
+def _aggregate(measure: Measure, values: Floats) -> float:
+    """The mean of some questions, or what else the measure makes of them; NaN where one has no value."""
+    return math.nan if np.isnan(values).any() else measure.aggregation.of(values)
+
+
+def _verdict(gain: float, p: float) -> str:
+    if not p <= defaults.ALPHA:
+        return "not_shown"
+    return "better" if gain > 0 else "worse"

@@ -1,0 +1,211 @@
+"""Quality and diagnostics of rerankers: identity, oracle and noise, pairs, corrections, bounds."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from steelyard.bench.candidates import open_candidates
+from steelyard.bench.diagnostics import diagnostics
+from steelyard.bench.frames import DIAGNOSTICS, QUALITY
+from steelyard.bench.quality import quality
+from steelyard.bench.weighing import weigh
+from steelyard.comparison.comparison import compare
+from tests.bench.blocks_of_scores import blocks, config_of, weighed
+
+DOCS = [f"d{i}" for i in range(12)]
+
+
+def _collection(n=40, seed=1, n_relevant=3):
+    rng = np.random.default_rng(seed)
+    truth = {f"q{i}": dict.fromkeys(rng.choice(DOCS, n_relevant, replace=False).tolist(), 1) for i in range(n)}
+    return truth, {q: rng.permutation(DOCS).tolist() for q in truth}
+
+
+def _bench(tmp_path, score, *, repetitions=1, collection=None, **settings):
+    truth, run = collection or _collection()
+    config = config_of(tmp_path, truth, run, **{"depths": [1, 5, 12], "measures": ["ndcg@5", "mrr"], **settings})
+    candidates = open_candidates(config)
+    rankings, requests = blocks(
+        config, candidates, lambda q, docs, r: score(truth[q], docs, r), repetitions=repetitions
+    )
+    scores, ceilings = weigh(config, candidates, rankings, requests)
+    return config, scores, ceilings, rankings, requests
+
+
+def _oracle(gains, docs, repetition):
+    return [gains.get(doc, 0) for doc in docs]
+
+
+def test_the_frame_has_a_row_for_each_reranker_depth_and_measure(tmp_path):
+    config, scores, ceilings, *_ = _bench(tmp_path, _oracle)
+    frame = quality(config, scores, ceilings)
+    assert frame.schema == QUALITY
+    assert frame.select("depth", "measure").rows() == [(n, m) for n in (1, 5, 12) for m in ("ndcg@5", "mrr")]
+    assert set(frame["n"]) == {40}
+
+
+def test_one_candidate_is_the_base(tmp_path):
+    config, scores, ceilings, *_ = _bench(tmp_path, lambda gains, docs, r: [0.1 * r for _ in docs], repetitions=3)
+    row = quality(config, scores, ceilings).filter(depth=1, measure="mrr").row(0, named=True)
+    assert row["difference"] == 0
+    assert (row["won"], row["tied"], row["lost"]) == (0, 40, 0)
+    assert row["reranked"] == row["base"] == row["ceiling"]
+    assert row["captured"] is None
+    assert (row["p_corrected"], row["verdict"]) == (1.0, "not_shown")
+
+
+def test_an_oracle_captures_all_of_the_headroom(tmp_path):
+    config, scores, ceilings, *_ = _bench(tmp_path, _oracle)
+    rows = quality(config, scores, ceilings).filter(pl.col("depth") > 1)
+    assert rows["captured"].to_list() == pytest.approx([1.0] * 4)
+    assert rows["captured_high"].to_list() == [1.0] * 4
+    assert rows["captured_low"].min() > 0.5
+    assert rows["reranked"].to_list() == pytest.approx(rows["ceiling"].to_list())
+    assert set(rows["verdict"]) == {"better"}
+    assert rows.filter(depth=12)["ceiling"].to_list() == [1.0, 1.0]
+
+
+def test_the_worst_order_is_worse_and_captures_less_than_nothing(tmp_path):
+    config, scores, ceilings, *_ = _bench(tmp_path, lambda gains, docs, r: [-gains.get(doc, 0) for doc in docs])
+    row = quality(config, scores, ceilings).filter(depth=12, measure="ndcg@5").row(0, named=True)
+    assert row["verdict"] == "worse"
+    assert row["captured_high"] < 0
+    assert row["lost"] > 30
+
+
+def test_p_and_intervals_are_those_of_compare(tmp_path):
+    def noisy(gains, docs, r):
+        return [gains.get(doc, 0) * 0.5 + (hash_of(doc, len(docs)) % 97) / 97 for doc in docs]
+
+    def hash_of(doc, n):
+        return int(doc[1:]) * 31 + n * 17
+
+    config, scores, ceilings, *_ = _bench(tmp_path, noisy)
+    frame = quality(config, scores, ceilings)
+    compared = compare(scores.filter(measures=["ndcg@5", "mrr"]), baseline="none").frame
+    for depth, measure, low, high, p, adjusted in frame.select(
+        "depth", "measure", "difference_low", "difference_high", "p", "p_corrected"
+    ).iter_rows():
+        row = compared.filter(system=f"mine@{depth}", measure=measure).row(0, named=True)
+        assert (p, adjusted) == pytest.approx((row["p"], row["adjusted"]))
+        assert [low, high] == pytest.approx([row["low"], row["high"]])
+        if low is not None:
+            assert (low > 0 or high < 0) == (adjusted <= 0.05)
+
+
+def test_questions_that_failed_are_left_out_of_both_means_and_of_no_other_reranker(tmp_path):
+    truth, run = _collection()
+    config = config_of(tmp_path, truth, run, depths=[5], measures=["mrr"],
+                       systems={"none": {}, "mine": {"rerank": "lexical"}, "other": {"rerank": "lexical"}})  # fmt: skip
+    candidates = open_candidates(config)
+
+    def fails(query_id, docs, r):
+        return None if query_id < "q2" else _oracle(truth[query_id], docs, r)
+
+    parts = [
+        blocks(config, candidates, fails),
+        blocks(config, candidates, lambda q, docs, r: _oracle(truth[q], docs, r), system="other"),
+    ]
+    rankings, requests = (pl.concat(frames) for frames in zip(*parts, strict=True))
+    scores, ceilings = weigh(config, candidates, rankings, requests)
+    mine, other = quality(config, scores, ceilings).iter_rows(named=True)
+    n_failed = sum(q < "q2" for q in truth)
+    assert (mine["n"], other["n"]) == (40 - n_failed, 40)
+    there = [q >= "q2" for q in scores.query_ids]
+    assert mine["base"] == pytest.approx(scores.values[0, 0, there].mean())
+    assert diagnostics(config, scores, rankings, requests)["n_failed"].to_list() == [n_failed, 0]
+
+
+def test_a_reranker_that_always_fails_is_no_loser(tmp_path):
+    config, scores, ceilings, rankings, requests = _bench(tmp_path, lambda gains, docs, r: None)
+    frame = quality(config, scores, ceilings)
+    assert set(frame["verdict"]) == {"not_shown"}
+    assert set(frame["n"]) == {0}
+    assert frame["reranked"].null_count() == frame["p"].null_count() == frame.height
+    assert diagnostics(config, scores, rankings, requests)["overlap"].null_count() == 3
+
+
+def test_measures_without_a_known_best_order_have_no_ceiling(tmp_path):
+    config, scores, ceilings, *_ = _bench(tmp_path, _oracle, measures=["mrr(min_gain=0)", "gm_map", "unjudged@3"])
+    frame = quality(config, scores, ceilings).filter(depth=12)
+    assert frame["ceiling"].is_null().to_list() == [True, False, True]
+    assert frame["captured"].null_count() == 3
+    # No test of a geometric mean; and fewer unjudged documents are better.
+    assert frame["p"].is_null().to_list() == [False, True, False]
+    assert frame.filter(measure="unjudged@3")["verdict"].item() == "better"
+
+
+def test_clusters_count_once(tmp_path):
+    truth, run = _collection(n=10)
+    several = {f"{q}x{i}": gains for q, gains in truth.items() for i in range(4)}
+    lists = {f"{q}x{i}": listed for q, listed in run.items() for i in range(4)}
+    alone = quality(*_bench(tmp_path, _oracle, collection=(several, lists))[:3])
+    queries = "".join(f'{{"qid": "{q}", "query": "?", "topic": "{q[:2]}"}}\n' for q in several)
+    (tmp_path / "queries.jsonl").write_text(queries)
+    config = config_of(tmp_path, several, lists, depths=[12], measures=["mrr"], cluster="topic")
+    (tmp_path / "queries.jsonl").write_text(queries)
+    scores, ceilings = weighed(config, lambda q, docs, r: _oracle(several[q], docs, r))
+    clustered = quality(config, scores, ceilings).row(0, named=True)
+    independent = alone.filter(depth=12, measure="mrr").row(0, named=True)
+    assert clustered["difference"] == pytest.approx(independent["difference"])
+    assert clustered["p"] > independent["p"]
+
+
+def test_diagnostics_by_hand(tmp_path):
+    collection = ({"q": {"d1": 1, "d2": 0}, "r": {"d1": 1}}, {"q": ["d3", "d2", "d1", "d4"], "r": ["d1"]})
+    config, scores, _, rankings, requests = _bench(
+        tmp_path, lambda gains, docs, r: [gains.get(doc, 0) for doc in docs], collection=collection, depths=[3],
+        measures=["precision@2"],
+    )  # fmt: skip
+    requests = requests.with_columns(n_truncated=pl.lit(1, pl.Int64))
+    frame = diagnostics(config, scores, rankings, requests)
+    assert frame.schema == DIAGNOSTICS
+    row = frame.row(0, named=True)
+    # q: d3 d2 d1 | d4 becomes d1 d3 d2 | d4; r has one document.
+    assert row["first_changed"] == 0.5
+    assert (row["k"], row["overlap"]) == (2, pytest.approx((0.5 + 1) / 2))
+    assert row["tau"] == pytest.approx(1 - 2 * 2 / 3)
+    assert row["ties"] == pytest.approx(1 / 3)
+    assert row["truncated"] == pytest.approx(2 / 4)
+    assert (row["judged_before"], row["judged_after"]) == (0.75, 0.75)
+    assert (row["worst"], row["best"]) == (0.5, 0.75)
+    assert (row["n"], row["n_short"], row["n_failed"], row["n_unstable"]) == (2, 1, 0, 0)
+
+
+def test_orders_that_differ_between_repetitions_are_counted(tmp_path):
+    config, scores, _, rankings, requests = _bench(
+        tmp_path, lambda gains, docs, r: [float(i == r) for i in range(len(docs))], repetitions=2, depths=[1, 2, 5]
+    )
+    assert diagnostics(config, scores, rankings, requests)["n_unstable"].to_list() == [0, 40, 40]
+
+
+@pytest.mark.slow
+def test_noise_is_called_better_or_worse_in_five_of_a_hundred_benches(tmp_path):
+    """Rerankers that shuffle a random first list: no row of the family may be shown, in 95% of benches."""
+    shown = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        config, scores, ceilings, *_ = _bench(
+            tmp_path, lambda gains, docs, r, rng=rng: rng.random(len(docs)).tolist(), collection=_collection(50, seed),
+            depths=[3, 6, 12],
+        )  # fmt: skip
+        shown += (quality(config, scores, ceilings)["verdict"] != "not_shown").any()
+    assert shown <= 10 + 3 * math.sqrt(200 * 0.05 * 0.95)
+
+
+@pytest.mark.slow
+def test_an_oracle_with_noise_captures_less_with_more_of_it(tmp_path):
+    captured = []
+    for noise in (0.0, 0.5, 1.0, 4.0):
+        rng = np.random.default_rng(7)
+        config, scores, ceilings, *_ = _bench(
+            tmp_path, lambda gains, docs, r, rng=rng, sd=noise: (
+                np.array([gains.get(doc, 0) for doc in docs]) + rng.normal(0, sd, len(docs))
+            ).tolist(), collection=_collection(150), depths=[12],
+        )  # fmt: skip
+        captured.append(quality(config, scores, ceilings)["captured"][0])
+    assert captured == sorted(captured, reverse=True)
+    assert captured[0] == pytest.approx(1.0)
+    assert abs(captured[-1]) < 0.35
