@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench.bench import Bench
-from steelyard.bench.blocks import block_names
+from steelyard.bench.blocks import block_names, write_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.running import bench_rerankers
+from steelyard.bench.writing import BenchWriter
 from steelyard.data.bench_folder import BLOCKS, find_bench_folder
 from steelyard.data.run_lock import run_lock
 
@@ -120,6 +122,39 @@ def test_only_what_is_new_is_measured(finished: Path, folder: Path, values: dict
         assert str(bench.scores.primary) == "mrr"
 
 
+def test_what_was_left_out_for_a_while_is_not_measured_again(finished: Path, folder: Path) -> None:
+    config = bench_config(finished)
+    fewer = bench_config(finished, systems={"none": {}, "words": SYSTEMS["words"]})
+    assert len(requests_asked(fewer, folder=folder)[0].requests) == 24
+    bench, n = requests_asked(config, folder=folder)
+    assert (n, len(bench.requests)) == (0, 48)
+
+
+def test_blocks_that_follow_from_others_count(finished: Path, folder: Path) -> None:
+    config, planned = bench_config(finished), json.loads((folder / "manifest.json").read_text())["blocks"]
+    extra = Bench.read(folder).requests.head(1)
+
+    def writer(digests: dict[str, str] = planned) -> BenchWriter:
+        return BenchWriter(folder, "rerank", replace(config, folder=folder), digests)
+
+    first = writer()
+    first.begin()
+    assert not first.add("more", "digest")
+    write_block(folder, "more", extra)
+    again = writer()
+    assert not again.is_finished
+    again.begin()  # And is killed here.
+    last = writer()
+    last.begin()
+    assert last.add("more", "digest")
+    last.finish(Bench.read(finished / "bench").scores)
+    assert len(Bench.read(folder).requests) == 49
+    assert writer().is_finished
+    changed = writer()
+    changed.begin()
+    assert not changed.add("more", "another digest")
+
+
 def test_blocks_of_something_else_are_refused(tmp_path: Path, folder: Path) -> None:
     systems = SYSTEMS | {"pairs": {"rerank": {"kind": "lexical", "pairs": 0.2}}}
     changed = bench_config(tmp_path, systems=systems)
@@ -204,7 +239,7 @@ def test_folders_of_others(tmp_path: Path) -> None:
 def test_damaged_manifests_are_refused(finished: Path, folder: Path) -> None:
     config, path = bench_config(finished), folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    for change in ({"blocks": 3}, {"notes": ["x"]}, {"steelyard_bench": 2}):
+    for change in ({"blocks": 3}, {"other_blocks": 3}, {"notes": ["x"]}, {"steelyard_bench": 2}):
         path.write_text(json.dumps(manifest | change))
         with pytest.raises(sy.InputError, match=r"manifest\.json"):
             bench_rerankers(config, folder=folder)

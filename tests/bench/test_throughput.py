@@ -208,7 +208,7 @@ def test_a_queue_below_its_limit_passes_and_one_above_does_not() -> None:
         rate: sum(only(throughput(queue.offer(rate, 60, rng), OBJECTIVE))["holds"] is True for _ in range(n)) / n
         for rate in (6.0, 10.0, 16.0, 18.0, 22.0)
     }  # fmt: skip
-    assert held[6.0] > 0.97
+    assert held[6.0] > 0.93
     assert held[10.0] > 0.7
     assert held[16.0] < 0.2
     assert held[18.0] == held[22.0] == 0

@@ -47,7 +47,7 @@ class BenchWriter:
         self, path: Path, kind: Kind, config: BenchConfig, digests: Mapping[str, str], *,
         notes: Sequence[Note] = (), taken_over: Holder | None = None, overwrite: bool = False,
     ) -> None:  # fmt: skip
-        self.path, self._kind, self._config, self._digests = path, kind, config, digests
+        self.path, self._kind, self._config, self._digests = path, kind, config, dict(digests)
         self._notes = [*notes, *([Note("lock_taken_over", asdict(taken_over))] if taken_over else [])]
         refuse_other_folder(path)
         before = read_bench_manifest(path) or {}
@@ -55,15 +55,17 @@ class BenchWriter:
         if before.get("kind", kind) != kind:
             raise InputError(f"{path}: holds a bench of another kind ({before['kind']}); choose another folder")
         self._overwrite = overwrite
+        known = {} if overwrite else {**(before.get("other_blocks") or {}), **(before.get("blocks") or {})}
+        self._known = {name: digest for name, digest in known.items() if has_block(path, name)}
         if not overwrite:
-            self._refuse_changes(before.get("blocks") or {})
+            self._refuse_changes()
         self.done = [] if overwrite else [name for name in digests if has_block(path, name)]
         self._measured_on = list(before.get("machines") or []) if self.done else []
         self._finished = bool(before.get("finished")) and self._is_same(before)
 
-    def _refuse_changes(self, before: Mapping[str, str]) -> None:
+    def _refuse_changes(self) -> None:
         on_disk = [name for name in self._digests if has_block(self.path, name)]
-        changed = [name for name in on_disk if before.get(name) != self._digests[name]]
+        changed = [name for name in on_disk if self._known.get(name) != self._digests[name]]
         if changed:
             named = ", ".join(changed[:_NAMED]) + (", ..." if len(changed) > _NAMED else "")
             raise InputError(
@@ -82,7 +84,10 @@ class BenchWriter:
         if not isinstance(stored, dict):
             return False
         here = {"folder": str(self.path)}  # A folder may have been moved.
-        return bool(stored | here == self._config_json() | here) and before.get("blocks") == dict(self._digests)
+        if stored | here != self._config_json() | here:
+            return False
+        # Blocks that followed from others are known to the folder alone.
+        return bool(self._digests.items() <= (before.get("blocks") or {}).items())
 
     @property
     def is_finished(self) -> bool:
@@ -104,6 +109,18 @@ class BenchWriter:
         write_json(self.path / CONFIG, self._config_json())
         write_bench_manifest(self.path, self._manifest())
 
+    def add(self, name: str, digest: str) -> bool:
+        """Count a block more, which follows from what others measured.
+
+        digest   what it measures
+        Returns  whether it is on disk; if not, it is to be written
+        Raises   OutputError where the folder cannot be written.
+        """
+        there = has_block(self.path, name) and self._known.get(name) == digest
+        self._digests[name] = digest
+        write_bench_manifest(self.path, self._manifest())
+        return there
+
     def finish(self, scores: Scores, ceilings: Scores | None = None, notes: Sequence[Note] = ()) -> None:
         """Write what is computed, and mark the bench as finished.
 
@@ -124,7 +141,9 @@ class BenchWriter:
     def _manifest(self) -> dict[str, Any]:
         return {
             "name": self._config.name, "kind": self._kind, "base": self._config.base_name, "steelyard": __version__,
-            "blocks": dict(self._digests), "notes": [note.as_json() for note in self._notes],
+            "blocks": self._digests,
+            "other_blocks": {name: digest for name, digest in self._known.items() if name not in self._digests},
+            "notes": [note.as_json() for note in self._notes],
             "machine": dict(machine()), "machines": self._measured_on, "python": platform.python_version(),
             "libraries": loaded_versions(LIBRARIES), "started": self._started, "finished": None,
         }  # fmt: skip

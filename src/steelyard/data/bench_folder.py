@@ -20,8 +20,8 @@ Kind = Literal["rerank", "load"]
 _SHAPE = Table(
     {"name": str, "kind": str},
     {
-        "base": str, "blocks": Each(dict, str), "notes": Each(list, dict), "machine": dict,
-        "machines": Each(list, dict), "finished": (str, NoneType),
+        "base": str, "blocks": Each(dict, str), "other_blocks": Each(dict, str), "notes": Each(list, dict),
+        "machine": dict, "machines": Each(list, dict), "finished": (str, NoneType),
     },
 )  # fmt: skip
 """What commands take from a manifest."""
