@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -10,11 +11,14 @@ import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
+from steelyard.bench.choice import choice
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import costs, request_costs
 from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.latency import latency, stages, token_fit
 from steelyard.bench.quality import quality
 from steelyard.bench.reference import Reference
+from steelyard.bench.returns import returns
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
 from steelyard.experiment.scores import Scores
@@ -108,6 +112,45 @@ class Bench:
     def reference(self) -> Reference:
         """Rules of thumb in circulation beside own figures, for comparison alone."""
         return Reference.of(self.config, self.scores, self.latency, self.throughput)
+
+    @cached_property
+    def costs(self) -> pl.DataFrame:
+        """What each system costs, of schema COSTS."""
+        return costs(
+            self.config, self._priced_requests, self.rankings, self.sustained, day=self.day, clusters=self._clusters
+        )
+
+    @cached_property
+    def returns(self) -> pl.DataFrame:
+        """What reranking brings in for its cost, of schema RETURNS."""
+        of_requests = request_costs(self.config, self._priced_requests, self.rankings, self.sustained)
+        return returns(self.config, self.scores, of_requests)
+
+    @cached_property
+    def choice(self) -> pl.DataFrame:
+        """Which reranker to take, and why not the others, of schema CHOICE."""
+        return choice(self.config, self.scores, self._sequential, self.costs, self.sustained)
+
+    @property
+    def day(self) -> date:
+        """When it was finished, by UTC."""
+        return datetime.fromisoformat(self.folder.manifest["finished"]).date()
+
+    @property
+    def _sequential(self) -> pl.DataFrame:
+        return self.requests.filter(loop="sequential")
+
+    @property
+    def _priced_requests(self) -> pl.DataFrame:
+        """Those that costs are computed from: of a load test, all that there are."""
+        return self.requests if self.folder.kind == "load" else self._sequential
+
+    @property
+    def _clusters(self) -> dict[str, int] | None:
+        clustering = self.scores.clustering
+        if clustering is None or self.folder.kind == "load":
+            return None
+        return dict(zip(self.scores.query_ids, clustering.codes.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"Bench({self.config.name!r}: {self.scores!r})"

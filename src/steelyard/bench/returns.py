@@ -13,7 +13,8 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.axes import Option, options_of
+from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import ValueTable
 from steelyard.bench.frames import RETURNS
 from steelyard.experiment.scores import Scores
@@ -37,7 +38,6 @@ class _Paired:
     priced   (s,) whose cost is known
     """
 
-    labels: Sequence[tuple[str, int | None]]
     sums: Floats
     priced: Bools
 
@@ -49,10 +49,11 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
     scores        of the base and of all rerankers;   of_requests   of schema REQUEST_COSTS
     Raises        InputError where [value] names a measure of success that the scores do not have
     """
-    success = success_measure(config, scores)
-    paired = _paired(config, scores, success, of_requests)
-    if not paired.labels:
+    rerankers = options_of(config, scores)[1:]
+    if not rerankers:
         return RETURNS.to_frame()
+    success = success_measure(config, scores)
+    paired = _paired(config, scores, success, rerankers, of_requests)
     clusters = None if scores.clustering is None else scores.clustering.codes
     sums = np.moveaxis(paired.sums, 0, -1)
     grouped = cluster_sums(sums.reshape(-1, sums.shape[-1]), clusters).reshape(*sums.shape[:2], -1)
@@ -60,9 +61,9 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
         np.moveaxis(grouped, -1, 0), lambda total: _statistics(config.value, total, paired.priced), seed=config.seed
     )
     rows = [
-        {"system": system, "depth": depth, "success": str(scores.measures[success]),
+        {"system": option.system, "depth": option.depth, "success": str(scores.measures[success]),
          **_row(config.value, paired, resampled, i)}
-        for i, (system, depth) in enumerate(paired.labels)
+        for i, option in enumerate(rerankers)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=RETURNS)
 
@@ -105,26 +106,24 @@ def saving_per_query(value: ValueTable | None) -> float:
     return chunks * prompt.tokens_per_chunk * prompt.price_per_1m_tokens / _MILLION
 
 
-def _paired(config: BenchConfig, scores: Scores, success: int, of_requests: pl.DataFrame) -> _Paired:
-    labels = [
-        (system.name, depth) for system in config.rerankers for depth in config.depths
-        if system_label(system.name, depth) in scores.systems
-    ]  # fmt: skip
+def _paired(
+    config: BenchConfig, scores: Scores, success: int, rerankers: Sequence[Option], of_requests: pl.DataFrame
+) -> _Paired:
     values = dict(zip(scores.systems, scores.values[:, success], strict=True))
     base = values[config.base_name]
-    sums, priced = np.zeros((len(scores.query_ids), len(labels), 4)), np.zeros(len(labels), bool)
-    for i, (system, depth) in enumerate(labels):
-        reranked, cost = values[system_label(system, depth)], _costs_of(of_requests, system, depth, scores.query_ids)
+    sums, priced = np.zeros((len(base), len(rerankers), 4)), np.zeros(len(rerankers), bool)
+    for i, option in enumerate(rerankers):
+        reranked, cost = values[option.label], _costs_of(of_requests, option, scores.query_ids)
         priced[i] = not np.isnan(cost).all()
         both = ~np.isnan(base) & ~np.isnan(reranked) & (~np.isnan(cost) if priced[i] else True)
         columns = np.stack([np.ones(len(base)), base, reranked, cost], axis=1)
         sums[both, i] = np.nan_to_num(columns[both])
-    return _Paired(labels, sums, priced)
+    return _Paired(sums, priced)
 
 
-def _costs_of(of_requests: pl.DataFrame, system: str, depth: int | None, query_ids: Sequence[str]) -> Floats:
+def _costs_of(of_requests: pl.DataFrame, option: Option, query_ids: Sequence[str]) -> Floats:
     """(q,) mean cost of each question over its repetitions; NaN where it is not known."""
-    mine = of_requests.filter(pl.col("system") == system, pl.col("depth").eq_missing(depth))
+    mine = of_requests.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
     means = dict(mine.group_by("query_id").agg(pl.col("cost").mean()).iter_rows())
     return np.array([np.nan if (cost := means.get(query_id)) is None else cost for query_id in query_ids], np.float64)
 

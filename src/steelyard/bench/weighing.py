@@ -19,6 +19,7 @@ from steelyard.bench.ordering import reranked_list
 from steelyard.bench.quality import MEASURES
 from steelyard.bench.rerankings import Reranking, rerankings_of
 from steelyard.bench.returns import success_of
+from steelyard.bench.throughput import Objective, sustained, throughput
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import Run
 from steelyard.experiment import defaults
@@ -30,13 +31,12 @@ from steelyard.text.folding import DEFAULT_STEPS
 
 
 def weigh(
-    config: BenchConfig, candidates: Candidates, rankings: pl.DataFrame, requests: pl.DataFrame,
-    sustained: pl.DataFrame | None = None,
-) -> tuple[Scores, Scores]:  # fmt: skip
+    config: BenchConfig, candidates: Candidates, rankings: pl.DataFrame, requests: pl.DataFrame
+) -> tuple[Scores, Scores]:
     """The scores of a bench, and its ceilings.
 
-    rankings, requests   of schemas RANKINGS and REQUESTS, of all blocks; only requests one after the other count
-    sustained            of schema SUSTAINED, for the costs of machines of one's own; None where no load was put on
+    rankings, requests   of schemas RANKINGS and REQUESTS, of all blocks; only requests one after the other count, but
+                         for the cost of a machine of one's own, which is by the rate that it sustains
     Returns   scores of the candidates as they are, then of each reranker over each depth (SYSTEM@DEPTH), by the
               measures of quality, by COLUMNS, and by cost where prices are known.  A value is the mean of the
               repetitions, those left out in which the question failed; latency has no mean then.  A question that
@@ -51,7 +51,8 @@ def weigh(
     specs = quality_measures(config, weighing)
     quality = weighing.scores(specs, min_gain=config.min_gain)
     scores = with_columns(quality, weighing, rerankings)
-    scores = with_costs(config, scores, requests.filter(loop="sequential"), rankings, sustained)
+    rates = sustained(throughput(requests, Objective.of(config.load)))
+    scores = with_costs(config, scores, requests.filter(loop="sequential"), rankings, rates)
     return scores, ceilings(config, candidates, weighing, quality)
 
 

@@ -1,0 +1,209 @@
+"""Which reranker is recommended, what is against the others, and what cannot be told apart."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+
+from steelyard.bench.choice import choice
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.frames import CHOICE, COSTS, SUSTAINED
+from steelyard.bench.requests import REQUESTS
+from steelyard.experiment.scores import Scores
+
+N = 400
+RNG = np.random.default_rng(5)
+BASE = RNG.beta(2, 3, N)
+GAIN = RNG.normal(0.1, 0.05, N)
+"""Of a good reranker, question by question."""
+NOISE = RNG.normal(0, 1, N)
+NOISE -= NOISE.mean()
+SUSTAINED_BY_NONE = SUSTAINED.to_frame()
+
+
+def config_of(systems: list[str], **settings: Any) -> BenchConfig:
+    rerankers = {name: {"rerank": "lexical"} for name in systems}
+    return BenchConfig.of({"systems": {"none": {}, **rerankers}, "depths": [50], "margin": 0.02, **settings})
+
+
+def scores_of(values: Mapping[str, npt.ArrayLike], measure: str = "gain") -> Scores:
+    frames = [
+        pl.DataFrame({"query_id": [f"q{i:04}" for i in range(len(np.atleast_1d(of)))], "system": system,
+                      "measure": measure, "value": np.asarray(of, float)}).fill_nan(None)
+        for system, of in {"none": BASE, **{f"{name}@50": of for name, of in values.items()}}.items()
+    ]  # fmt: skip
+    return Scores.of(pl.concat(frames))
+
+
+def requests_of(ms: Mapping[str, float | npt.ArrayLike], n: int = N) -> pl.DataFrame:
+    """Latencies, spread by a tenth of their size where they are a number."""
+    parts = []
+    for system, typical in ms.items():
+        latency = np.linspace(0.9, 1.1, n) * typical if np.isscalar(typical) else np.asarray(typical)
+        rows = {"query_id": [f"q{i:04}" for i in range(len(latency))], "end_s": np.minimum(latency, 1e9) / 1000,
+                "outcome": np.where(np.isinf(latency), "timeout", "ok")}  # fmt: skip
+        shared = {"system": system, "depth": 50, "loop": "sequential", "repetition": 1, "intended_s": 0.0}
+        frame = pl.DataFrame(rows).with_columns(**{name: pl.lit(value) for name, value in shared.items()})
+        parts.append(frame.match_to_schema(REQUESTS, missing_columns="insert", integer_cast="upcast"))
+    return pl.concat([REQUESTS.to_frame(), *parts])
+
+
+def costs_of(costs: Mapping[str, float | None]) -> pl.DataFrame:
+    rows = [
+        {"system": name, "depth": 50, "per_query": cost, "per_query_low": cost and cost * 0.9,
+         "per_query_high": cost and cost * 1.1} for name, cost in costs.items()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=COSTS)
+
+
+def chosen(
+    values: Mapping[str, npt.ArrayLike], ms: Mapping[str, float | npt.ArrayLike], costs: Mapping[str, float | None], *,
+    sustained: pl.DataFrame = SUSTAINED_BY_NONE, measure: str = "gain", **settings: Any,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    config = config_of(list(values), **settings)
+    frame = choice(config, scores_of(values, measure), requests_of(ms), costs_of(costs), sustained)
+    assert frame.schema == CHOICE
+    assert frame["recommended"].sum() <= 1
+    return {row["system"]: row for row in frame.iter_rows(named=True)}
+
+
+SLO = {"load": {"slo": {"p95": 0.5}}}
+GOOD = BASE + GAIN
+
+
+def test_the_cheapest_that_is_good_enough_is_recommended() -> None:
+    nearly = GOOD - 0.005 + 0.02 * NOISE
+    rows = chosen(
+        {"best": GOOD, "cheap": nearly, "weak": BASE + GAIN / 2}, {"best": 300.0, "cheap": 100.0, "weak": 20.0},
+        {"best": 0.002, "cheap": 0.001, "weak": 0.0001}, **SLO,
+    )  # fmt: skip
+    assert {name: (row["not_inferior"], row["reason"]) for name, row in rows.items()} == {
+        "none": ("no", "inferior"), "best": ("yes", "dearer"), "cheap": ("yes", "recommended"),
+        "weak": ("no", "inferior"),
+    }  # fmt: skip
+    assert all(row["on_front"] for row in rows.values())
+    assert rows["none"]["cost"] == rows["none"]["p95"] == 0
+    assert rows["best"]["quality"] == pytest.approx(GOOD.mean())
+    assert rows["best"]["p95"] == pytest.approx(300 * 1.09, rel=0.01)
+    assert [row["not_told_apart"] for row in rows.values()] == [[]] * 4
+
+
+def test_the_base_is_recommended_where_nothing_is_better() -> None:
+    rows = chosen({"noise": BASE + 0.01 * NOISE}, {"noise": 50.0}, {"noise": 0.001}, **SLO)
+    assert rows["none"]["recommended"]
+    assert rows["noise"]["reason"] == "dearer"
+
+
+@pytest.mark.parametrize(
+    ("ms", "holds", "reason"),
+    [(300.0, "yes", "recommended"), (900.0, "no", "slow"), 
+     (np.repeat([100.0, 900.0], [378, 22]), "open", "maybe_slow"),
+     (np.repeat([100.0, np.inf], [350, 50]), "no", "slow"),
+     (np.repeat([100.0, np.inf], [395, 5]), "yes", "recommended")],
+)  # fmt: skip
+def test_the_objective_is_held_by_the_whole_interval(ms: float | npt.ArrayLike, holds: str, reason: str) -> None:
+    rows = chosen({"mine": GOOD}, {"mine": ms}, {"mine": 0.001}, **SLO)
+    assert (rows["mine"]["holds_slo"], rows["mine"]["reason"]) == (holds, reason)
+    assert rows["none"]["holds_slo"] == "yes"
+
+
+def test_every_limit_must_be_held_and_few_requests_leave_it_open() -> None:
+    several = {"load": {"slo": {"p50": 0.5, "p99": 0.7}}}
+    slow_tail = np.repeat([100.0, 800.0], [380, 20])
+    assert chosen({"mine": GOOD}, {"mine": slow_tail}, {"mine": 0.001}, **several)["mine"]["holds_slo"] == "no"
+    few = chosen({"mine": GOOD}, {"mine": [100.0] * 60}, {"mine": 0.001}, **SLO)
+    assert few["mine"]["holds_slo"] == "open"
+    assert chosen({"mine": GOOD}, {"mine": 900.0}, {"mine": 0.001})["mine"]["holds_slo"] is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "rate", "holds"), [("latency", None, "no"), ("few", None, "yes"), ("latency", 4.0, "yes")]
+)
+def test_what_bears_no_load_at_all_does_not_hold_the_objective(reason: str, rate: float | None, holds: str) -> None:
+    row = {"system": "mine", "depth": 50, "rate": rate, "failing_rate": 8.0, "reason": reason}
+    sustained = pl.DataFrame([row], schema=SUSTAINED)
+    rows = chosen({"mine": GOOD}, {"mine": 100.0}, {"mine": 0.001}, sustained=sustained, **SLO)
+    assert rows["mine"]["holds_slo"] == holds
+
+
+def test_a_difference_that_is_not_shown_leaves_it_open() -> None:
+    noisy = GOOD - 0.019 + 0.5 * NOISE
+    rows = chosen({"best": GOOD, "noisy": noisy}, {"best": 100.0, "noisy": 90.0}, {"best": 0.002, "noisy": 0.001})
+    assert (rows["noisy"]["not_inferior"], rows["noisy"]["reason"]) == ("open", "maybe_inferior")
+    assert rows["best"]["recommended"]
+
+
+def test_dominated_ones_are_off_the_front_and_what_is_not_shown_is_named() -> None:
+    better = GOOD + 0.0005 + 0.02 * NOISE  # Dearer and slower, for a gain that is not shown.
+    rows = chosen(
+        {"a": GOOD, "slower": GOOD - 0.01, "alike": better}, {"a": 100.0, "slower": 200.0, "alike": 150.0},
+        {"a": 0.001, "slower": 0.001, "alike": 0.0015},
+    )  # fmt: skip
+    fronts = {name: row["on_front"] for name, row in rows.items()}
+    assert fronts == {"none": True, "a": True, "slower": False, "alike": True}
+    assert rows["slower"]["not_told_apart"] == []
+    assert rows["a"]["not_told_apart"] == []
+    assert rows["alike"]["not_told_apart"] == ["a@50"]
+
+
+def test_one_that_is_dominated_by_nothing_that_is_shown_says_so() -> None:
+    rows = chosen(
+        {"a": GOOD, "b": GOOD - 0.0005 + 0.02 * NOISE}, {"a": 100.0, "b": 100.1},
+        {"a": 0.001, "b": 0.00101},
+    )  # fmt: skip
+    assert (rows["a"]["on_front"], rows["b"]["on_front"]) == (True, False)
+    assert rows["b"]["not_told_apart"] == ["a@50"]
+    assert rows["a"]["not_told_apart"] == ["b@50"]
+
+
+def test_without_any_price_the_fastest_is_recommended() -> None:
+    twin = GOOD + 1e-4 * NOISE
+    rows = chosen({"a": GOOD, "b": twin}, {"a": 200.0, "b": 100.0}, {"a": None, "b": None}, **SLO)
+    assert (rows["b"]["reason"], rows["a"]["reason"]) == ("recommended", "dearer")
+    assert rows["a"]["on_front"] is False
+    assert rows["a"]["cost"] is None
+
+
+def test_one_without_a_price_beside_others_is_not_recommended() -> None:
+    rows = chosen({"a": GOOD, "b": GOOD}, {"a": 200.0, "b": 100.0}, {"a": 0.001, "b": None}, **SLO)
+    assert (rows["b"]["on_front"], rows["b"]["reason"], rows["b"]["not_told_apart"]) == (None, "unknown", [])
+    assert rows["a"]["recommended"]
+
+
+def test_where_lower_is_better_the_lowest_is_the_best() -> None:
+    rows = chosen({"a": BASE - GAIN, "b": BASE + GAIN}, {"a": 100.0, "b": 90.0}, {"a": 1.0, "b": 0.5},
+                  measure="rank_error")  # fmt: skip
+    assert rows["a"]["recommended"]
+    assert rows["a"]["quality"] == pytest.approx((BASE - GAIN).mean())
+    assert rows["b"]["not_inferior"] == "no"
+
+
+def test_a_bench_of_load_alone_has_nothing_to_choose_from() -> None:
+    config = config_of(["mine"])
+    scores = Scores.of(pl.DataFrame({"query_id": ["1", "2"], "measure": "latency_ms", "value": [1.0, 2.0]}))
+    assert not choice(config, scores, REQUESTS.to_frame(), COSTS.to_frame(), SUSTAINED_BY_NONE).height
+
+
+@pytest.mark.slow
+def test_what_is_worse_by_the_margin_is_seldom_called_good_enough() -> None:
+    """Six cheap rerankers lose just the margin to the best: any of them may be recommended in 5% of cases."""
+    rng, wrong = np.random.default_rng(8), 0
+    names = [f"cheap{i}" for i in range(6)]
+    config = config_of(["best", *names])
+    requests = requests_of(dict.fromkeys(("best", *names), 10.0), n=10)
+    costs = costs_of({"best": 1.0, **{name: 0.1 * (i + 1) for i, name in enumerate(names)}})
+    for _ in range(1_000):
+        common = rng.normal(0.5, 0.15, 200)
+        values = {name: common + rng.normal(-0.02, 0.1, 200) for name in names}
+        frames = {"best": common + rng.normal(0, 0.1, 200), **values}
+        labelled = {"none": common - 0.2, **{f"{name}@50": of for name, of in frames.items()}}
+        data = pl.concat([
+            pl.DataFrame({"query_id": np.arange(200).astype(str), "system": name, "measure": "gain", "value": of})
+            for name, of in labelled.items()
+        ])  # fmt: skip
+        frame = choice(config, Scores.of(data), requests, costs, SUSTAINED_BY_NONE)
+        wrong += frame.filter("recommended")["system"].item() != "best"
+    assert wrong <= 62  # 5% and two standard errors.
