@@ -173,6 +173,11 @@ def test_one_without_a_price_beside_others_is_not_recommended() -> None:
     assert rows["a"]["recommended"]
 
 
+def test_of_equals_the_cheapest_is_the_best() -> None:
+    rows = chosen({"a": GOOD, "b": GOOD}, {"a": 100.0, "b": 200.0}, {"a": 0.002, "b": 0.001})
+    assert rows["b"]["recommended"]
+
+
 def test_where_lower_is_better_the_lowest_is_the_best() -> None:
     rows = chosen({"a": BASE - GAIN, "b": BASE + GAIN}, {"a": 100.0, "b": 90.0}, {"a": 1.0, "b": 0.5},
                   measure="rank_error")  # fmt: skip

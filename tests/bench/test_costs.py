@@ -105,6 +105,14 @@ def test_intervals_are_over_questions_and_not_over_repetitions() -> None:
     assert clustered["per_query_high"].item() > single["per_query_high"]
 
 
+def test_rows_are_in_the_order_of_the_configuration() -> None:
+    systems = {"b": {"rerank": "lexical"}, "a": {"rerank": "lexical"}, "none": {}}
+    config = BenchConfig.of({"systems": systems, "depths": [10, 100, 20]})
+    requests = pl.concat([requests_of({}, system=s, depth=d) for s in "ab" for d in (100, 10, 20)])
+    frame = costs(config, requests, NO_RANKINGS, day=DAY)
+    assert frame.select("system", "depth").rows() == [(s, d) for s in "ba" for d in (10, 20, 100)]
+
+
 def test_a_machine_costs_by_the_rate_that_it_sustains() -> None:
     config = config_of("self-host", self_host={"per_hour": 1.8, "utilisation": 0.5})
     requests = requests_of({"end_s": 0.1}, {"end_s": 0.3})
@@ -169,6 +177,8 @@ def test_prices_that_a_bench_used_are_stored_whole(tmp_path: Any) -> None:
     config = BenchConfig.of({**values, "prices": "prices.toml"}, base=tmp_path)
     tables = stored_prices(config)
     assert tables["mine"] == {"per_query": 0.5, "date": "2026-10-01"}
+    inline = {"mine": {"rerank": "lexical", "price": {"per_query": 9}}}
+    assert stored_prices(BenchConfig.of({"systems": inline, "prices": tables}))["mine"]["per_query"] == 0.5
     again = BenchConfig.of({**values, "prices": tables})
     assert system_prices(again) == system_prices(config)
 

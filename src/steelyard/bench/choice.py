@@ -41,7 +41,7 @@ def choice(
     quality = Quality.of(scores, options)
     axes = [quality.axis, latency_axis(requests, options, _P95), cost_axis(costs, options)]
     front, apart = _front([axis for axis in axes if axis.measured], options)
-    inferior = _not_inferior(quality, config, scores, options)
+    inferior = _not_inferior(quality, _best(axes), config, scores, options)
     slo = [_holds_slo(config, requests, sustained, option) for option in options]
     place = _recommended(axes, [i for i in range(len(options)) if _is_enough(front[i], inferior[i], slo[i])])
     sign = np.array([-1.0 if scores.primary.definition.direction == "lower" else 1.0, -1.0, -1.0])
@@ -73,12 +73,17 @@ def _front(axes: Sequence[Axis], options: Sequence[Option]) -> tuple[list[bool |
     return front, apart
 
 
-def _not_inferior(quality: Quality, config: BenchConfig, scores: Scores, options: Sequence[Option]) -> list[str]:
+def _best(axes: Sequence[Axis]) -> int:
+    """The best in quality; of equal ones the cheapest, then the fastest."""
+    quality, latency, cost = (np.nan_to_num(axis.values, nan=-np.inf) for axis in axes)
+    return max(range(len(quality)), key=lambda i: (quality[i], cost[i], latency[i], -i))
+
+
+def _not_inferior(
+    quality: Quality, best: int, config: BenchConfig, scores: Scores, options: Sequence[Option]
+) -> list[str]:
     """Whether each option is within the margin of the best: "yes", "no" or "open"."""
     verdicts = ["open"] * len(options)
-    if np.isnan(quality.means).all():
-        return verdicts
-    best = int(np.nanargmax(quality.means))
     lists = [scores.run_digest(option.label) for option in options]
     p = np.full(len(options), np.nan)
     for i in range(len(options)):

@@ -86,9 +86,10 @@ def costs(
     currency = currency_of(config, prices)
     of_requests = request_costs(config, requests, rankings, sustained)
     rows = []
-    for system, depth in requests.filter(pl.col("system").is_in(list(prices))).select(_LABEL).unique(
-        maintain_order=True
-    ).iter_rows():  # fmt: skip
+    measured = set(requests.select(_LABEL).unique().iter_rows())
+    for system, depth in [(system, depth) for system in prices for depth in (None, *config.depths)]:
+        if (system, depth) not in measured:
+            continue
         price = prices[system]
         mine = of_requests.filter(pl.col("system") == system, pl.col("depth").eq_missing(depth))
         machine = _machine(requests.filter(pl.col("system") == system), sustained)

@@ -69,9 +69,12 @@ def own_prices(config: BenchConfig) -> dict[str, UnitPrice]:
 
 def stored_prices(config: BenchConfig) -> dict[str, dict[str, Any]]:
     """Tables of all prices that a bench uses by name, shipped ones too: what config.json keeps, as those may change."""
-    used = {price.name: price for price in system_prices(config).values() if price is not None and price.name}
-    prices = {**own_prices(config), **used}
-    return {name: price.as_table() for name, price in prices.items() if name != SELF_HOST}
+    prices = system_prices(config)
+    by_name = [
+        prices[system.name] for system in config.systems if not (system.is_base or isinstance(system.price, Mapping))
+    ]
+    used = {price.name: price for price in by_name if price is not None and price.name != SELF_HOST}
+    return {name: price.as_table() for name, price in {**own_prices(config), **used}.items()}
 
 
 def _read_prices(tables: Mapping[str, Any]) -> dict[str, UnitPrice]:
