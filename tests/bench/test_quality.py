@@ -154,7 +154,8 @@ def test_clusters_count_once(tmp_path):
 
 
 def test_diagnostics_by_hand(tmp_path):
-    collection = ({"q": {"d1": 1, "d2": 0}, "r": {"d1": 1}}, {"q": ["d3", "d2", "d1", "d4"], "r": ["d1"]})
+    truth = {"q": {"d1": 1, "d2": 0}, "r": {"d1": 1}, "without": {"d1": 1}}
+    collection = (truth, {"q": ["d3", "d2", "d1", "d4"], "r": ["d1"]})
     config, scores, _, rankings, requests = _bench(
         tmp_path, lambda gains, docs, r: [gains.get(doc, 0) for doc in docs], collection=collection, depths=[3],
         measures=["precision@2"],
@@ -163,15 +164,15 @@ def test_diagnostics_by_hand(tmp_path):
     frame = diagnostics(config, scores, rankings, requests)
     assert frame.schema == DIAGNOSTICS
     row = frame.row(0, named=True)
-    # q: d3 d2 d1 | d4 becomes d1 d3 d2 | d4; r has one document.
+    # q: d3 d2 d1 | d4 becomes d1 d3 d2 | d4; r has one document, and the third question none.
     assert row["first_changed"] == 0.5
     assert (row["k"], row["overlap"]) == (2, pytest.approx((0.5 + 1) / 2))
     assert row["tau"] == pytest.approx(1 - 2 * 2 / 3)
     assert row["ties"] == pytest.approx(1 / 3)
     assert row["truncated"] == pytest.approx(2 / 4)
     assert (row["judged_before"], row["judged_after"]) == (0.75, 0.75)
-    assert (row["worst"], row["best"]) == (0.5, 0.75)
-    assert (row["n"], row["n_short"], row["n_failed"], row["n_unstable"]) == (2, 1, 0, 0)
+    assert (row["worst"], row["best"]) == pytest.approx((1 / 3, 1.5 / 3))
+    assert (row["n"], row["n_short"], row["n_failed"], row["n_unstable"]) == (3, 2, 0, 0)
 
 
 def test_orders_that_differ_between_repetitions_are_counted(tmp_path):

@@ -28,7 +28,8 @@ difference  reranked less base, with its 95% interval (difference_low, differenc
 p           of the paired t test;   p_corrected   by Holm, over all rows: rerankers × depths × measures
 ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched;
             null where the best order is not known
-captured    (reranked - base) / (ceiling - base), with its 95% interval; null where the ceiling is hardly above the base
+captured    (reranked - base) / (ceiling - base), with its 95% interval under the same correction; null where the
+            ceiling is hardly above the base
 verdict     "better", "worse" or "not_shown"
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -131,7 +131,7 @@ def _plan(scores: Scores, n_tests: int = 1) -> Plan:
 
 def _row(pair: _Pair, p: float, corrected: float, alpha: float, scores: Scores) -> dict[str, object]:
     d, definition = pair.difference, pair.measure.definition
-    counts, captured = win_tie_loss(pair.sign * d), _captured(pair)
+    counts, captured = win_tie_loss(pair.sign * d), _captured(pair, alpha)
     base, reranked, ceiling = (_aggregate(pair.measure, values) for values in (pair.base, pair.reranked, pair.ceiling))
     low, high = NO_INTERVAL if not len(d) or not _is_tested(pair) else difference_interval(
         d, _plan(scores), alpha=alpha, p=p, critical=math.nan, width=definition.width, clusters=pair.clusters
@@ -145,14 +145,19 @@ def _row(pair: _Pair, p: float, corrected: float, alpha: float, scores: Scores) 
     }  # fmt: skip
 
 
-def _captured(pair: _Pair) -> CapturedShare:
-    """What share of the way to the ceiling was gone; NaN where no ceiling is known, or hardly above the base."""
+def _captured(pair: _Pair, alpha: float) -> CapturedShare:
+    """What share of the way to the ceiling was gone; NaN where no ceiling is known, or hardly above the base.
+
+    Whether it is above the base is judged at 95%; alpha is that of the interval, as of the difference's.
+    """
     if not _is_tested(pair) or not len(pair.ceiling) or np.isnan(pair.ceiling).any():
-        return CapturedShare(math.nan, math.nan, math.nan, 0.95)
-    return captured_share(
-        pair.difference, differences(pair.base, pair.ceiling), width=pair.measure.definition.width,
-        clusters=pair.clusters,
-    )  # fmt: skip
+        return CapturedShare(math.nan, math.nan, math.nan, 1 - alpha)
+    headroom, width = differences(pair.base, pair.ceiling), pair.measure.definition.width
+    captured, corrected = (
+        captured_share(pair.difference, headroom, width=width, level=level, clusters=pair.clusters)
+        for level in (1 - defaults.ALPHA, 1 - alpha)
+    )
+    return replace(corrected, share=captured.share)
 
 
 def _aggregate(measure: Measure, values: Floats) -> float:
