@@ -35,7 +35,7 @@ MEASURES = ("evidence_recall@5", "span_recall@5", "mrr@10")
 ANSWER_MEASURES = ("faithfulness", "citation_support", "answer_recall")
 
 
-_FILES = ("questions.jsonl", "keyword.jsonl", "hybrid.jsonl")
+_FILES = ("questions.jsonl", "keyword.jsonl", "hybrid.jsonl", "bench.toml")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,26 @@
+"""The bundled bench: what `steelyard demo` writes can be read, and its rerankers made."""
+
+from pathlib import Path
+
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.pricing import system_prices
+from steelyard.bench.running import make_rerankers
+from steelyard.bench.simulated import SimulatedReranker
+from steelyard.demo import copy_data
+
+
+def test_the_bundled_bench(tmp_path: Path) -> None:
+    folder = copy_data(tmp_path / "demo")
+    (folder / "runs" / "bm25").mkdir(parents=True)
+    config = BenchConfig.read(folder / "bench.toml")
+    rerankers = make_rerankers(config)
+    assert list(rerankers) == ["words", "simulated-small", "simulated-large"]
+    for name, reranker in rerankers.items():
+        assert isinstance(reranker, SimulatedReranker) == name.startswith("simulated")
+    prices = system_prices(config)
+    assert {name: price and price.source for name, price in prices.items()} == {
+        "words": "", "simulated-small": "made up for this example", "simulated-large": "made up for this example",
+    }  # fmt: skip
+    query = "What does a Plus membership cost per year, and how many items can I have at one time?"
+    simulated = rerankers["simulated-small"]
+    assert len(simulated.scores(query, ["| Plus | 260 yuan | 6 |", "Bees dance."])) == 2
