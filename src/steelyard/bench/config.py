@@ -109,6 +109,23 @@ class BenchConfig:
         """
         return _config(values, base=Path(base).resolve())
 
+    def with_values(self, changes: Mapping[str, Any]) -> BenchConfig:
+        """The same with other values of some keys; those of a table replace the table's, key by key.
+
+        Raises   InputError as `read` does.
+
+        >>> config = BenchConfig.of({"systems": {"none": {}}, "load": {"rates": [1], "duration": 5}})
+        >>> load = config.with_values({"load": {"rates": [20]}}).load
+        >>> load.rates, load.duration
+        ([20.0], 5.0)
+        """
+        values = dict(self.values)
+        for key, value in changes.items():
+            tables = isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
+            values[key] = {**values[key], **value} if tables else value
+        with self.origin().locating():
+            return _config(values, base=self.base, stem=self.name, origin=self.origin())
+
     @classmethod
     def stored(cls, path: str | Path) -> BenchConfig:
         """Read config.json of a bench, as `resolved` wrote it; what it names may have been moved since.

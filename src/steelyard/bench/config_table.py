@@ -37,6 +37,11 @@ def seconds(value: object) -> float:
 Seconds = Annotated[float, BeforeValidator(seconds), Words('seconds above 0, or a text such as "500ms" or "30s"')]
 
 
+def seconds_from_0(value: object) -> float:
+    """As `seconds`, and 0."""
+    return 0.0 if isinstance(value, int | float) and value == 0 and not isinstance(value, bool) else seconds(value)
+
+
 def percentile_share(name: str) -> float:
     """The share that the name of a percentile stands for.
 
@@ -46,6 +51,20 @@ def percentile_share(name: str) -> float:
         return percentiles.percentile_share(name)
     except ValueError as error:
         raise SettingError(str(error)) from None
+
+
+def parse_slo(value: object) -> object:
+    """An objective that is written as a text, as a table; anything else as it is.
+
+    >>> parse_slo("p95=500ms, p99=1s")
+    {'p95': '500ms', 'p99': '1s'}
+    """
+    if not isinstance(value, str):
+        return value
+    parts = [part.partition("=") for part in value.split(",")]
+    if not all(name.strip() and limit.strip() for name, _, limit in parts):
+        raise SettingError(f"{value!r} is no objective; expected one such as p95=500ms, or several with commas")
+    return {name.strip(): limit.strip() for name, _, limit in parts}
 
 
 def _slo(table: Mapping[str, float]) -> Mapping[str, float]:
@@ -63,10 +82,13 @@ class LoadTable(BaseModel):
     arrivals: Arrivals = "poisson"
     rates: Annotated[list[Annotated[float, above(0)]], Words("a list of requests a second, such as [1, 2, 4, 8]")] = []
     concurrency: Annotated[list[Count], Words("a list of users at once, such as [1, 2, 4, 8]")] = []
+    instances: Count = 1
     think_time: Annotated[float, at_least(0)] = 0.0
     duration: Seconds = 10.0
-    warm_up: Annotated[float, at_least(0), Words("seconds from 0")] = 2.0
-    slo: Annotated[dict[str, Seconds], AfterValidator(_slo), Words("a table such as { p95 = 0.5 }")] = {"p95": 0.5}
+    warm_up: Annotated[float, BeforeValidator(seconds_from_0), Words("seconds from 0")] = 2.0
+    slo: Annotated[
+        dict[str, Seconds], BeforeValidator(parse_slo), AfterValidator(_slo), Words("a table such as { p95 = 0.5 }")
+    ] = {"p95": 0.5}
     max_error: Annotated[float, between(0, 1)] = 0.01
     depth: Count | None = None
     sustained: bool = True

@@ -88,7 +88,7 @@ class TargetSystem:
     Its fingerprint is made of its name, its options, the source of the module of a callable, and the documents that it
     searches, where they are named; what else may have changed in it cannot be known here.
 
-    concurrency   questions under way at once
+    target        what is asked for k results;   concurrency   questions under way at once
     """
 
     corpus: Chunks | None = None
@@ -98,7 +98,7 @@ class TargetSystem:
         documents: Path | None = None, concurrency: int = 1,
     ) -> None:  # fmt: skip
         self.name, self.concurrency = name, concurrency
-        self._target, self._k, self._described = target, k, described
+        self.target, self.k, self._described = target, k, described
         self._source, self._path = source, documents
         self._loaded: tuple[Sequence[Document], Sequence[Note]] | None = None
 
@@ -149,9 +149,9 @@ class TargetSystem:
         named = {key: value for key, value in target.items() if key not in ("documents", "concurrency")}
         identity = digest(named, self._source)
         if self.documents is None:
-            return {"target": identity, "all": digest(identity, self._k)}
+            return {"target": identity, "all": digest(identity, self.k)}
         searched = corpus_digest(self.documents)
-        return {"target": identity, "documents": searched, "all": digest(identity, searched, self._k)}
+        return {"target": identity, "documents": searched, "all": digest(identity, searched, self.k)}
 
     def resolved(self) -> Mapping[str, Any]:
         """The configuration, without secrets."""
@@ -175,7 +175,7 @@ class TargetSystem:
         Raises   StageError where the target fails.
         """
         start = perf_counter()
-        response = self._target(query, self._k)
+        response = self.target(query, self.k)
         return replace(response, latency_ms={"total": (perf_counter() - start) * 1000})
 
     def _ask(self, query: str, earlier: Response | None = None, /) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError, describe_exception
@@ -167,12 +167,6 @@ class HTTPTarget:
         except Odd as odd:
             hint = "name its fields: results_field, id_field, text_field, ..."
             raise self.service.error(str(odd), hint) from None
-
-    def directly(self, timeout_s: float) -> HTTPTarget:
-        """The same, asked by a client for measuring (see `DirectService`): each request once, within a time limit."""
-        from steelyard.services.direct import DirectService
-
-        return replace(self, service=DirectService(self.service, timeout_s))
 
 
 def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Service:

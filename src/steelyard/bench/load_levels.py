@@ -1,0 +1,92 @@
+"""Levels of load: so many requests a second, or so many users at once, each on one system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from steelyard.bench.blocks import block_name
+from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config_table import LoadTable
+from steelyard.bench.load.closed_loop import occupy
+from steelyard.bench.load.open_loop import offer
+from steelyard.bench.loaded_systems import LoadedSystem
+from steelyard.bench.request_scores import load_name
+from steelyard.bench.sustaining import probe_seconds
+from steelyard.bench.throughput import Objective
+from steelyard.rag.fingerprint import digest
+
+_NOT_MEASURED = {"rates", "concurrency", "slo", "max_error", "sustained", "depth"}
+"""Keys of [load] that change no level."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of load on one system: a rate in an open loop, or a number of users in a closed one.
+
+    duration_s   in which requests are counted
+    is_probe     whether the search for the sustained rate asks for it, beside what is configured
+    """
+
+    system: str
+    depth: int | None
+    loop: Literal["open", "closed"]
+    amount: float
+    duration_s: float
+    is_probe: bool = False
+
+    @property
+    def name(self) -> str:
+        """What its file is called."""
+        kind = "probe" if self.is_probe else self.loop
+        return block_name(kind, system_label(self.system, self.depth), f"{self.amount:g}")
+
+    @property
+    def load(self) -> str:
+        """The load as scores name it."""
+        return load_name(self.amount, None) if self.loop == "open" else load_name(None, int(self.amount))
+
+    def digest(self, system: LoadedSystem, config: BenchConfig) -> str:
+        """What is measured; where it differs, it is another level."""
+        load = (config.load or LoadTable()).model_dump(exclude=_NOT_MEASURED) | {"duration": self.duration_s}
+        return digest(system.digest, list(system.queries.items()), load, self.load, config.timeout, config.seed)
+
+    def measure(self, system: LoadedSystem, config: BenchConfig) -> pl.DataFrame:
+        """Put this load on the system; its requests, of schema REQUESTS."""
+        load = config.load or LoadTable()
+        if self.loop == "open":
+            system.prepare(system.workers or 1)
+            requests = offer(
+                system.ask, system.queries, rate=self.amount, arrivals=load.arrivals, workers=system.workers,
+                # Systems meet the same arrivals, so that they can be compared.
+                rng=np.random.default_rng([config.seed, *self.load.encode()]),
+                duration_s=self.duration_s, timeout_s=config.timeout, warm_up_s=load.warm_up,
+            )  # fmt: skip
+        else:
+            system.prepare(int(self.amount))
+            requests = occupy(
+                system.ask, system.queries, users=int(self.amount), think_time_s=load.think_time,
+                workers=system.users_at_once, duration_s=self.duration_s, timeout_s=config.timeout,
+                warm_up_s=load.warm_up,
+            )  # fmt: skip
+        # A rate may be measured as it is configured, and once more for as long as a probe takes.
+        return system.labelled(requests).with_columns(repetition=pl.lit(1 + self.is_probe, pl.Int64))
+
+
+def plan_levels(load: LoadTable, systems: Iterable[LoadedSystem]) -> list[Level]:
+    """The levels that are configured, system by system, rates before users, ascending."""
+    loads: list[tuple[Literal["open", "closed"], float]] = [("open", rate) for rate in sorted(set(load.rates))]
+    loads += [("closed", users) for users in sorted(set(load.concurrency))]
+    return [
+        Level(system.name, system.depth, loop, amount, load.duration) for system in systems for loop, amount in loads
+    ]
+
+
+def plan_probe(system: LoadedSystem, rate: float, load: LoadTable) -> Level:
+    """The level that shows whether a system sustains a rate."""
+    duration_s = probe_seconds(rate, Objective.of(load), least_s=load.duration)
+    return Level(system.name, system.depth, "open", rate, duration_s, is_probe=True)

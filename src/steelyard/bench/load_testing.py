@@ -1,0 +1,266 @@
+"""Load tests: levels of load on whole systems and rerankers, one after the other, into the folder of a bench."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import polars as pl
+
+from steelyard.base.errors import InputError, StageError
+from steelyard.base.notes import Note
+from steelyard.base.progress import Progress, no_progress
+from steelyard.bench.bench import Bench
+from steelyard.bench.blocks import read_requests, write_block
+from steelyard.bench.calling import PatientCaller
+from steelyard.bench.candidates import open_candidates
+from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config_table import Arrivals, LoadTable
+from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.load_levels import Level, plan_levels, plan_probe
+from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_system
+from steelyard.bench.request_scores import load_name, request_scores
+from steelyard.bench.requests import DISPATCH_MS
+from steelyard.bench.sustaining import sustained_rate
+from steelyard.bench.throughput import Objective, throughput
+from steelyard.bench.writing import BenchWriter, refuse_other_folder
+from steelyard.data.questions import Questions, read_queries
+from steelyard.data.run_lock import run_lock
+from steelyard.services.addresses import host_of
+
+_FIRST = 3
+"""So many questions are asked before load is put on a system that may be down."""
+
+
+def load_test(
+    system: str | Path | Mapping[str, Any] | BenchConfig,
+    *,
+    queries: str | Path | None = None,
+    rate: float | Sequence[float] | None = None,
+    users: int | Sequence[int] | None = None,
+    duration: float | str | None = None,
+    slo: str | Mapping[str, float | str] | None = None,
+    arrivals: Arrivals | None = None,
+    warm_up: float | str | None = None,
+    think_time: float | None = None,
+    sustained: bool | None = None,
+    timeout: float | str | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+    folder: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Bench:
+    """Put load on systems, and measure what their users wait.
+
+    system     the URL of a system, "module:object" of a function, a configuration in TOML, a dict of the same shape, or
+               a BenchConfig; of a configuration, whole systems and rerankers
+    queries    what is asked: questions in JSONL, or lines of id, tab and text; of a configuration its own
+    rate       requests a second, in an open loop: they are sent at times laid down before, whatever the answers take
+    users      at once, in a closed loop: each waits for the answer.  Its percentiles are not those of an open loop
+    duration   of each level, seconds or a text such as "60s", after `warm_up` of the same load, which does not count
+    slo        the objective: "p95=500ms", several with commas, or {"p95": 0.5} in seconds
+    arrivals   "poisson" or "constant";   think_time   of users;   timeout   of a request
+    sustained  search for the highest rate that holds the objective; by default where the configuration names rates
+    name, folder   of the bench;   overwrite   measure anew what the folder holds
+    progress   called as progress("levels", done, total)
+
+    Each level is on disk, whole, as soon as it is measured, and a load test that was interrupted goes on where it was.
+    Raises   InputError for a system, load or folder that do not fit; OutputError where the folder cannot be written, or
+             another process writes it.
+    """
+    load: dict[str, Any] = {
+        "duration": duration, "slo": slo, "arrivals": arrivals, "warm_up": warm_up, "think_time": think_time
+    }  # fmt: skip
+    if rate is not None or users is not None:  # What is named here is all the load there is.
+        load |= {"rates": _several(rate), "concurrency": _several(users), "sustained": bool(sustained)}
+    elif sustained is not None:
+        load["sustained"] = sustained
+    paths = {"queries": queries, "folder": folder}
+    changes = {
+        "load": _named(load), "timeout": timeout, "seed": seed, "name": name,
+        **{key: None if path is None else str(Path(path).absolute()) for key, path in paths.items()},
+    }  # fmt: skip
+    return _run(_config(system).with_values(_named(changes)), overwrite, progress or no_progress)
+
+
+def _several(amounts: Any) -> list[Any]:
+    if amounts is None:
+        return []
+    return list(amounts) if isinstance(amounts, Sequence) and not isinstance(amounts, str) else [amounts]
+
+
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _config(system: str | Path | Mapping[str, Any] | BenchConfig) -> BenchConfig:
+    """The configuration that is named, or the one of a single system."""
+    if isinstance(system, BenchConfig):
+        return system
+    if isinstance(system, Mapping):
+        return BenchConfig.of(system)
+    text = str(system)
+    is_url = "://" in text
+    if not is_url and (text.endswith(".toml") or ":" not in text):
+        return BenchConfig.read(text)
+    target = {"url" if is_url else "callable": text}
+    last = urlsplit(text).path.strip("/").rpartition("/")[2] or host_of(text) if is_url else text.rpartition(":")[2]
+    name = re.sub(r"[^\w.-]+", "-", last) or "system"
+    return BenchConfig.of({"name": name, "systems": {name: {"target": target}}})
+
+
+def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
+    load = config.load or LoadTable()
+    if not load.rates and not load.concurrency:
+        raise InputError(
+            f"{config.line('load')}names no load; name requests a second (--rate 20, rate=20), or users at once "
+            "(--users 8, users=8)"
+        )
+    refuse_other_folder(config.folder)
+    with ExitStack() as stack:
+        systems = open_systems(config, stack)
+        earlier = stack.enter_context(run_lock(config.folder))
+        digests = load_digests(config, systems)
+        writer = BenchWriter(config.folder, "load", config, digests, taken_over=earlier, overwrite=overwrite)
+        if not writer.is_finished:
+            writer.begin()
+            names = measure_load(writer, config, systems, progress)
+            requests = read_requests(config.folder, names)
+            writer.finish(request_scores(requests), notes=late_notes(requests, load))
+    return Bench.read(config.folder)
+
+
+def open_systems(config: BenchConfig, stack: ExitStack) -> list[LoadedSystem]:
+    """Every system of a configuration that load can be put on, until the stack is left.
+
+    Raises   InputError where there is none, where nothing says what is to be asked, and for what cannot be made.
+    """
+    systems, depth = list[LoadedSystem](), (config.load and config.load.depth) or config.depths[-1]
+    if config.rerankers:
+        candidates = open_candidates(config)
+        systems += [
+            stack.enter_context(loaded_reranker(system, config, candidates, depth)) for system in config.rerankers
+        ]
+    if config.whole_systems:
+        queries = _queries(config)
+        systems += [stack.enter_context(whole_system(system, config, queries)) for system in config.whole_systems]
+    if not systems:
+        raise InputError(f"{config.line('systems')}names no system that load can be put on; name a target or a rerank")
+    return systems
+
+
+def _queries(config: BenchConfig) -> dict[str, str]:
+    """What whole systems are asked."""
+    if config.queries is not None:
+        questions = read_queries(config.queries)
+    elif config.truth is not None and (config.truth.is_dir() or config.truth.suffix == ".jsonl"):
+        questions = Questions.read(config.truth)
+    else:
+        raise InputError(
+            f"{config.line()}names nothing to ask; name questions in JSONL, or lines of id, tab and text: "
+            "--queries FILE, queries="
+        )
+    return {question.query_id: question.query for question in questions if question.query and question.query.strip()}
+
+
+def load_digests(config: BenchConfig, systems: Sequence[LoadedSystem]) -> dict[str, str]:
+    """What each level of load that is configured measures, by its name."""
+    by_label = {(system.name, system.depth): system for system in systems}
+    levels = plan_levels(config.load or LoadTable(), systems)
+    return {level.name: level.digest(by_label[level.system, level.depth], config) for level in levels}
+
+
+def measure_load(
+    writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem], progress: Progress = no_progress
+) -> list[str]:
+    """Measure the levels of load that are not on disk, then search for the sustained rate of each system.
+
+    Returns   the names of all of its blocks
+    Raises    BenchInterrupted on Ctrl-C; StageError for a system that answers nothing.
+    """
+    loads = _Loads(writer, config, progress)
+    levels = plan_levels(loads.load, systems)
+    loads.n = len(levels)
+    try:
+        for system in systems:
+            mine = [level for level in levels if (level.system, level.depth) == (system.name, system.depth)]
+            requests = [loads.requests(system, level) for level in mine]
+            if loads.load.sustained and loads.load.rates:
+                loads.search(system, pl.concat(requests))
+    except KeyboardInterrupt as error:
+        raise BenchInterrupted(len(loads.names), loads.n) from error
+    return loads.names
+
+
+class _Loads:
+    """Levels of load as they are measured, or read where they were measured before.
+
+    names   of the blocks by now;   n   how many there will be, as far as it is known
+    """
+
+    def __init__(self, writer: BenchWriter, config: BenchConfig, progress: Progress) -> None:
+        self._writer, self._config, self._progress = writer, config, progress
+        self.load = config.load or LoadTable()
+        self.names, self.n = list[str](), 0
+        self._answering = set[LoadedSystem]()
+
+    def requests(self, system: LoadedSystem, level: Level) -> pl.DataFrame:
+        """The requests of a level."""
+        self._progress("levels", len(self.names), self.n)
+        if not self._writer.add(level.name, level.digest(system, self._config)):
+            if system not in self._answering:
+                refuse_silence(system, self._config.timeout)
+                self._answering.add(system)
+            write_block(self._writer.path, level.name, level.measure(system, self._config))
+        self.names.append(level.name)
+        self._progress("levels", len(self.names), self.n)
+        return read_requests(self._writer.path, [level.name])
+
+    def search(self, system: LoadedSystem, requests: pl.DataFrame) -> None:
+        """Offer rates until the highest that the system sustains is known; each is a block."""
+        objective = Objective.of(self.load)
+
+        def offer(rate: float) -> pl.DataFrame:
+            self.n += 1
+            return self.requests(system, plan_probe(system, rate, self.load))
+
+        sustained_rate(offer, objective, first=max(self.load.rates), levels=throughput(requests, objective))
+
+
+def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:
+    """Ask the first questions one after the other, until one is answered; under load, all others may fail.
+
+    Raises   StageError where none of them is answered, and all fail alike.
+    """
+    caller, failures = PatientCaller(timeout_s), list[str | None]()
+    try:
+        for number, (query_id, query) in enumerate(islice(system.queries.items(), _FIRST)):
+            request = caller.send(system.ask, query_id, query, number=number)
+            if request.outcome == "ok":
+                return
+            failures.append(request.error)
+            if request.outcome == "timeout":
+                break
+    finally:
+        caller.close()
+    if len(set(failures)) == 1:
+        raise StageError(f"{system.name}: none of the first {len(failures)} requests was answered: {failures[0]}")
+
+
+def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:
+    """Which rates this machine could not offer: where one in a hundred requests was sent late by more than a tenth of
+    the smallest limit of the objective, percentiles are of this machine as much as of the system."""
+    limit_ms = 100 * min(load.slo.values())
+    delays = requests.filter(loop="open").group_by("system", "depth", "rate", maintain_order=True).agg(
+        ms=DISPATCH_MS.quantile(0.99, "higher")
+    )  # fmt: skip
+    return [
+        Note("load_late", {"system": system_label(system, depth), "load": load_name(rate, None), "ms": round(ms, 1)})
+        for system, depth, rate, ms in delays.filter(pl.col("ms") > limit_ms).iter_rows()
+    ]

@@ -1,0 +1,178 @@
+"""Systems under load: addresses, functions, pipelines, and rerankers over their candidates, as something to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from steelyard.base.instances import Instances
+from steelyard.bench.calling import PairTokens, RerankerCalls
+from steelyard.bench.candidates import Candidates
+from steelyard.bench.config import BenchConfig, BenchSystem
+from steelyard.bench.load.served import Ask, Served
+from steelyard.rag.config import Config
+from steelyard.rag.endpoints import HTTPReranker
+from steelyard.rag.fingerprint import describe
+from steelyard.rag.making import make_stage
+from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.stages import Reranker
+from steelyard.rag.system import TargetSystem
+from steelyard.rag.targets import HTTPTarget
+from steelyard.rag.turns import concurrency_of
+from steelyard.services.direct import DirectService
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedSystem:
+    """A system that load is put on.
+
+    depth     candidates that are reranked; None for a whole system
+    workers   requests that it takes at once in an open loop, the others wait in its queue; None for all that come
+    users_at_once   the same of a closed loop: a reranker has one instance a user there
+    digest    of what is asked, as far as it is known
+    tokens    of the pairs of each question, where there are pairs
+    prepare   makes so many instances ready, before any clock
+    """
+
+    name: str
+    depth: int | None
+    ask: Ask
+    queries: Mapping[str, str]
+    workers: int | None = None
+    users_at_once: int | None = None
+    digest: str = ""
+    tokens: PairTokens | None = None
+    prepare: Callable[[int], None] = field(default=lambda n: None, repr=False)
+
+    def labelled(self, requests: pl.DataFrame) -> pl.DataFrame:
+        """Requests with the name, the depth and, where nobody accounts for them, the tokens of this system."""
+        filled = requests if self.tokens is None else self.tokens.fill(requests)
+        return filled.with_columns(system=pl.lit(self.name), depth=pl.lit(self.depth, pl.Int64))
+
+
+@contextmanager
+def whole_system(
+    system: BenchSystem, config: BenchConfig, queries: Mapping[str, str]
+) -> Iterator[LoadedSystem]:  # fmt: skip
+    """A system of one's own, or a pipeline, while load is put on it.
+
+    An address is asked by a client that repeats nothing and waits for nobody; a function or a pipeline takes as many
+    questions at once as its `concurrency` says.
+    Raises   InputError with file and line, for what cannot be made.
+    """
+    with ExitStack() as stack:
+        if system.pipeline is not None:
+            pipeline = Pipeline.read(system.pipeline)
+            pipeline.prepare()
+            ask, workers, digest = _asking_pipeline(pipeline), pipeline.concurrency, pipeline.fingerprint["all"]
+        else:
+            target = _target_system(system, config)
+            ask, workers, digest = _asking_target(target, config.timeout, stack), None, target.fingerprint["all"]
+            if not isinstance(target.target, HTTPTarget):
+                workers = target.concurrency
+        yield LoadedSystem(
+            system.name, None, ask, queries, workers=workers, users_at_once=workers, digest=digest
+        )  # fmt: skip
+
+
+@contextmanager
+def loaded_reranker(
+    system: BenchSystem, config: BenchConfig, candidates: Candidates, depth: int
+) -> Iterator[LoadedSystem]:  # fmt: skip
+    """A reranker over the first `depth` candidates of each question, while load is put on it.
+
+    One that runs here has an instance a thread: `instances` of [load] in an open loop, one a user in a closed loop.
+    One that calls out takes all that comes, and an endpoint is asked by a client that repeats nothing.
+    Raises   InputError with file and line of one that cannot be made; StageError.
+    """
+
+    def make() -> Reranker:
+        with config.origin().locating("systems", system.name, "rerank"):
+            reranker: Reranker = make_stage("rerank", system.rerank, config.base)
+        return reranker
+
+    first = make()
+    calls_out = hasattr(first, "concurrency")
+    with ExitStack() as stack:
+        asked = first
+        if isinstance(first, HTTPReranker):
+            asked = first.directly(config.timeout)
+            stack.callback(asked.close)
+        crew = _Instances(asked, make, candidates, depth, shared=calls_out)
+        load_instances = 1 if config.load is None else config.load.instances
+        yield LoadedSystem(
+            system.name, depth, crew.ask, {id: candidates.queries[id] for id in candidates.searched},
+            workers=concurrency_of(first) if calls_out else load_instances,
+            users_at_once=concurrency_of(first) if calls_out else None, digest=describe(first).digest,
+            tokens=PairTokens.of(first, candidates, depth), prepare=crew.prepare,
+        )  # fmt: skip
+
+
+class _Instances:
+    """A reranker as something to ask, by one thread an instance, or by all."""
+
+    def __init__(
+        self, first: Reranker, make: Callable[[], Reranker], candidates: Candidates, depth: int, *, shared: bool
+    ) -> None:
+        self._make, self._candidates, self._depth = make, candidates, depth
+        self._shared = RerankerCalls(first, candidates, depth) if shared else None
+        self._rerankers = [first]
+        self._instances = Instances(self._next)
+
+    def _next(self) -> RerankerCalls:
+        return RerankerCalls(self._rerankers.pop() if self._rerankers else self._make(), self._candidates, self._depth)
+
+    def ask(self, query_id: str, query: str) -> Served:
+        """Ask an instance that is idle."""
+        if self._shared is not None:
+            return self._shared(query_id, query)
+        with self._instances.borrowed() as calls:
+            return calls(query_id, query)
+
+    def prepare(self, n: int) -> None:
+        """Have n instances, each of which was asked once, so that its model is loaded; one that is shared is warm."""
+        if self._shared is not None:
+            return
+        query_id = self._candidates.searched[0]
+        with ExitStack() as stack:
+            for calls in [stack.enter_context(self._instances.borrowed()) for _ in range(n)]:
+                with suppress(Exception):  # What fails under load is counted there.
+                    calls(query_id, self._candidates.queries[query_id])
+
+
+def _target_system(system: BenchSystem, config: BenchConfig) -> TargetSystem:
+    with config.origin().locating("systems", system.name):
+        return TargetSystem.read(
+            Config.of({"target": dict(system.target or {}), "name": system.name}, base=config.base)
+        )
+
+
+def _asking_target(system: TargetSystem, timeout_s: float, stack: ExitStack) -> Ask:
+    target, k = system.target, system.k
+    if not isinstance(target, HTTPTarget):
+
+        def ask(query_id: str, query: str) -> Served:
+            target(query, k)
+            return Served()
+
+        return ask
+    service = DirectService(target.service, timeout_s)
+    stack.callback(service.close)
+    direct = replace(target, service=service)
+
+    def ask_directly(query_id: str, query: str) -> Served:
+        direct(query, k)
+        return Served(answered_at=service.answered_at)
+
+    return ask_directly
+
+
+def _asking_pipeline(pipeline: Pipeline) -> Ask:
+    def ask(query_id: str, query: str) -> Served:
+        latency_ms = pipeline.ask(query).latency_ms
+        return Served(stages_ms={stage: ms for stage, ms in latency_ms.items() if stage != "total"})
+
+    return ask

@@ -1,0 +1,271 @@
+"""Load tests from what is named to a folder, against a real server, functions, pipelines and rerankers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import polars as pl
+import pytest
+
+from steelyard.base.errors import InputError, StageError
+from steelyard.bench.bench import Bench
+from steelyard.bench.blocks import block_names
+from steelyard.bench.config_table import LoadTable
+from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
+from steelyard.bench.load_testing import late_notes, load_test
+from steelyard.bench.request_scores import request_scores
+from steelyard.bench.requests import REQUESTS, SERVICE_MS
+from tests.bench.test_running import bench_config
+
+SHORT: dict[str, Any] = {"duration": 0.1, "warm_up": 0, "timeout": 5, "arrivals": "constant"}
+CALLS: list[str] = []
+
+
+def answer(query: str) -> list[str]:
+    """A system of one's own."""
+    CALLS.append(query)
+    sleep(0.001)
+    return ["d1"]
+
+
+ANSWER = f"{__name__}:answer"
+
+
+class Slow:
+    """A reranker that takes a while, and is no good in two threads."""
+
+    def __init__(self) -> None:
+        self.is_busy = False
+
+    def scores(self, query: str, texts: list[str]) -> list[float]:
+        assert not self.is_busy, "asked by two threads"
+        self.is_busy = True
+        sleep(0.01)
+        self.is_busy = False
+        return [float(len(text)) for text in texts]
+
+
+SLOW = f"{__name__}:Slow"
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "questions.jsonl"
+    lines = [{"qid": f"q{n}", "query": f"what is {n}?"} for n in range(3)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def test_of(tmp_path: Path, queries: Path) -> Callable[..., Bench]:
+    def run(system: Any, **options: Any) -> Bench:
+        return load_test(system, queries=queries, folder=tmp_path / "bench", **(SHORT | options))
+
+    return run
+
+
+@pytest.fixture
+def no_calls() -> Iterator[None]:
+    CALLS.clear()
+    yield
+    CALLS.clear()
+
+
+def test_a_url_is_measured_at_each_load_and_read_back(test_of: Callable[..., Bench]) -> None:
+    with sleepy_server(SleepySettings(service_s=0.005)) as server:
+        bench = test_of(f"{server.url}search", rate=[50, 100], users=2, slo="p95=500ms,p99=1s")
+        n_asked = server.n_requests
+        again = test_of(f"{server.url}search", rate=[50, 100], users=2, slo="p95=500ms,p99=1s")
+        assert server.n_requests == n_asked
+    assert bench.folder.kind == "load"
+    assert block_names(bench.folder.path) == ["closed-search-2", "open-search-100", "open-search-50"]
+    assert bench.scores.systems == ["search 50/s", "search 100/s", "search 2 users"]
+    assert [str(measure) for measure in bench.scores.measures] == ["latency_ms", "service_ms", "dispatch_ms"]
+    assert set(bench.requests["outcome"]) == {"ok"}
+    assert bench.requests.schema == REQUESTS
+    n_open = bench.requests.filter(loop="open").group_by("rate").len().sort("rate")
+    assert n_open.rows() == [(50.0, 5), (100.0, 10)]
+    assert bench.config.load is not None
+    assert bench.config.load.slo == {"p95": 0.5, "p99": 1.0}
+    assert again.requests.equals(bench.requests)
+
+
+def test_another_load_adds_its_blocks_and_another_duration_is_another_test(test_of: Callable[..., Bench]) -> None:
+    with sleepy_server() as server:
+        first = test_of(server.url, rate=50)
+        second = test_of(server.url, rate=[50, 80])
+        of_both = second.requests.filter(rate=50)
+        assert of_both.equals(first.requests)
+        with pytest.raises(InputError, match="--overwrite"):
+            test_of(server.url, rate=50, duration=0.2)
+        assert len(test_of(server.url, rate=50, duration=0.2, overwrite=True).requests) == 10
+
+
+def frame(*rows: tuple[str, str, float, float]) -> pl.DataFrame:
+    """Requests of system, loop, intended start and sending, numbered within a system; each takes a second."""
+    columns = {"rate": 10.0, "depth": None, "users": None, "repetition": 1, "outcome": "ok"}
+    numbers = count()
+    dicts = [
+        {
+            "system": system, "loop": loop, "intended_s": intended_s, "sent_s": sent_s, "end_s": sent_s + 1,
+            "number": next(numbers), **columns,
+        }
+        for system, loop, intended_s, sent_s in rows
+    ]  # fmt: skip
+    return pl.DataFrame(dicts, schema=REQUESTS)
+
+
+def test_requests_of_one_second_are_a_cluster() -> None:
+    scores = request_scores(
+        frame(*(("a", "open", intended_s, intended_s) for intended_s in (0.0, 0.99, 0.9999999999, 1.5)))
+    )
+    assert scores.systems == ["a 10/s"]
+    assert list(scores.query_ids) == ["10/s:000000", "10/s:000001", "10/s:000002", "10/s:000003"]
+    assert scores.clustering is not None
+    assert scores.clustering.codes.tolist() == [0, 0, 1, 1]
+
+
+def test_requests_that_fail_are_marked_and_kept(test_of: Callable[..., Bench]) -> None:
+    with sleepy_server(SleepySettings(fail_every=2)) as server:
+        bench = test_of(server.url, rate=100)
+    errors = bench.requests.filter(outcome="error")["error"]
+    assert len(errors) == 5
+    assert "answered 500 (Internal Server Error)" in errors[0]
+    assert int(bench.scores.failed.sum()) == 5
+    assert bench.scores.mean()["n"].to_list() == [5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        (SleepySettings(rate_limit=4), r"answered 429 \(Too Many Requests\)"),
+        (SleepySettings(wrong_every=2), "no 'results'"),
+    ],
+)
+def test_servers_that_refuse_or_answer_nonsense_are_errors(
+    test_of: Callable[..., Bench], settings: SleepySettings, error: str
+) -> None:
+    with sleepy_server(settings) as server:
+        requests = test_of(server.url, rate=100).requests
+    assert requests["outcome"].value_counts().filter(outcome="error")["count"].to_list() >= [5]
+    assert requests["error"].drop_nulls().str.contains(error).all()
+
+
+def test_a_server_that_is_down_is_said_before_load_is_put_on_it(test_of: Callable[..., Bench]) -> None:
+    with pytest.raises(StageError, match=r"search: none of the first 3 requests was answered: .* refused"):
+        test_of("http://127.0.0.1:9/search", rate=1, duration="10m")
+
+
+def test_a_function_is_asked_by_as_many_threads_as_it_allows(test_of: Callable[..., Bench], no_calls: None) -> None:
+    requests = test_of(ANSWER, rate=200).requests
+    assert requests["system"].unique().to_list() == ["answer"]
+    assert set(CALLS) == {"what is 0?", "what is 1?", "what is 2?"}
+
+
+def test_an_interrupted_load_test_goes_on_where_it_was(tmp_path: Path, no_calls: None) -> None:
+    (tmp_path / "q.jsonl").write_text('{"qid": "q", "query": "interrupt"}\n')
+    # The first request is asked alone; the third of the second level is the fifth in all.
+    options = SHORT | {"queries": tmp_path / "q.jsonl", "rate": [20, 100], "folder": tmp_path / "bench"}
+    import _thread
+
+    def interrupting(query: str) -> list[str]:
+        CALLS.append(query)
+        if len(CALLS) == 6:
+            _thread.interrupt_main()
+        return ["d1"]
+
+    globals()["interrupting"] = interrupting
+    with pytest.raises(BenchInterrupted) as interrupted:
+        load_test(f"{__name__}:interrupting", **options)
+    assert (interrupted.value.n_done, interrupted.value.n) == (1, 2)
+    with pytest.raises(InputError, match="was interrupted"):
+        Bench.read(tmp_path / "bench")
+    n_calls = len(CALLS)
+    bench = load_test(f"{__name__}:interrupting", **options)
+    assert len(CALLS) == n_calls + 1 + 10
+    assert len(bench.requests) == 2 + 10
+
+
+def test_rerankers_have_an_instance_a_user(tmp_path: Path) -> None:
+    load = {"rates": [40], "concurrency": [1, 3], "duration": 0.15, "warm_up": 0, "sustained": False}
+    config = bench_config(tmp_path, systems={"none": {}, "slow": {"rerank": SLOW}}, load=load)
+    bench = load_test(config)
+    assert bench.scores.systems == ["slow@6 40/s", "slow@6 1 user", "slow@6 3 users"]
+    assert set(bench.requests["outcome"]) == {"ok"}
+    assert bench.requests["n_pairs"].unique().to_list() == [6]
+    assert bench.requests["counted"].unique().to_list() == ["estimate"]
+    users = bench.requests.filter(loop="closed").group_by("users").len().sort("users")["len"]
+    assert users[1] > 1.5 * users[0]  # One instance would answer as many in all.
+
+
+def test_pipelines_report_their_stages(tmp_path: Path, queries: Path) -> None:
+    (tmp_path / "a.txt").write_text("What is one? One is a number.")
+    (tmp_path / "pipeline.toml").write_text('documents = "a.txt"\nrerank = "lexical"\nk = 1\n')
+    config = {"systems": {"mine": {"pipeline": str(tmp_path / "pipeline.toml")}}, "queries": str(queries)}
+    bench = load_test(config, folder=tmp_path / "bench", rate=50, **SHORT)
+    stages = bench.requests.explode("stages_ms").unnest("stages_ms")["stage"].unique().to_list()
+    assert {"search", "rerank"} <= set(stages)
+    assert "total" not in stages
+    assert bench.requests.select(SERVICE_MS.alias("ms"))["ms"].min() > 0  # type: ignore[operator]
+
+
+def test_the_sustained_rate_is_searched_by_probes_that_are_blocks_too(tmp_path: Path, queries: Path) -> None:
+    load = {"rates": [100], "duration": 0.2, "warm_up": 0, "slo": {"p50": 0.001}}
+    with sleepy_server(SleepySettings(service_s=0.002)) as server:
+        config = {"name": "s", "systems": {"mine": {"target": {"url": server.url}}}, "queries": str(queries)}
+        bench = load_test({**config, "load": load}, folder=tmp_path / "bench")
+        n_asked = server.n_requests
+        assert load_test({**config, "load": load}, folder=tmp_path / "bench").scores.systems == ["mine 100/s"]
+        assert server.n_requests == n_asked
+    probes = [name for name in block_names(bench.folder.path) if name.startswith("probe-mine-")]
+    assert probes  # No rate holds 1 ms where each request takes 2.
+    assert bench.requests.filter(repetition=2)["rate"].n_unique() == len(probes)
+    assert bench.folder.manifest["blocks"].keys() == {*probes, "open-mine-100"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "names no load"),
+        ({"rate": 0}, "rates.*above 0"),
+        ({"users": 1.5}, "concurrency"),
+        ({"rate": 1, "slo": "fast"}, "no objective"),
+        ({"rate": 1, "slo": "p100=1s"}, "no percentile"),
+        ({"rate": 1, "slo": {"p95": -1}}, "slo"),
+        ({"rate": 1, "duration": "soon"}, "duration"),
+        ({"rate": 1, "arrivals": "bursts"}, "arrivals"),
+    ],
+)
+def test_loads_that_cannot_be_are_refused(test_of: Callable[..., Bench], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        test_of("http://127.0.0.1:9/", **options)
+
+
+def test_what_is_to_be_asked_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing to ask.*--queries"):
+        load_test("http://127.0.0.1:9/", rate=1, folder=tmp_path / "bench")
+
+
+def test_keys_are_in_no_file(tmp_path: Path, queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "Bearer sesame")
+    with sleepy_server(SleepySettings(fail_every=2)) as server:
+        target = {"url": server.url, "headers_env": {"Authorization": "MY_KEY"}}
+        config = {"systems": {"mine": {"target": target}}, "queries": str(queries)}
+        load_test(config, rate=50, folder=tmp_path / "bench", **SHORT)
+    for path in (tmp_path / "bench").rglob("*"):
+        assert path.is_dir() or b"sesame" not in path.read_bytes()
+
+
+def test_a_rate_that_this_machine_cannot_offer_is_noted() -> None:
+    delays = [("a", "open", 0.06), ("b", "open", 0.04), ("c", "closed", 0.06)]
+    requests = frame(*((system, loop, n / 10, n / 10 + late) for system, loop, late in delays for n in range(100)))
+    notes = late_notes(requests, LoadTable(slo={"p95": 0.5, "p99": 1.0}))
+    assert [note.as_json() for note in notes] == [
+        {"code": "load_late", "values": {"system": "a", "load": "10/s", "ms": 60.0}}
+    ]
