@@ -107,7 +107,7 @@ def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: p
     assert exits(folder, profile=str(profile)) == 3
     out = capsys.readouterr().out
     assert "175.05" in out
-    assert "latency_ms_p95: 1 of 80 questions failed; they count as slower than any limit." in out
+    assert "latency_ms:p95: 1 of 80 questions failed; they count as slower than any limit." in out
     outputs = (folder / "outputs.jsonl").read_text()
     (folder / "outputs.jsonl").write_text(outputs.replace('"error": "timeout"', '"retrieved": []'))
     assert exits(folder, profile=str(profile)) == 0
@@ -166,7 +166,7 @@ def test_bad_input_is_told(scores: Path, options: dict[str, Any], told: str) -> 
 
 
 def test_scores_that_are_none_are_told(tmp_path: Path, scores: Path) -> None:
-    with pytest.raises(InputError, match="folder but not of a run"):
+    with pytest.raises(InputError, match="folder but neither of a run nor of a bench"):
         run(str(tmp_path), **(DEFAULTS | {"profile": "ratings"}))
     with pytest.raises(InputError, match="no such file"):
         run(str(tmp_path / "none.json"), **(DEFAULTS | {"profile": "ratings"}))

@@ -81,16 +81,16 @@ def test_the_gravest_check_decides() -> None:
 
 def test_numbers_and_latencies_lower_being_better() -> None:
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
-    known = {"latency_ms_p95": 400.0, "cost_usd_per_million_tokens": 0.05}
+    known = {"latency_ms:p95": 400.0, "cost_usd_per_million_tokens": 0.05}
     found = gate(scores, "reranker", numbers=known)
     assert (found.outcome, found.not_judged) == ("pass", ("ndcg@10", 0.15))
     assert (
-        only(gate(scores, "reranker", numbers={**known, "latency_ms_p95": 501.0}), "latency_ms_p95").reason == "missed"
+        only(gate(scores, "reranker", numbers={**known, "latency_ms:p95": 501.0}), "latency_ms:p95").reason == "missed"
     )
-    assert only(gate(scores, "reranker"), "latency_ms_p95").reason == "not_measured"
+    assert only(gate(scores, "reranker"), "latency_ms:p95").reason == "not_measured"
 
     def by_times(times: Any) -> str:
-        return only(gate(scores, "reranker", latency_ms={"a": times}), "latency_ms_p95").reason
+        return only(gate(scores, "reranker", latency_ms={"a": times}), "latency_ms:p95").reason
 
     assert by_times(np.linspace(1, 499, 100)) == "reached"
     assert by_times(np.linspace(600, 900, 100)) == "missed"

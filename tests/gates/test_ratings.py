@@ -64,16 +64,16 @@ def test_latencies_become_the_percentile_with_its_interval() -> None:
     times = np.linspace(100, 400, 200)
     found = {(r.system, r.measure): r for r in rate(scores, "reranker", latency_ms={"a": times.tolist()})}
     want = percentile_interval(times, 0.95)
-    one = found["a", "latency_ms_p95"]
+    one = found["a", "latency_ms:p95"]
     assert (one.value, one.low, one.high, one.n) == (want.value, want.low, want.high, 200)
     assert (one.level, one.could_be) == ("target", ())
-    assert found["b", "latency_ms_p95"].level is None
+    assert found["b", "latency_ms:p95"].level is None
 
 
 def test_a_number_that_is_handed_in_counts_before_latencies_and_for_all_systems() -> None:
     scores = scores_of(np.full((2, 1, 30), 0.9), ["mrr"])
-    rated = rate(scores, "reranker", numbers={"latency_ms_p95": 200}, latency_ms={"a": [900.0] * 100})
-    found = [r for r in rated if r.measure == "latency_ms_p95"]
+    rated = rate(scores, "reranker", numbers={"latency_ms:p95": 200}, latency_ms={"a": [900.0] * 100})
+    found = [r for r in rated if r.measure == "latency_ms:p95"]
     assert [(r.value, r.low, r.high, r.n, r.level, r.could_be) for r in found] == [
         (200, 200, 200, 0, "excellent", ())
     ] * 2
@@ -81,12 +81,12 @@ def test_a_number_that_is_handed_in_counts_before_latencies_and_for_all_systems(
 
 def test_bad_numbers_are_refused() -> None:
     scores = scores_of(np.full((1, 1, 30), 0.9), ["mrr"])
-    with pytest.raises(InputError, match=r"no levels for a number 'latency_p95'; did you mean latency_ms_p95\?"):
+    with pytest.raises(InputError, match=r"no levels for a number 'latency_p95'; did you mean latency_ms:p95\?"):
         rate(scores, "reranker", numbers={"latency_p95": 1})
     with pytest.raises(InputError, match="it asks for no number"):
-        rate(scores, "faq", numbers={"latency_ms_p95": 1})
+        rate(scores, "faq", numbers={"latency_ms:p95": 1})
     with pytest.raises(InputError, match="expected a finite number"):
-        rate(scores, "reranker", numbers={"latency_ms_p95": math.nan})
+        rate(scores, "reranker", numbers={"latency_ms:p95": math.nan})
 
 
 ordered = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), min_size=3, max_size=3).map(sorted)

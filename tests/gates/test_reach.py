@@ -148,16 +148,16 @@ def fast(latencies: list[float]) -> Any:
 )
 def test_a_failed_question_is_slower_than_any_limit(n_failed: int, reason: str, value: float) -> None:
     verdict, ratings = fast([100.0] * (100 - n_failed) + [math.inf] * n_failed)
-    (check,) = [check for check in verdict.checks if check.name == "latency_ms_p95"]
+    (check,) = [check for check in verdict.checks if check.name == "latency_ms:p95"]
     assert (check.reason, check.value, check.n, check.n_failed) == (reason, value, 100, n_failed)
     text = gate_text(verdict, EN)
     assert (f"{n_failed} of 100 questions failed; they count as slower than any limit" in " ".join(text.split())) == (
         n_failed > 0
     )
-    (rating,) = [rating for rating in ratings if rating.measure == "latency_ms_p95"]
+    (rating,) = [rating for rating in ratings if rating.measure == "latency_ms:p95"]
     assert rating.level == ("below_target" if n_failed == 12 else "excellent")
     notes = rating_sheets(ratings, Profile.read("reranker"), EN)[-1].notes
-    assert any("a, latency_ms_p95" in note for note in notes) == (n_failed > 0)
+    assert any("a, latency_ms:p95" in note for note in notes) == (n_failed > 0)
     assert not any(note.startswith("∞") for note in notes)
     if n_failed == 4:
         assert "failed questions count as slower than any limit" in text

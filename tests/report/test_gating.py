@@ -26,7 +26,7 @@ REASONS = {
     "people": ("not_worse", "worse", "undecided", "few_labels", "no_interval", "no_second_rater"),
     "self_test": ("within", "exceeded", "few_trials"),
 }
-NAMES = {"share": SHARES, "level": ("mrr", "latency_ms_p95"), "judge": ("kappa", "sensitivity", "specificity"),
+NAMES = {"share": SHARES, "level": ("mrr", "latency_ms:p95"), "judge": ("kappa", "sensitivity", "specificity"),
          "self_test": ("injection",)}  # fmt: skip
 """What checks of a kind may be called; mrr elsewhere."""
 MAY_NEED = {("baseline", "undecided"), ("people", "undecided"), ("judge", "spans")}
@@ -36,9 +36,9 @@ def every_check() -> list[Check]:
     made = []
     for kind, reasons in REASONS.items():
         for name, reason, n in itertools.product(NAMES.get(kind, ("mrr",)), reasons, (0, 1, 12)):
-            if name == "latency_ms_p95" and n == 0 and reason not in ("reached", "missed", "not_measured"):
+            if name == "latency_ms:p95" and n == 0 and reason not in ("reached", "missed", "not_measured"):
                 continue  # a number that is handed in has no interval and no questions
-            if name == "latency_ms_p95" and reason == "out_of_reach":
+            if name == "latency_ms:p95" and reason == "out_of_reach":
                 continue  # no truth bounds it
             high = math.inf if n == 12 and kind == "level" else 0.6
             level = "target" if kind == "level" else None
@@ -76,7 +76,7 @@ def test_no_english_is_left_in_chinese() -> None:
     found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
     for text in (gate_text(found, ZH), gate_markdown(found, ZH)):
         plain = re.sub(
-            r"[a-z]+@\d+|latency_ms_p95|mrr|r_precision|recall_cap|ndcg|--value|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
+            r"[a-z]+@\d+|latency_ms:p95|mrr|r_precision|recall_cap|ndcg|--value|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
             r"|b>",
             "",
             text.replace("\\_", "_"),
@@ -122,10 +122,10 @@ def test_names_cannot_break_out_of_the_markdown() -> None:
 def test_bounds_differences_and_gains_in_words() -> None:
     base = np.linspace(0.4, 0.6, 40)
     scores = scores_of([base, base * 1.3 + np.tile([0.01, -0.01], 20)], ["ndcg@10"], systems=["none", "new"])
-    known = {"latency_ms_p95": 320.5, "cost_usd_per_million_tokens": 0.1}
+    known = {"latency_ms:p95": 320.5, "cost_usd_per_million_tokens": 0.1}
     found = gate(scores, "reranker", baseline="none", margin=0.02, numbers=known, max_failed=0.05)
     rows = {row[0]: row[1:] for row in gate_sheets(found, EN)[0].rows}
-    assert rows["latency_ms_p95"] == ["pass", "320.5", "–", "≤ 500 (target)"]
+    assert rows["latency_ms:p95"] == ["pass", "320.5", "–", "≤ 500 (target)"]
     assert rows["cost_usd_per_million_tokens"][:2] == ["FAIL", "0.1"]
     assert rows["ndcg@10, difference"][0] == "pass"
     assert rows["ndcg@10, difference"][3] == "> −0.02"

@@ -76,9 +76,9 @@ def test_latencies_show_milliseconds_and_the_end_that_is_not_there() -> None:
     rated = rate(stated(FLAT), profile, latency_ms={"a": [123.456] * 40}, numbers={"cost_usd_per_million_tokens": 0.04})
     (sheet,) = rating_sheets(rated, profile, EN)
     rows = {row[0]: row[1:] for row in sheet.rows}
-    assert rows["latency_ms_p95"] == ["excellent (could be target met or below the target)", "123.456", "123.5–∞"]
+    assert rows["latency_ms:p95"] == ["excellent (could be target met or below the target)", "123.456", "123.5–∞"]
     assert rows["cost_usd_per_million_tokens"] == ["target met", "0.04", "–"]
-    assert any(note.startswith("∞: latency_ms_p95") for note in sheet.notes)
+    assert any(note.startswith("∞: latency_ms:p95") for note in sheet.notes)
 
 
 def test_nothing_rated_gives_no_sheet() -> None:

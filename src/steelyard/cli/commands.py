@@ -324,7 +324,7 @@ COMMANDS = {
             argument("--max-not-judged", type=float, help="Of questions whose answer was not judged in full."),
             repeated(
                 "--value", dest="values",
-                help="A number that scores do not hold: latency_ms_p95=320; may be repeated.",
+                help="A number that scores do not hold: latency_ms:p95=320; may be repeated.",
             ),
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),

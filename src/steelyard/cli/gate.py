@@ -63,7 +63,7 @@ def parse_numbers(values: Iterable[str]) -> dict[str, float]:
         try:
             numeric = float(number)
         except ValueError:
-            raise InputError(f"--value {value}: expected NAME=NUMBER, such as latency_ms_p95=320") from None
+            raise InputError(f"--value {value}: expected NAME=NUMBER, such as latency_ms:p95=320") from None
         if name in numbers:
             raise InputError(f"--value {value}: {name} has a value already")
         numbers[name] = numeric

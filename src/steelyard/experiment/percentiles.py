@@ -53,10 +53,12 @@ def counted(scores: ScoreArrays) -> Bools:
 
 
 def with_percentiles(scores: ScoreArrays, measures: Sequence[Measure]) -> dict[str, Any]:
-    """The fields of the same scores with those of some percentiles that are not there, but whose values are."""
+    """Fields of the same scores with those of some percentiles that are not there, but whose values are; else none."""
     names = [str(measure) for measure in scores.measures]
     wanted = dict.fromkeys(measure for measure in measures if measure.share is not None)
     more = [measure for measure in wanted if str(measure) not in names and str(measure.column) in names]
+    if not more:
+        return {}
     columns = [*range(len(names)), *(names.index(str(measure.column)) for measure in more)]
     perfect = {str(m): scores.perfect[str(m.column)] for m in more if str(m.column) in scores.perfect}
     fields = {field: getattr(scores, field)[:, columns] for field in ("values", "judged", "no_relevant")}

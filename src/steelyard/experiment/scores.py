@@ -105,7 +105,7 @@ class Scores(ScoreArrays):
         Raises   InputError for one that is not here, with the nearest.
         """
         more = self if measures is None else self.with_percentiles(measures)
-        if len(more.measures) > len(self.measures):
+        if more is not self:
             return more.filter(systems=systems, measures=measures, query_ids=query_ids)
         rows = places_of(systems, self.systems, "system")
         columns = places_of(spec_names(measures), [str(measure) for measure in self.measures], "measure")
@@ -150,7 +150,8 @@ class Scores(ScoreArrays):
         ('latency_ms:p50', 30.0)
         """
         listed = [measures] if isinstance(measures, str | Measure) else measures
-        return replace(self, **with_percentiles(self, [measure_or_column(measure) for measure in listed]))
+        fields = with_percentiles(self, [measure_or_column(measure) for measure in listed])
+        return replace(self, **fields) if fields else self
 
     def run_digest(self, system: str) -> str | None:
         """The fingerprint of a system's results, where it is known; systems with the same one gave the same lists."""

@@ -1,4 +1,4 @@
-"""Scores at a path: a JSON of scores is read; a run folder is weighed by what its configuration names."""
+"""Scores at a path: a JSON of scores, or those of a bench, are read; a run folder is weighed by its configuration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
+from steelyard.data.bench_folder import find_bench_folder
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.experiment import defaults
 from steelyard.experiment.evaluation import weigh
@@ -22,11 +23,13 @@ from steelyard.measures import Measure
 class StoredScores:
     """Scores at a path.
 
-    latency_ms   system -> milliseconds of each question; empty for a JSON of scores
+    latency_ms   system -> milliseconds of each question, of a run folder; scores have them as a column, if at all
+    base         of a bench, the system that all others are held against: the candidates as they are; else None
     """
 
     scores: Scores
     latency_ms: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    base: str | None = None
 
 
 def open_scores(
@@ -40,7 +43,7 @@ def open_scores(
     judge: str | None = None,
     labels: object = None,
 ) -> StoredScores:
-    """The Scores of a JSON file, or those of a run folder, which is weighed now.
+    """The Scores of a JSON file or of the folder of a bench, or those of a run folder, which is weighed now.
 
     measures   of a run folder; by default those that its configuration names, else those of `evaluate`
     cluster    of a run folder, as of `evaluate`; by default that of its configuration
@@ -52,8 +55,11 @@ def open_scores(
     folder = find_run_folder(path)
     if folder is not None:
         return _weighed(folder, measures, truth, cluster, unit, VerdictChoice(verdicts, judge), labels)
-    if os.path.isdir(path):
-        raise InputError(f"{path}: is a folder but not of a run; give the JSON of scores, or a run folder")
+    bench = find_bench_folder(path)
+    if bench is None and os.path.isdir(path):
+        raise InputError(
+            f"{path}: is a folder but neither of a run nor of a bench; give the JSON of scores, or such a folder"
+        )
     if verdicts is not None or judge is not None:
         raise InputError(f"{path}: holds scores already, and verdicts are for a run folder; leave them out")
     if labels is not None:
@@ -61,7 +67,9 @@ def open_scores(
             f"{path}: holds scores already, and labels are for a run folder; weigh with them (steelyard evaluate "
             "--labels)"
         )
-    return StoredScores(read_scores(path))
+    if bench is None:
+        return StoredScores(read_scores(path))
+    return StoredScores(read_scores(bench.scores), base=bench.manifest.get("base"))
 
 
 def _weighed(

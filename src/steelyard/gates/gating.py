@@ -29,8 +29,8 @@ from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
 from steelyard.gates.levels import level_check
 from steelyard.gates.profiles import Profile
-from steelyard.gates.ratings import Latencies, Numbers, StandardValue, standard_values
 from steelyard.gates.shares import share_checks
+from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
 from steelyard.judges.calibration import Calibration
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
@@ -147,13 +147,14 @@ def gate(
     level or beyond, and where it passes its self-tests.  Beside scores, it must be the judge that they are by, and the
     gravest outcome of both counts.
 
-    scores        None to gate a judge alone; Scores, the path of a JSON of scores, or that of a run folder, which is
-                  weighed by the measures that the profile recommends, else by those of its configuration, and whose
-                  latencies count
+    scores        None to gate a judge alone; Scores, the path of a JSON of scores or of the folder of a bench, or that
+                  of a run folder, which is weighed by the measures that the profile recommends, else by those of its
+                  configuration, and whose latencies count
     profile       Profile, or name or path of one; None: by the baseline and the bounds alone
     level         one of the profile's levels; its first by default
     baseline      a system of `scores`; or other Scores, or a path to such: of one system, or with a system of the same
-                  name.  Where a file bears the name of a system, write its path as ./NAME
+                  name.  Where a file bears the name of a system, write its path as ./NAME.  By default, of a bench the
+                  candidates as they are, where the profile or a margin asks for a baseline; else none
     truth         questions of a run folder, where its configuration names none or they have moved
     cluster       which questions of a run folder count as one, as of `evaluate`; by default as its configuration names
                   them.  Scores hold their clusters themselves, by which levels and differences are judged
@@ -201,6 +202,8 @@ def gate(
             verdicts=verdicts, judge=judge, labels=labels,
         )  # fmt: skip
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
+        if baseline is None and (margin is not None or (profile is not None and profile.relative is not None)):
+            baseline = stored.base
     elif verdicts is not None or judge is not None or labels is not None:
         raise InputError("verdicts, judge and labels are of a run folder, and these are scores; leave them out")
     if calibration is not None:

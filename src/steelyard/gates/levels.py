@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from steelyard.gates.checks import Check, CheckReason
-from steelyard.gates.ratings import StandardValue, in_reach, reaches
+from steelyard.gates.ratings import in_reach, reaches
+from steelyard.gates.values import StandardValue
 from steelyard.measures import Measure, make, parse
 from steelyard.measures.registry import Direction
 

@@ -13,12 +13,12 @@ from steelyard.base.limits import Limits, Words, above, between
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import SettingError, parse_toml, validate
 from steelyard.base.toml_lines import Key
-from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k
+from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k, number_name
 from steelyard.measures import Measure, parse
 from steelyard.measures.registry import Direction
-from steelyard.measures.spec import needs_cutoff
+from steelyard.measures.spec import measure_or_column, needs_cutoff
 
-_NUMBER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NUMBER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?::p\d{1,2}(?:\.\d+)?)?")
 
 Name = Annotated[str, Field(min_length=1), Words("a name")]
 Names = Annotated[list[Annotated[str, Field(min_length=1)]], Words('a list of names such as ["a", "b"]')]
@@ -161,8 +161,8 @@ def _measure(spec: str, *path: Key) -> Measure:
 
 def _number_name(key: str, *path: Key) -> str:
     if not _NUMBER_NAME.fullmatch(key):
-        raise SettingError(f"{key!r} cannot be handed in as NAME=NUMBER; use letters, digits and _", *path)
-    return key
+        raise SettingError(f"{key!r} names no number; use letters, digits and _, with :p95 for a percentile", *path)
+    return str(measure_or_column(number_name(key)))
 
 
 def _by_language(text: str | Texts) -> dict[str, str]:

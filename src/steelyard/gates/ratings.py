@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
-from steelyard.base.errors import InputError
-from steelyard.base.nearest import nearest
 from steelyard.experiment.scores import Scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import Standard
+from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
 from steelyard.measures.registry import Direction
-from steelyard.stats.percentiles import percentile_interval
 from steelyard.stats.samples import ROUNDING
-
-Numbers = Mapping[str, float]
-"""Numbers handed in, by the name that the profile gives them."""
-
-Latencies = Mapping[str, Sequence[float]]
-"""system -> milliseconds of each of its questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,28 +90,6 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-@dataclass(frozen=True)
-class StandardValue:
-    """A value of a system beside the standard that it is held against; NaN, with n 0, where it was not measured."""
-
-    system: str
-    measure: str
-    standard: Standard
-    _: KW_ONLY
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    n: int = 0
-    reachable: float = math.nan
-    n_failed: int = 0
-    n_labels: int = 0
-
-    @property
-    def is_handed_in(self) -> bool:
-        """Whether the number was handed in as it is, without questions and without an interval."""
-        return self.n == 0 and not math.isnan(self.value)
-
-
 def rate(
     scores: Scores, profile: Profile | str, *, numbers: Numbers | None = None, latency_ms: Latencies | None = None
 ) -> Ratings:
@@ -130,9 +99,10 @@ def rate(
     questions is not rated against: the hardest one in reach is the top.
 
     profile     one that was read, or the name or path of one
-    numbers     name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike
-    latency_ms  system -> milliseconds of each question, for the profile's latency_ms_pNN; infinite for one that failed,
-                which counts as slower than any limit
+    numbers     name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike; they count before
+                columns of the scores
+    latency_ms  system -> milliseconds of each question, for the profile's latency_ms:pNN where the scores have no such
+                column; infinite for one that failed, which counts as slower than any limit
     Raises      InputError for an unknown profile, a number that the profile does not ask for, or one that is not finite
 
     >>> from steelyard.experiment.evaluation import evaluate
@@ -145,67 +115,6 @@ def rate(
     place = {system: i for i, system in enumerate(scores.systems)}
     ratings = (_rating(value, profile) for value in values)
     return Ratings(sorted(ratings, key=lambda rating: (place[rating.system], rating.level is None)))
-
-
-def standard_values(
-    scores: Scores, profile: Profile, *, numbers: Numbers | None = None, latency_ms: Latencies | None = None
-) -> Iterator[StandardValue]:
-    """Every value that the profile has levels for, and NaN for what it asks for and was not measured.
-
-    Means that labels of people correct are corrected, with the intervals of these.
-    """
-    numbers = _checked(profile, numbers or {})
-    for i, system in enumerate(scores.systems):
-        for j, measure in enumerate(scores.measures):
-            if (standard := profile.standard_of(measure)) is not None:
-                yield _mean(scores, i, j, standard)
-        for name, standard in profile.unmeasured(scores.measures).items():
-            yield StandardValue(system, name, standard)
-        for name, standard in profile.standards.items():
-            if standard.handed_in:
-                yield _handed_in(system, name, standard, numbers, (latency_ms or {}).get(system, ()))
-
-
-def _mean(scores: Scores, i: int, j: int, standard: Standard) -> StandardValue:
-    system, measure = scores.systems[i], str(scores.measures[j])
-    value = StandardValue(
-        system, measure, standard, value=float(scores.means[i, j]), low=float(scores.intervals.low[i, j]),
-        high=float(scores.intervals.high[i, j]), n=int((~np.isnan(scores.values[i, j])).sum()),
-        reachable=float(scores.reachable[i, j]),
-    )  # fmt: skip
-    correction = scores.corrections.get(system, {}).get(measure)
-    if correction is None:
-        return value
-    by_people = correction.mean.corrected
-    return replace(
-        value, value=by_people.mean, low=by_people.low, high=by_people.high, n_labels=correction.mean.n_labels
-    )  # fmt: skip
-
-
-def _handed_in(
-    system: str, name: str, standard: Standard, numbers: Numbers, latencies: Sequence[float]
-) -> StandardValue:
-    if name in numbers:
-        value = numbers[name]
-        return StandardValue(system, name, standard, value=value, low=value, high=value)
-    if standard.percentile is not None and len(latencies):
-        interval = percentile_interval(latencies, standard.percentile)
-        return StandardValue(
-            system, name, standard, value=interval.value, low=interval.low, high=interval.high, n=interval.n,
-            n_failed=interval.n_censored,
-        )  # fmt: skip
-    return StandardValue(system, name, standard)
-
-
-def _checked(profile: Profile, numbers: Numbers) -> Numbers:
-    names = [name for name, standard in profile.standards.items() if standard.handed_in]
-    for name, number in numbers.items():
-        if name not in names:
-            what = nearest(name, names) if names else "it asks for no number"
-            raise InputError(f"profile {profile.name} has no levels for a number {name!r}; {what}")
-        if not math.isfinite(number):
-            raise InputError(f"{name} is {number}, expected a finite number")
-    return numbers
 
 
 def _rating(value: StandardValue, profile: Profile) -> Rating:

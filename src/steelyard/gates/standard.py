@@ -11,18 +11,19 @@ from steelyard.measures.registry import Direction
 
 ANY_K = "@k"
 """The end of a key that speaks of its measure at any k, or at none."""
-_PERCENTILE = re.compile(r"latency_ms_p([1-9]\d?)")
+_SPELT_OUT = re.compile(r"(\w+_ms)_(p[1-9]\d?)")
 
 
 @dataclass(frozen=True)
 class Standard:
     """What one measure is held against.
 
-    measure    a measure, `NAME@k` for one at any k or none, or the name of a number that is handed in
+    measure    a measure, `NAME@k` for one at any k or none, or a number: a column of the scores, a percentile of one
+               such as latency_ms:p95, a ratio such as cost_usd_per_million_tokens, or what is handed in
     better     which way is good
     levels     level -> number, from the easiest to the hardest; they rise, or fall where lower is better
     advice     language -> what to try below the top; may be empty
-    handed_in  whether the number is handed in rather than measured
+    handed_in  whether it is such a number, which may be handed in
     """
 
     measure: str
@@ -31,12 +32,6 @@ class Standard:
     advice: Mapping[str, str] = field(default_factory=dict)
     handed_in: bool = False
 
-    @property
-    def percentile(self) -> float | None:
-        """The share that `latency_ms_pNN` names, 0.95 for p95; None for anything else."""
-        match = _PERCENTILE.fullmatch(self.measure) if self.handed_in else None
-        return int(match[1]) / 100 if match else None
-
 
 @dataclass(frozen=True)
 class Relative:
@@ -44,6 +39,16 @@ class Relative:
 
     measure: Measure
     least: float
+
+
+def number_name(name: str) -> str:
+    """How a number is called: percentiles of times have another spelling too.
+
+    >>> number_name("latency_ms_p95"), number_name("cost_usd")
+    ('latency_ms:p95', 'cost_usd')
+    """
+    match = _SPELT_OUT.fullmatch(name)
+    return f"{match[1]}:{match[2]}" if match else name
 
 
 def at_any_k(measure: Measure) -> str:

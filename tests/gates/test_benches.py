@@ -1,0 +1,156 @@
+"""Gates of benches: quality against the candidates as they are, P95 of latency, and cost by tokens."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.base.errors import InputError
+from steelyard.data.bench_folder import write_bench_manifest
+from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.stored import open_scores
+from steelyard.gates.gating import Gate, gate
+from steelyard.gates.ratings import rate
+from steelyard.stats.percentiles import percentile_interval
+from tests.cli.test_gate import exits
+from tests.gates.stated import stated
+from tests.gates.test_gating import FINE
+
+pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
+
+MEASURES = ["ndcg@10", "mrr", "recall@5", "precision@5"]
+FAST = np.linspace(100, 400, 80)
+
+
+def ranked(n: int, n_before: int) -> dict[str, list[str]]:
+    """Of n questions, lists in which so many other documents are before the five that are relevant."""
+    return {f"q{i:03}": [f"x{j}" for j in range(n_before)] + [f"d{i}-{j}" for j in range(5)] for i in range(n)}
+
+
+def column(name: str, values: Any, failed: Any = ()) -> sy.Scores:
+    ids = [f"q{i:03}" for i in range(len(values))]
+    rows = [(q, name, None if i in failed else v, "failed" if i in failed else "ok")
+            for i, (q, v) in enumerate(zip(ids, values, strict=True))]  # fmt: skip
+    return sy.Scores.of(
+        pl.DataFrame(rows, schema=["query_id", "measure", "value", "status"], orient="row"), system="mine@50"
+    )
+
+
+def bench(
+    folder: Path, times: Any = FAST, *, before: int = 3, failed: Any = (), price: float | None = 4e-8, **manifest: Any
+) -> Path:  # fmt: skip
+    """The folder of a bench whose reranker is perfect, or not where the base is: its scores, and a manifest."""
+    n = len(times)
+    truth = {f"q{i:03}": {f"d{i}-{j}": 1 for j in range(5)} for i in range(n)}
+    quality = sy.evaluate(truth, {"none": ranked(n, before), "mine@50": ranked(n, 0)}, MEASURES)
+    tokens = np.linspace(9_000, 20_000, n)
+    parts = [quality, column("latency_ms", times, failed), column("tokens", tokens)]
+    parts += [] if price is None else [column("cost_usd", tokens * price)]
+    folder.mkdir()
+    (folder / "scores.json").write_text(as_json(sy.Scores.concat(parts)), encoding="utf-8")
+    write_bench_manifest(folder, {"name": "b", "kind": "rerank", "base": "none", "finished": "yes"} | manifest)
+    return folder
+
+
+def reasons(verdict: Gate) -> dict[str, str]:
+    return {f"{check.kind} {check.name}": check.reason for check in verdict.checks}
+
+
+def test_all_that_the_profile_asks_for_is_in_the_folder(tmp_path: Path) -> None:
+    verdict = gate(bench(tmp_path / "b"), "reranker")
+    assert (verdict.outcome, verdict.baselines, verdict.not_judged) == ("pass", {"mine@50": "none"}, None)
+    assert reasons(verdict) == {
+        **{f"level {name}": "reached" for name in (*MEASURES, "latency_ms:p95", "cost_usd_per_million_tokens")},
+        "relative ndcg@10": "reached",
+    }
+    (latency,) = [check for check in verdict.checks if check.name == "latency_ms:p95"]
+    want = percentile_interval(FAST, 0.95)
+    assert (latency.value, latency.low, latency.high, latency.n) == (want.value, want.low, want.high, 80)
+    (cost,) = [check for check in verdict.checks if check.name.startswith("cost")]
+    assert (cost.value, cost.low, cost.high) == pytest.approx((0.04, 0.04, 0.04))
+
+
+@pytest.mark.parametrize(
+    ("options", "check", "reason", "outcome"),
+    [
+        ({"times": FAST + 500}, "level latency_ms:p95", "missed", "fail"),
+        ({"times": np.linspace(100, 520, 80)}, "level latency_ms:p95", "spans", "insufficient"),
+        ({"times": FAST[:60]}, "level latency_ms:p95", "spans", "insufficient"),
+        ({"failed": range(12)}, "level latency_ms:p95", "missed", "fail"),
+        ({"failed": range(2)}, "level latency_ms:p95", "spans", "insufficient"),
+        ({"price": 6e-8}, "level cost_usd_per_million_tokens", "missed", "fail"),
+        ({"price": None}, "level cost_usd_per_million_tokens", "not_measured", "insufficient"),
+        ({"before": 0}, "relative ndcg@10", "missed", "fail"),
+    ],
+)
+def test_each_outcome_of_the_profile(
+    tmp_path: Path, options: dict[str, Any], check: str, reason: str, outcome: str
+) -> None:
+    verdict = gate(bench(tmp_path / "b", **options), "reranker")
+    assert (reasons(verdict)[check], verdict.outcome) == (reason, outcome)
+
+
+def test_the_command_exits_by_it_and_writes_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    junit = tmp_path / "gate.xml"
+    outcomes = []
+    for name, times in (("good", FAST), ("slow", FAST + 500), ("few", FAST[:60])):
+        outcomes.append(exits(bench(tmp_path / name, times), profile="reranker", junit=junit))
+        (suite,) = ET.parse(junit).getroot()
+        assert (suite.get("name"), suite.get("tests")) == ("mine@50", "7")
+    assert outcomes == [0, 1, 3]
+    out = " ".join(capsys.readouterr().out.split())
+    assert "baseline none" in out
+    assert "60 questions are too few for both ends of an interval" in out
+    assert exits(tmp_path / "good", profile="reranker", level="excellent", values=["latency_ms_p95=200"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "latency_ms:p95 pass 200 –" in out
+    assert "cost_usd_per_million_tokens: the whole interval misses 0.03" in out
+
+
+def test_the_base_is_the_baseline_of_a_margin_too_and_others_are_taken_where_named(tmp_path: Path) -> None:
+    folder = bench(tmp_path / "b")
+    assert gate(folder, margin=0.01).baselines == {"mine@50": "none"}
+    verdict = gate(folder, "reranker", baseline="mine@50", system="none")
+    assert verdict.baselines == {"none": "mine@50"}
+    assert reasons(verdict)["relative ndcg@10"] == "missed"
+    assert gate(folder, "production").systems == ["none", "mine@50"]
+
+
+def test_ratings_read_the_columns(tmp_path: Path) -> None:
+    ratings = {r.measure: r for r in rate(open_scores(bench(tmp_path / "b")).scores, "reranker") if r.system != "none"}
+    assert (ratings["latency_ms:p95"].level, ratings["latency_ms:p95"].n) == ("target", 80)
+    assert ratings["cost_usd_per_million_tokens"].level == "target"
+
+
+def test_percentiles_of_measures_have_levels_too(tmp_path: Path) -> None:
+    (path := tmp_path / "worst.toml").write_text('levels = ["ok"]\n[measures."mrr:p10"]\nlevels.ok = 0.3\n')
+    verdict = gate(bench(tmp_path / "b"), str(path))
+    assert [(check.system, check.name, check.reason) for check in verdict.checks] == [
+        ("none", "mrr:p10", "missed"), ("mine@50", "mrr:p10", "reached"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("n_above", [0, 2, 3, 9, 10, 11, 40])
+def test_a_level_of_a_percentile_is_the_exact_test_of_how_many_are_above(n_above: int) -> None:
+    """At least 95% within the limit is shown where so few above it, or fewer, have a chance of 2.5% at exactly 95%."""
+    stats = pytest.importorskip("scipy.stats")
+    times = np.where(np.arange(200) < n_above, 600.0, 400.0)
+    scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
+    (check,) = [c for c in gate(scores, "reranker", latency_ms={"a": times}).checks if c.name == "latency_ms:p95"]
+    shown = stats.binomtest(n_above, 200, 0.05, alternative="less").pvalue <= 0.025
+    refuted = stats.binomtest(n_above, 200, 0.05, alternative="greater").pvalue <= 0.025
+    assert check.reason == ("reached" if shown else "missed" if refuted else "spans")
+
+
+def test_an_interrupted_bench_and_a_folder_of_something_else_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds a bench that was interrupted; start it again"):
+        gate(bench(tmp_path / "b", finished=None), "reranker")
+    (tmp_path / "c").mkdir()
+    with pytest.raises(InputError, match="is a folder but neither of a run nor of a bench"):
+        gate(tmp_path / "c", "reranker")
+    with pytest.raises(InputError, match="holds scores already, and verdicts are for a run folder"):
+        gate(bench(tmp_path / "d"), "reranker", verdicts=["x.json"])
