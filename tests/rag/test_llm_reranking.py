@@ -169,6 +169,16 @@ def test_the_estimate_is_about_what_it_takes(server: Server, mode: str, settings
     assert 0 < usage.tokens_out < 100
 
 
+@pytest.mark.parametrize("mode", ["pointwise", "listwise"])
+def test_where_it_is_measured_no_call_is_repeated_or_waits(server: Server, mode: str) -> None:
+    direct = reranker(server, mode, attempts=4, window=3, step=2).directly(5.0)
+    server.script(PATH, status(429, Retry_After="60"))
+    with pytest.raises(StageError, match=r"answered 429 .* after 1 attempt"):
+        direct.scores(QUERY, TEXTS)
+    assert direct.scores(QUERY, TEXTS)[2] == max(direct.scores(QUERY, TEXTS))
+    assert direct.rerank(QUERY, TEXTS).usage is not None
+
+
 def test_settings(server: Server) -> None:
     stage = reranker(server, "listwise")
     assert isinstance(stage, MeteredReranker)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
@@ -89,6 +89,10 @@ class LLMReranker(ChatModel):
             calls = [(self._window(query, texts, range(start, end)), end - start) for start, end in spans]
         tokens_in = sum(estimate_tokens(message["content"]) for messages, _ in calls for message in messages)
         return Usage(tokens_in, sum(_REPLY_TOKENS + _NUMBER_TOKENS * n for _, n in calls))
+
+    def directly(self, timeout_s: float) -> Self:
+        """The same for measuring: no call is repeated, and none waits for what the server refused to others."""
+        return replace(self, timeout_s=timeout_s, attempts=1, wait_initial_s=0.0, wait_max_s=0.0)
 
     async def _graded(self, query: str, texts: list[str]) -> Reranked:
         replies = await self._ask_all([self._messages(query, {"passage": text}) for text in texts])
