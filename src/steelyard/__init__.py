@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from steelyard.rag.own_runs import run
     from steelyard.rag.pipeline import Pipeline
     from steelyard.rag.registry import stage
+    from steelyard.report.benching import BenchReport
     from steelyard.report.pooling import pool_review
     from steelyard.report.report import Report
     from steelyard.report.reviewing import sample_review
@@ -122,6 +123,7 @@ _HOMES = {
     "rag.own_runs": "run",
     "rag.pipeline": "Pipeline",
     "rag.registry": "stage",
+    "report.benching": "BenchReport",
     "report.report": "Report",
     "report.pooling": "pool_review",
     "report.reviewing": "sample_review",
@@ -147,6 +149,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 __all__ = [
     "Agreement",
     "Alignment",
+    "BenchReport",
     "Calibration",
     "Chunks",
     "Comparison",

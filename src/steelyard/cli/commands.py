@@ -285,9 +285,10 @@ COMMANDS = {
         ],
     ),
     "report": Command(
-        "All of it in one report: leaderboard, comparison, ratings, diagnosis, every question.",
+        "All of it in one report: leaderboard, comparison, ratings, diagnosis, every question; or a bench.",
         [
-            options.TRUTH, options.RUNS,
+            argument("truth", help="Truth or questions, as of `evaluate`; or the folder of a bench, and no runs."),
+            argument("runs", nargs="*", help="One or several runs, as of `evaluate`."),
             repeated(
                 "--output", "-o", dest="output", type=Path,
                 help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",

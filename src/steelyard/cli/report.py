@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
+from steelyard.cli.commands import COMMANDS
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.experiment.evaluation import weigh
@@ -15,42 +17,69 @@ from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
+from steelyard.report.benching import BenchReport
+from steelyard.report.charts.saving import save_charts
+from steelyard.report.formats.bench import bench_terminal
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.report import REPORT_FORMATS, Report
-from steelyard.report.words import read_words
+from steelyard.report.words import Words, read_words
 
 
 def run(
-    truth: str, runs: list[str], measures: list[str], *, output: Sequence[Path], charts: Path | None, title: str,
-    baseline: str | None, test: str | None, correction: str | None, margin: float | None, alpha: float,
-    profile: str | None, k: int | None, min_gain: float | None, queries: str | None, rule: str,
-    steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, seed: int,
-    verdicts: list[str], judge: str | None, labels: list[str], no_labels: bool, mixed_judges: bool, lang: str | None,
+    truth: str, runs: list[str], *, output: Sequence[Path], charts: Path | None, title: str, lang: str | None,
+    **options: Any,
 ) -> None:  # fmt: skip
-    """Weigh, compare, rate and diagnose the runs; write one report into each file, or onto the terminal."""
+    """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
     words = read_words(lang)
     for path in output:
         refuse_overwriting(path, [truth, *run_paths(runs)])
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
+    if not runs:
+        _refuse_options(truth, options)
+    report = _of_runs(truth, runs, title, words, **options) if runs else BenchReport.read(truth, title=title)
+    for path in output:
+        report.write(path, lang=words.code)
+        print(path)
+    if charts is not None:
+        saved = save_charts(report, charts, words=words) if isinstance(report, Report) else report.save_charts(
+            charts, lang=words.code)  # fmt: skip
+        for path in saved:
+            print(path)
+    if not output and charts is None:
+        view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
+        if isinstance(report, Report):
+            print(report_terminal(report, words, **view), end="")
+        else:
+            print(bench_terminal(report.bench, words, title=title, **view), end="")
+
+
+def _of_runs(
+    truth: str, runs: list[str], title: str, words: Words, *, measures: list[str], baseline: str | None,
+    test: str | None, correction: str | None, margin: float | None, alpha: float, profile: str | None, k: int | None,
+    min_gain: float | None, queries: str | None, rule: str, steps: Sequence[str] | None, unit: Unit | None,
+    corpus: str | None, cluster: str | None, seed: int, verdicts: list[str], judge: str | None, labels: list[str],
+    no_labels: bool, mixed_judges: bool,
+) -> Report:  # fmt: skip
+    """Weigh, compare, rate and diagnose the runs."""
     with progress_bars(words, after=SOON) as bars:
         weighing = weigh(
             truth, runs, rule=rule, steps=steps, unit=unit, queries=queries, corpus=corpus, cluster=cluster,
             verdicts=named_verdicts(verdicts), judge=judge, labels=named_labels(labels, without=no_labels),
             progress=bars,
         )  # fmt: skip
-        report = Report.of(
+        return Report.of(
             weighing, measures, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
             profile=profile, k=k, min_gain=min_gain, seed=seed, title=title, mixed_judges=mixed_judges,
         )  # fmt: skip
-    for path in output:
-        report.write(path, lang=words.code)
-        print(path)
-    if charts is not None:
-        from steelyard.report.charts.saving import save_charts
 
-        for path in save_charts(report, charts, words=words):
-            print(path)
-    if not output and charts is None:
-        print(report_terminal(report, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+
+def _refuse_options(path: str, options: Mapping[str, Any]) -> None:
+    """Raise   InputError for an option of runs beside a bench, which was weighed when it was measured."""
+    command = COMMANDS["report"]
+    defaults = command.parse("steelyard report", [path])
+    for argument in command.arguments:
+        name = argument.settings.get("dest", argument.names[0].lstrip("-").replace("-", "_"))
+        if name in options and options[name] != defaults[name]:
+            raise InputError(f"{argument.names[0]} is for runs, and only {path} is named; name a run behind it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.base.extras import require
@@ -48,6 +48,35 @@ def systems_axis(order: Sequence[str]) -> Any:
     """Systems down the chart, in an order."""
     alt = altair()
     return alt.Y("system:N", sort=list(order), title=None, axis=alt.Axis(grid=False, ticks=False, labelPadding=10))
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Values to mark on an axis of powers of ten: 1, 2 and 5 of each, or the powers alone where there are many.
+
+    >>> log_ticks(3, 40), log_ticks(0.5, 20_000)
+    ([2.0, 5.0, 10.0, 20.0, 50.0], [0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{lead}e{power}") for power in powers for lead in ((1, 2, 5) if len(powers) < 5 else (1,))]
+    below, above = max((t for t in ticks if t <= low), default=low), min((t for t in ticks if t >= high), default=high)
+    return [tick for tick in ticks if below <= tick <= above]
+
+
+def log_axis(values: Iterable[float], **settings: Any) -> dict[str, Any]:
+    """The scale and axis of values above 0 by powers of ten, for a channel; settings are of the axis."""
+    alt, among = altair(), list(values)
+    low, high = min(among), max(among)
+    return {
+        "scale": alt.Scale(type="log", nice=False, padding=16),
+        "axis": alt.Axis(**{"format": ",~r", "values": log_ticks(low, high), **settings}),
+    }
+
+
+def series(field: str, domain: Sequence[str]) -> Any:
+    """The colour of each of several lines, with a legend of full colours."""
+    alt = altair()
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1)
+    return alt.Color(f"{field}:N", sort=list(domain), title=None, scale=alt.Scale(domain=list(domain)), legend=legend)
 
 
 def tooltips(words: Words, **fields: str) -> list[Any]:

@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.charts.plot import spec_of
-from steelyard.report.charts.theme import theme
+from steelyard.report.charts.theme import page_theme, theme
 from steelyard.report.contents import Contents
 from steelyard.report.words import Words
 
@@ -46,6 +46,18 @@ def save_drawings(
             _write(path, _convert(converter, spec, format))
             paths.append(path)
     return paths
+
+
+def svg_of(chart: TopLevelMixin, name: str) -> str:
+    """A chart as SVG for the inside of a page, in the colours of its style sheet.
+
+    name    what its ids begin with, as a page may hold several
+    Raises  MissingExtraError without vl-convert.
+    """
+    converter = require("vl_convert", extra="report", what="drawing charts")
+    spec = {key: value for key, value in spec_of(chart).items() if key != "title"} | {"config": page_theme()}
+    svg = str(converter.vegalite_to_svg(spec))
+    return svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
 
 
 def _convert(converter: Any, spec: dict[str, Any], format: str) -> bytes:

@@ -18,12 +18,29 @@ _FONT = (
 )
 
 
+_LIGHT = ("#0077bb", "#d9601a", "#00897b", "#cc3377", "#a87b00", "#6f4fb3")
+_DARK = ("#4aa3df", "#ee7733", "#2bb5a0", "#ee6699", "#e0b93a", "#a58be0")
+
+
 def theme(*, dark: bool) -> dict[str, Any]:
     """The Vega-Lite configuration of all charts, for light or dark paper."""
     ink, muted, rule = ("#e4e7ea", "#a3adb7", "#333b43") if dark else ("#20262c", "#57616b", "#e2e6ea")
-    accent = "#7db8e2" if dark else "#1d5a88"
-    colours = ["#4aa3df", "#ee7733", "#2bb5a0", "#ee6699", "#e0b93a", "#a58be0"] if dark else [
-        "#0077bb", "#d9601a", "#00897b", "#cc3377", "#a87b00", "#6f4fb3"]  # fmt: skip
+    return _theme(ink, muted, rule, "#7db8e2" if dark else "#1d5a88", _DARK if dark else _LIGHT)
+
+
+def page_theme() -> dict[str, Any]:
+    """The same for a drawing inside a page, whose style sheet says what its colours are on light and on dark paper."""
+    series = tuple(f"var(--series-{n})" for n in range(1, N_COLOURED + 1))
+    return _theme("var(--ink)", "var(--muted)", "var(--rule)", "var(--accent)", series)
+
+
+def page_colours() -> str:
+    """What `page_theme` calls by name and the style sheet of pages does not have, as CSS."""
+    pairs = enumerate(zip(_LIGHT, _DARK, strict=True), 1)
+    return f":root {{ {' '.join(f'--series-{n}: light-dark({light}, {dark});' for n, (light, dark) in pairs)} }}\n"
+
+
+def _theme(ink: str, muted: str, rule: str, accent: str, colours: tuple[str, ...]) -> dict[str, Any]:
     # A neutral middle keeps what lies between orange and blue from turning into a third colour.
     ramp = [*STEPS[:3], "#efeae3", *STEPS[3:]]
     axis = {
@@ -34,6 +51,7 @@ def theme(*, dark: bool) -> dict[str, Any]:
     legend = {
         "labelColor": ink, "titleColor": muted, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
         "orient": "top", "labelLimit": 420, "symbolType": "square", "symbolStrokeWidth": 0,
+        "symbolBaseFillColor": muted,
     }  # fmt: skip
     return {
         "background": None, "font": _FONT, "padding": 4, "axis": axis, "legend": legend,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from steelyard._version import __version__
 from steelyard.report.html.document import HTML_LANG, read_part
@@ -15,10 +16,26 @@ from steelyard.report.words import Words
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def sections_html(title: str, sections: Iterable[Section], words: Words) -> str:
-    """A page with headings, paragraphs and tables; no text of it can act, whatever names and sentences hold."""
-    style = read_part("html/base.css") + read_part("html/sections.css")
-    body = "\n".join(part for section in sections for part in _section(section))
+@dataclass(frozen=True)
+class Drawing:
+    """A chart as SVG of our own making, in colours that `style` or base.css names; what is seen of it, in words."""
+
+    svg: str
+    title: str
+    description: str
+
+
+def sections_html(
+    title: str, sections: Iterable[Section], words: Words, *, drawings: Mapping[str, Sequence[Drawing]] | None = None,
+    style: str = "",
+) -> str:  # fmt: skip
+    """A page with headings, paragraphs, charts and tables; no text of it can act, whatever names and sentences hold.
+
+    drawings   those of each section by its name, above its tables;   style   what they need of CSS
+    """
+    style = read_part("html/base.css") + read_part("html/sections.css") + style
+    of = drawings or {}
+    body = "\n".join(part for section in sections for part in _section(section, of.get(section.name, ())))
     return (
         f'<!doctype html>\n<html lang="{HTML_LANG[words.code]}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">\n'
@@ -29,9 +46,10 @@ def sections_html(title: str, sections: Iterable[Section], words: Words) -> str:
     )
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: Section, drawings: Sequence[Drawing]) -> Iterator[str]:
     yield f'<section id="{html.escape(section.name)}">\n<h2>{_text(section.title)}</h2>'
     yield from map(_paragraph, section.paragraphs)
+    yield from map(_drawing, drawings)
     yield from map(_table, section.sheets)
     yield "</section>"
 
@@ -40,6 +58,13 @@ def _paragraph(paragraph: Paragraph) -> str:
     title = f"<h3>{_text(paragraph.title)}</h3>\n" if paragraph.title else ""
     return title + (
         f"<pre>{_text(paragraph.text)}</pre>" if paragraph.is_command else f"<p>{_text(paragraph.text)}</p>"
+    )
+
+
+def _drawing(drawing: Drawing) -> str:
+    return (
+        f'<figure><div class="scroll" tabindex="0"><div role="img" aria-label="{_text(drawing.description)}">'
+        f"{drawing.svg}</div></div>\n<figcaption>{_text(drawing.title)}</figcaption></figure>"
     )
 
 

@@ -37,12 +37,14 @@ def number(value: float | None, decimals: int = 4) -> str:
     return (f"{value:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
 
 
-def signed(value: float, decimals: int) -> str:
+def signed(value: float | None, decimals: int) -> str:
     """A number with its sign, a true minus among them; 0 has none, and a dash is for what is not there.
 
     >>> signed(-0.25, 2), signed(0.0, 1), signed(float("nan"), 1)
     ('−0.25', '0.0', '–')
     """
+    if value is None:
+        return number(value)
     return f"+{number(value, decimals)}" if value > 0 else number(value + 0.0, decimals)
 
 
@@ -75,13 +77,13 @@ def best_places(goodness: Floats) -> list[int]:
     return places if len(places) < len(goodness) else []
 
 
-def p_text(p: float, *, sign: bool = False) -> str:
+def p_text(p: float | None, *, sign: bool = False) -> str:
     """p to three digits; with sign, as it is written behind a p in a sentence.  A dash where there is none.
 
     >>> p_text(0.0341), p_text(0.0341, sign=True), p_text(0.0002), p_text(0.0002, sign=True)
     ('0.034', '= 0.034', '<0.001', '< 0.001')
     """
-    if np.isnan(p):
+    if p is None or np.isnan(p):
         return "–"
     equals, below = ("= ", "< ") if sign else ("", "<")
     return f"{below}0.001" if p < 0.001 else f"{equals}{p:.3f}"

@@ -1,0 +1,132 @@
+"""Shares of requests by the time that they take, and times by load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.bench.bench import Bench
+from steelyard.bench.requests import CENSORED_MS, LOOPS
+from steelyard.report.charts.plot import LISTED, altair, log_axis, plot, series, titled, tooltips
+from steelyard.report.sheets.amounts import amount, milliseconds
+from steelyard.report.sheets.bench_cells import Row, load_text, objective_text, of_loop, row_name, rows_of
+from steelyard.report.sheets.bench_summary import shown_rows
+from steelyard.report.visible import single_line
+from steelyard.report.words import Words
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
+_HEIGHT, _POINTS = 300, 200
+_PERCENTILES = ("p50", "p95", "p99")
+
+
+def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
+    """The share of requests that are answered within a time, a line a system; None where nothing was timed.
+
+    Of rerankers, one request after the other over the depths that the summary shows; else by load, of one loop alone.
+    """
+    curves = _curves(bench, words)
+    if not curves:
+        return None
+    alt = altair()
+    rows: list[dict[str, Any]] = [
+        {"system": name, "ms": ms, "share": share}
+        for name, times in curves.items() for ms, share in _steps(times)
+    ]  # fmt: skip
+    x = alt.X("ms:Q", title=words("charts.bench_shares.axis"), **log_axis((row["ms"] for row in rows), grid=False))
+    y = alt.Y("share:Q", title=words("charts.bench_shares.share"), scale=alt.Scale(domain=[0, 1]),
+              axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
+    colour = series("system", list(curves))
+    lines = plot(rows).mark_line(interpolate="step-after", strokeWidth=2).encode(
+        x=x, y=y, color=colour, tooltip=tooltips(words, system="N", ms="Q:,.3~r", share="Q:.1%"))  # fmt: skip
+    limits = {} if bench.config.load is None else bench.config.load.slo
+    rules = [{"ms": 1000 * limit, "share": float(name[1:]) / 100} for name, limit in limits.items()]
+    layers = [lines]
+    if rules:
+        layers.insert(0, plot(rules).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(x=x))
+        layers.insert(0, plot(rules).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(y=y))
+    texts = [words("charts.bench_shares.of", system=name, p50=milliseconds(float(np.median(times))),
+                   p95=milliseconds(_quantile(times, 0.95))) for name, times in curves.items()]  # fmt: skip
+    return titled(alt.layer(*layers), "bench_shares", words, {"listed": words.listed(texts, LISTED)}, height=_HEIGHT)
+
+
+def _curves(bench: Bench, words: Words) -> dict[str, Floats]:
+    """Times of requests in ascending order, infinite without an answer, by what the legend calls them."""
+    requests = bench.requests.with_columns(ms=CENSORED_MS)
+    shown = {row_name(row) for row in shown_rows(bench)}
+    for loop in LOOPS:
+        curves = {}
+        for level in of_loop(requests, loop).partition_by("system", "depth", "rate", "users", maintain_order=True):
+            first = level.row(0, named=True)
+            if loop != "sequential" or not shown or row_name(first) in shown:
+                curves[_level_name(first, words)] = np.sort(level["ms"].to_numpy())
+        if curves:
+            return curves
+    return {}
+
+
+def _level_name(row: Row, words: Words) -> str:
+    """What is asked, and under which load."""
+    name = single_line(row_name(row))
+    return name if row["loop"] == "sequential" else f"{name} · {load_text(row, words)}"
+
+
+def _steps(times: Floats) -> list[tuple[float, float]]:
+    """Points of the curve, at most so many; requests without an answer keep it below 1."""
+    shares = np.arange(1, len(times) + 1) / len(times)
+    places = np.unique(np.linspace(0, len(times) - 1, min(len(times), _POINTS)).astype(int))
+    return [
+        (float(times[i]), float(shares[i])) for i in places.tolist() if math.isfinite(times[i]) and times[i] > 0
+    ]  # fmt: skip
+
+
+def _quantile(times: Floats, p: float) -> float:
+    return float(np.quantile(times, p, method="higher"))
+
+
+def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
+    """The percentile of the objective by offered rate, with the rate that is sustained; None without open loops."""
+    limits: Mapping[str, float] = {} if bench.config.load is None else bench.config.load.slo
+    name = next((name for name in limits if name in _PERCENTILES), "p95")
+    levels = rows_of(of_loop(bench.latency, "open").sort("rate", maintain_order=True))
+    rows: list[dict[str, Any]] = [
+        {"system": single_line(row_name(row)), "rate": row["rate"], "ms": row[name],
+         "low": max(row[f"{name}_low"], 0.0) or row[name],
+         "high": row[f"{name}_high"] if math.isfinite(row[f"{name}_high"]) else row[name]}
+        for row in levels if row[name] is not None and math.isfinite(row[name])
+    ]  # fmt: skip
+    if not rows:
+        return None
+    alt, systems = altair(), list(dict.fromkeys(single_line(row_name(row)) for row in rows_of(bench.latency)))
+    systems = [system for system in systems if any(row["system"] == system for row in rows)]
+    knees = [
+        {"system": single_line(row_name(row)), "rate": row["rate"]}
+        for row in rows_of(bench.sustained)
+        if row["rate"] is not None
+    ]
+    x = alt.X("rate:Q", title=words("charts.bench_load.axis"),
+              **log_axis([row["rate"] for row in (*rows, *knees)], grid=False))  # fmt: skip
+    y = alt.Y("ms:Q", title=words("charts.bench_load.ms", name=name.upper()),
+              **log_axis(row[end] for row in rows for end in ("low", "high")))  # fmt: skip
+    colour = series("system", systems)
+    lines = plot(rows).encode(x=x, y=y, color=colour, tooltip=tooltips(
+        words, system="N", rate="Q:,.3~r", ms="Q:,.3~r", low="Q:,.3~r", high="Q:,.3~r"))  # fmt: skip
+    layers = [
+        plot(rows).mark_rule(strokeWidth=2, opacity=0.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        lines.mark_line(strokeWidth=2), lines.mark_point(filled=True, size=60, opacity=1),
+    ]  # fmt: skip
+    if knees:
+        layers.insert(0, plot(knees).mark_rule(strokeDash=[6, 4], strokeWidth=1.5).encode(x=x, color=colour))
+    if name in limits:
+        limit = plot([{"ms": 1000 * limits[name]}])
+        layers.insert(0, limit.mark_rule(strokeDash=[2, 3]).encode(y=y))
+        text = objective_text(bench.config, words)
+        layers.append(limit.mark_text(align="left", dx=4, dy=-7, text=text).encode(x=alt.value(0), y=y))
+    texts = [words("charts.bench_load.of", system=knee["system"], rate=amount(knee["rate"])) for knee in knees]
+    values = {"name": name.upper(), "listed": words.listed(texts, LISTED) or words("charts.bench_load.unknown")}
+    return titled(alt.layer(*layers), "bench_load", words, values, height=_HEIGHT)

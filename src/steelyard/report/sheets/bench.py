@@ -1,0 +1,87 @@
+"""A bench as sections: the choice first, then each axis by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.bench.bench import Bench
+from steelyard.report.sheets.bench_cells import currency_of, heads, objective_text
+from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, returns_sheet
+from steelyard.report.sheets.bench_latency import (
+    latency_sheet,
+    load_sheet,
+    scalability_sheet,
+    stages_sheet,
+    sustained_sheet,
+    tokens_sheet,
+    users_sheet,
+)
+from steelyard.report.sheets.bench_quality import changes_sheet, quality_sheets
+from steelyard.report.sheets.bench_reference import reference_section
+from steelyard.report.sheets.bench_summary import summary_section
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.sheets.signatures import signature_note
+from steelyard.report.words import Words
+
+
+def bench_sections(bench: Bench, words: Words) -> list[Section]:
+    """All that was measured; sections without anything are left out."""
+    objective = objective_text(bench.config, words)
+    currency = currency_of(bench)
+    changes = [] if bench.diagnostics.is_empty() else [changes_sheet(bench.diagnostics, words)]
+    tables: dict[str, Sequence[Sheet | None]] = {
+        "quality": quality_sheets(bench.quality, bench.base_name, words),
+        "changes": changes,
+        "latency": [
+            latency_sheet(bench.latency, words), stages_sheet(bench.stages, words), tokens_sheet(bench.token_fit, words)
+        ],
+        "load": [
+            sustained_sheet(bench.sustained, objective, words), load_sheet(bench.latency, bench.throughput, words),
+            users_sheet(bench.latency, bench.throughput, words), scalability_sheet(bench.scalability, words),
+        ],
+        "costs": [costs_sheet(bench.costs, words)],
+        "returns": [returns_sheet(bench.returns, currency, words)],
+        "choice": [choice_sheet(bench.choice, currency, words)],
+    }  # fmt: skip
+    sections = [summary_section(bench, words)]
+    for name, sheets in tables.items():
+        shown = [sheet for sheet in sheets if sheet is not None]
+        if shown:
+            lead = Paragraph(words(f"bench.{name}.lead"))
+            sections.append(Section(name, words(f"bench.{name}.title"), [lead], shown))
+    reference = reference_section(bench, words)
+    return [*sections, *([] if reference is None else [reference]), _about(bench, words)]
+
+
+def _about(bench: Bench, words: Words) -> Section:
+    """Under which circumstances it was measured."""
+    config, manifest = bench.config, bench.folder.manifest
+    facts = {
+        "name": config.name, "finished": manifest.get("finished"), "machine": _machines(manifest, words),
+        "versions": _versions(manifest), "repetitions": config.repetitions, "warm_up": config.warm_up,
+        "timeout": config.timeout, "margin": config.margin, "seed": config.seed,
+    }  # fmt: skip
+    rows = [[words(f"bench.about.{name}"), f"{value}"] for name, value in facts.items() if value not in (None, "")]
+    notes = [words("bench.about.order"), *signature_note(bench.scores.signature, words)]
+    return Section("about", words("bench.about.title"), [], [Sheet(heads(("what", "value"), words), rows, notes=notes)])
+
+
+def _machines(manifest: Mapping[str, Any], words: Words) -> str:
+    """Processor, cores and system of each machine that it was measured on."""
+    machines = manifest.get("machines") or [manifest.get("machine") or {}]
+    return words("list.semicolon").join(
+        words("list.comma").join([
+            *([str(own["cpu"])] if "cpu" in own else []),
+            *([words("bench.about.cores", n=own["cores"])] if "cores" in own else []),
+            *([str(own["os"])] if "os" in own else []),
+        ])
+        for own in machines
+    )  # fmt: skip
+
+
+def _versions(manifest: Mapping[str, Any]) -> str:
+    """Steelyard, Python, and the libraries that took part."""
+    own = {name: manifest.get(name) for name in ("steelyard", "python")} | dict(manifest.get("libraries") or {})
+    return ", ".join(f"{name} {version}" for name, version in own.items() if version is not None)

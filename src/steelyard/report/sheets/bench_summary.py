@@ -1,0 +1,309 @@
+"""A bench in ten lines: what is recommended and why, one row a system, and what to be careful with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.notes import Note
+from steelyard.bench.bench import Bench
+from steelyard.report.sheets.amounts import amount, milliseconds, money
+from steelyard.report.sheets.bench_cells import (
+    Row,
+    currency_of,
+    difference_ends,
+    heads,
+    load_text,
+    objective_text,
+    of_loop,
+    row_name,
+    rows_of,
+    time_ends,
+)
+from steelyard.report.sheets.comparing import MARKS
+from steelyard.report.sheets.notes import note_text
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet, best_places, number, p_text, percent, signed
+from steelyard.report.visible import single_line
+from steelyard.report.words import Words
+
+_TRUNCATED, _TIED, _LESS_JUDGED, _LITTLE = 0.05, 0.2, 0.05, 0.05
+"""From which share on a reader should know: of pairs cut, of pairs tied, of labels lost, of Little's law missed."""
+
+
+def summary_section(bench: Bench, words: Words) -> Section:
+    """What `bench rerank` and `bench load` print, and every report begins with."""
+    of_load = bench.folder.kind == "load"
+    lines = _load_lines(bench, words) if of_load else _lines(bench, words)
+    sheet = _load_sheet(bench, words) if of_load else _sheet(bench, words)
+    title = _load_headline(bench, words) if of_load else headline(bench, words)
+    sheet.notes += care(bench, words)
+    return Section("summary", title, list(map(Paragraph, lines)), [sheet])
+
+
+def headline(bench: Bench, words: Words) -> str:
+    """What is recommended."""
+    row = recommended_row(bench)
+    if row is None:
+        return words("bench.headline.none")
+    name = single_line(row_name(row))
+    return words("bench.headline.base" if row["depth"] is None else "bench.headline.reranker", system=name)
+
+
+def recommended_row(bench: Bench) -> Row | None:
+    """The row of the choice that is recommended."""
+    return next((row for row in rows_of(bench.choice) if row["recommended"]), None)
+
+
+def shown_rows(bench: Bench) -> list[Row]:
+    """The base, of each reranker the depth with the best mean, the smaller of equal ones; and what is recommended."""
+    rows = rows_of(bench.choice)
+    best: dict[str, Row] = {}
+    for row in rows:
+        ahead = best.get(row["system"])
+        if ahead is None or (row["quality"] or 0) > (ahead["quality"] or 0):
+            best[row["system"]] = row
+    return [row for row in rows if row["recommended"] or row is best[row["system"]]]
+
+
+# Words -----------------------------------------------------------------------------------------------------------
+
+
+def _lines(bench: Bench, words: Words) -> Iterator[str]:
+    """Why, then quality, latency, load, cost and return of what is recommended; else of the best in quality."""
+    row = recommended_row(bench)
+    best = max(rows_of(bench.choice), key=lambda own: own["quality"] or 0, default=None)
+    if best is None:
+        return
+    yield _why(bench, row, best, words)
+    shown = row if row is not None and row["depth"] is not None else best
+    if shown["depth"] is None:
+        return
+    where = {"system": shown["system"], "depth": shown["depth"]}
+    yield from _quality(_of(bench.quality, where, measure=shown["measure"]), words)
+    yield from _latency(_of(of_loop(bench.latency, "sequential"), where), words)
+    yield from _rate(bench, shown["system"], words)
+    yield from _cost(_of(bench.costs, where), words)
+    yield from _return(_of(bench.returns, where), bench, words)
+
+
+def _of(frame: pl.DataFrame, where: dict[str, Any], **more: Any) -> Row | None:
+    """The one row of an axis that is of a system and depth."""
+    same = (pl.col(name).eq_missing(value) for name, value in {**where, **more}.items())
+    return next(iter(rows_of(frame.filter(*same))), None)
+
+
+def _why(bench: Bench, row: Row | None, best: Row, words: Words) -> str:
+    objective = objective_text(bench.config, words)
+    values = {
+        "best": single_line(row_name(best)), "measure": best["measure"], "margin": f"{bench.config.margin:g}",
+        "within": words("bench.why.within", objective=objective) if objective else "",
+    }  # fmt: skip
+    if row is None:
+        return words("bench.why.none", **values)
+    by = "cost" if any(own["cost"] for own in rows_of(bench.choice)) else "time"
+    return words(f"bench.why.{'best' if row_name(row) == row_name(best) else 'enough'}_by_{by}", **values)
+
+
+def _quality(row: Row | None, words: Words) -> Iterator[str]:
+    if row is None:
+        return
+    values = {
+        "measure": row["measure"], "base": number(row["base"], 3), "reranked": number(row["reranked"], 3),
+        "difference": signed(row["difference"], 3), "ends": difference_ends(row, "difference", words),
+        "p": p_text(row["p_corrected"], sign=True), "most": number(row["ceiling"], 3),
+        "captured": percent(row["captured"]), "depth": row["depth"],
+    }  # fmt: skip
+    ceiling = "captured" if row["captured"] is not None else "ceiling" if row["ceiling"] is not None else "none"
+    yield words("bench.line.quality", **values, ceiling=words(f"bench.line.ceiling_{ceiling}", **values))
+
+
+def _latency(row: Row | None, words: Words) -> Iterator[str]:
+    if row is not None:
+        yield words(
+            "bench.line.latency", p50=milliseconds(row["p50"]), p95=milliseconds(row["p95"]),
+            ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]), n=row["repetitions"],
+            least=milliseconds(row["p95_least"]), greatest=milliseconds(row["p95_greatest"]),
+        )  # fmt: skip
+
+
+def _rate(bench: Bench, system: str, words: Words) -> Iterator[str]:
+    """The sustained rate of a system, and what fails above it."""
+    row = _of(bench.sustained, {"system": system})
+    if row is None:
+        return
+    values = {"name": single_line(row_name(row)), "objective": objective_text(bench.config, words)}
+    if row["rate"] is None:
+        yield words("bench.line.no_rate", reason=words(f"bench.fails.{row['reason']}"), **values)
+    elif row["reason"] is None:
+        yield words("bench.line.rate", rate=amount(row["rate"]), **values)
+    else:
+        reason = words(f"bench.fails.{row['reason']}")
+        failing = amount(row["failing_rate"])
+        yield words("bench.line.rate_below", rate=amount(row["rate"]), failing=failing, reason=reason, **values)
+
+
+def _cost(row: Row | None, words: Words) -> Iterator[str]:
+    if row is None or row["price"] is None:
+        return
+    if row["per_query"] is None:
+        yield words(f"bench.costs.{row['status']}", systems=single_line(row["system"]))
+        return
+    values = {
+        "cost": money(row["per_query"], row["currency"]), "price": single_line(row["price"]),
+        "tokens": amount(row["tokens"]), "day": money(row["per_day"], row["currency"]),
+    }  # fmt: skip
+    yield words("bench.line.cost" if row["per_day"] is None else "bench.line.cost_of_day", **values)
+
+
+def _return(row: Row | None, bench: Bench, words: Words) -> Iterator[str]:
+    """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
+    if row is None or row["relative_gain"] is None:
+        return
+    worth = words(f"bench.worth.{row['worth']}", gain=percent(row["relative_gain"], 1, sign=True))
+    if row["net_per_day"] is None:
+        yield words("bench.line.gain", worth=worth)
+        return
+    net, low, high = (money(row[f"net_per_day{end}"], currency_of(bench), sign=True) for end in ("", "_low", "_high"))
+    ends = words("compare.interval", low=low, high=high)
+    yield words("bench.line.return", net=net, ends=ends, share=percent(row["p_positive"]), worth=worth)
+    if row["net_per_day_high"] is not None and row["net_per_day_high"] < 0:
+        yield words("bench.line.no_return")
+
+
+# The table -------------------------------------------------------------------------------------------------------
+
+
+def _sheet(bench: Bench, words: Words) -> Sheet:
+    """One row a system: quality, difference, P95, sustained rate, cost of a question, net of a day."""
+    rows = shown_rows(bench)
+    columns = {
+        "difference": [_difference(bench, row) for row in rows], "p95": [milliseconds(row["p95"]) for row in rows],
+        "rate": [_sustained(bench, row) for row in rows], "cost": [_cost_of(bench, row) for row in rows],
+        "net": [_net(bench, row) for row in rows],
+    }  # fmt: skip
+    shown = {name: cells for name, cells in columns.items() if any(cell != "–" for cell in cells)}
+    means = [number(row["quality"], 3) for row in rows]
+    cells = [
+        [row_name(row), mean, *(column[r] for column in shown.values())]
+        for r, (row, mean) in enumerate(zip(rows, means, strict=True))
+    ]
+    measure = rows[0]["measure"] if rows else words("bench.head.mean")
+    best = {(r, 1) for r in best_places(np.array([row["quality"] for row in rows], dtype=float))}
+    header = [bench.config.name, measure, *heads([f"short.{name}" for name in shown], words)]
+    return Sheet(header, cells, best, list(_sheet_notes(bench, rows, shown, words)))
+
+
+def _difference(bench: Bench, row: Row) -> str:
+    quality = _of(bench.quality, {"system": row["system"], "depth": row["depth"]}, measure=row["measure"])
+    return "–" if quality is None else signed(quality["difference"], 3) + MARKS.get(quality["verdict"], "")
+
+
+def _sustained(bench: Bench, row: Row) -> str:
+    sustained = None if row["depth"] is None else _of(bench.sustained, {"system": row["system"]})
+    if sustained is None:
+        return "–"
+    rate = amount(sustained["rate"])
+    return rate if sustained["depth"] == row["depth"] else f"{rate} @{sustained['depth']}"
+
+
+def _cost_of(bench: Bench, row: Row) -> str:
+    costs = _of(bench.costs, {"system": row["system"], "depth": row["depth"]}) if row["depth"] is not None else None
+    return "–" if costs is None else money(costs["per_query"], costs["currency"] or "USD")
+
+
+def _net(bench: Bench, row: Row) -> str:
+    returns = None if row["depth"] is None else _of(bench.returns, {"system": row["system"], "depth": row["depth"]})
+    return "–" if returns is None else money(returns["net_per_day"], currency_of(bench), sign=True)
+
+
+def _sheet_notes(bench: Bench, rows: Sequence[Row], columns: dict[str, Any], words: Words) -> Iterator[str]:
+    family = len(bench.quality)
+    yield words("bench.summary.marks", n=bench.quality["n"].max() or 0, family=family)
+    left_out = len(bench.choice) - len(rows)
+    if left_out:
+        yield words("bench.summary.left_out", n=left_out)
+    if "rate" in columns and any("@" in cell for cell in columns["rate"]):
+        yield words("bench.summary.rate_at")
+
+
+# Load --------------------------------------------------------------------------------------------------------------
+
+
+def _load_headline(bench: Bench, words: Words) -> str:
+    levels = rows_of(of_loop(bench.throughput, "open"))
+    if not levels:
+        return words("bench.headline.users", name=bench.config.name)
+    failing = next((row for row in levels if row["holds"] is False), None)
+    names = {"objective": objective_text(bench.config, words)}
+    if failing is None:
+        best = max(levels, key=lambda row: row["rate"])
+        return words("bench.headline.holds", system=single_line(row_name(best)), rate=amount(best["rate"]), **names)
+    reason = words(f"bench.fails.{failing['reason']}")
+    return words("bench.headline.fails", system=single_line(row_name(failing)), rate=amount(failing["rate"]),
+                 reason=reason, **names)  # fmt: skip
+
+
+def _load_lines(bench: Bench, words: Words) -> Iterator[str]:
+    for row in rows_of(bench.latency):
+        yield words(
+            f"bench.line.load_{row['loop']}", system=single_line(row_name(row)), n=row["n"],
+            rate=amount(row["rate"]), users=row["users"] or 0, p50=milliseconds(row["p50"]),
+            p95=milliseconds(row["p95"]), ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]),
+            service=milliseconds(row["service_p95"]),
+        )  # fmt: skip
+
+
+def _load_sheet(bench: Bench, words: Words) -> Sheet:
+    """One row a level of load: what was offered and achieved, times, errors."""
+    names = ("load", "achieved", "goodput", "errors", "p50", "p95", "p99")
+    keys = ["system", "depth", "loop", "rate", "users"]
+    joined = bench.throughput.join(bench.latency.drop("n"), on=keys, how="left", nulls_equal=True)
+    cells = [
+        [row_name(row), load_text(row, words), amount(row["achieved"]), amount(row["goodput"]),
+         percent(row["error_rate"], 1), *(milliseconds(row[name]) for name in ("p50", "p95", "p99"))]
+        for row in rows_of(joined)
+    ]  # fmt: skip
+    return Sheet([bench.config.name, *heads((f"short.{name}" for name in names), words)], cells)
+
+
+# Care --------------------------------------------------------------------------------------------------------------
+
+
+def care(bench: Bench, words: Words) -> Iterator[str]:
+    """What could mislead: failures, lists that do not change, pairs that were cut, labels that are missing, notes."""
+    yield from _failed(bench, words)
+    for code, condition in _CONDITIONS.items():
+        systems = [single_line(row_name(row)) for row in rows_of(bench.diagnostics.filter(condition))]
+        if systems:
+            yield words(f"bench.care.{code}", systems=words.listed(systems))
+    if not bench.throughput.filter(pl.col("little_gap").abs() > _LITTLE).is_empty():
+        yield words("bench.care.little")
+    for note in bench.folder.manifest.get("notes", ()):
+        yield words("runs.note", note=note_text(Note.of_json(note), words))
+
+
+def _failed(bench: Bench, words: Words) -> Iterator[str]:
+    """Requests without an answer, by system and load."""
+    failed = bench.latency.group_by("system", "depth", maintain_order=True).agg(pl.col("n_censored", "n").sum())
+    systems = [
+        words("bench.care.failed_of", system=single_line(row_name(row)), n=row["n_censored"], total=row["n"])
+        for row in rows_of(failed.filter(pl.col("n_censored") > 0))
+    ]
+    if systems:
+        yield words("bench.care.failed", listed=words.listed(systems))
+
+
+_CONDITIONS = {
+    "unchanged": (pl.col("overlap") == 1) & (pl.col("first_changed") == 0),
+    "same_set": (pl.col("overlap") == 1) & (pl.col("first_changed") > 0),
+    "truncated": pl.col("truncated") > _TRUNCATED,
+    "tied": pl.col("ties") > _TIED,
+    "unjudged": pl.col("judged_before") - pl.col("judged_after") > _LESS_JUDGED,
+    "short": pl.col("n_short") > 0,
+    "unstable": pl.col("n_unstable") > 0,
+}
+"""What a row of the diagnostics shows that a reader should know."""

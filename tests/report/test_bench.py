@@ -1,0 +1,297 @@
+"""The report of a bench: what it says in both languages, in every format, and where axes are missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+from steelyard.bench import frames
+from steelyard.bench.bench import Bench
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.running import bench_rerankers
+from steelyard.report.benching import BENCH_FORMATS, BenchReport
+from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
+from steelyard.report.sheets.amounts import money
+from steelyard.report.sheets.bench import bench_sections
+from steelyard.report.words import read_words
+from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
+from tests.cli.command import steelyard
+from tests.report.untranslated import untranslated
+
+EN, ZH = read_words("en"), read_words("zh")
+NAMES = ["words", "api", "bm25", "halls", "slow-server", MEASURE, "hit@1", "latency_ms:p95", "Holm", "Kendall",
+         "Little", "cohere/rerank-v3.5", "self-host", "bge-reranker-base", "bge-reranker-v2-m3", "bge-reranker-large",
+         "steelyard", "python", "a processor", "https://example.com/pricing"]  # fmt: skip
+"""What stays as it is in Chinese."""
+
+
+VALUED = [f"{name}{end}" for name in ("net_per_day", "roi", "break_even") for end in ("", "_low", "_high")]
+
+
+def changed(name: str, **columns: object) -> pl.DataFrame:
+    """An axis with other values in some columns."""
+    axis = axes()[name]
+    return axis.with_columns(pl.lit(value).cast(axis.schema[column]).alias(column) for column, value in columns.items())
+
+
+def summary(bench: Bench, words: Any = EN) -> str:
+    return bench_summary(bench, words)
+
+
+# What is recommended -----------------------------------------------------------------------------------------------
+
+
+def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> None:
+    text = summary(rerank_bench(tmp_path))
+    assert text.splitlines() == [
+        "Recommended: api@50.",
+        "━" * 20,
+        "It has the best ndcg@10, and nothing cheaper is shown to be less than 0.01 below it and to keep P95 ≤ 500 ms.",
+        "Quality: ndcg@10 0.300 → 0.420, +0.120 (+0.095 to +0.145), p = 0.004; 38% of what a perfect order of the "
+        "first 50 would add (ceiling 0.620).",
+        "Latency: P50 155 ms, P95 310 ms (279–341), P99 403 ms, one request at a time; P95 of 3 repetitions 301 to 322 "
+        "ms.",
+        "Throughput: api@50 holds 11.5 requests a second (P95 ≤ 500 ms), and not 12.7: too slow.",
+        "Cost: $0.002 a question (15,000 tokens; price: cohere/rerank-v3.5), $200 a day.",
+        "Return: −$80 a day (−$110 to −$50), above 0 in 93% of draws. The gain of +40.0% is worth having: 15% or more, "
+        "by its whole interval.",
+        "At this value of a success it costs more than it brings, by the whole interval.",
+        "halls      ndcg@10   to base   P95 ms   holds/s   a question   net a day",
+        "─" * 72,
+        "bm25         0.300         –        0         –            –           –",
+        "words@50     0.320    +0.020     6.25        96     $0.00004        +$16",
+        "api@50       0.420   +0.120†      310      11.5       $0.002        −$80",
+        "†, ‡: better, worse than the base over 40 questions (paired, Holm over 4 comparisons). Intervals are of 95%.",
+        "2 rows more are in the report, with every axis by itself.",
+        "Pairs of question and text that are longer than the model reads are cut: api@10, api@50.",
+    ]  # fmt: skip
+
+
+def test_the_base_may_be_recommended(tmp_path: Path) -> None:
+    choice = axes()["choice"].with_columns(recommended=pl.col("depth").is_null())
+    lines = summary(rerank_bench(tmp_path, choice=choice)).splitlines()
+    assert lines[0] == "Recommended: no reranker (bm25)."
+    assert lines[2].startswith(
+        "It is the cheapest that is shown to be less than 0.01 below the best ndcg@10, that of api@50"
+    )
+    assert lines[3].startswith("Quality: ndcg@10 0.300 → 0.420")
+
+
+def test_nothing_may_be_recommended(tmp_path: Path) -> None:
+    lines = summary(rerank_bench(tmp_path, choice=changed("choice", recommended=False))).splitlines()
+    assert lines[0] == "Nothing can be recommended."
+    assert lines[2].startswith("Nothing is shown to be less than 0.01 below the best ndcg@10, that of api@50")
+
+
+def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_empty(tmp_path: Path) -> None:
+    bench = rerank_bench(
+        tmp_path, config={key: value for key, value in CONFIG.items() if key not in ("load", "value")},
+        choice=changed("choice", cost=None, holds_slo=None), costs=frame(frames.COSTS, []),
+        sustained=frame(frames.SUSTAINED, []), scalability=frame(frames.SCALABILITY, []),
+        throughput=frame(frames.THROUGHPUT, []), latency=axes()["latency"].filter(loop="sequential"),
+        returns=changed("returns", **dict.fromkeys(["cost", *VALUED])),
+    )  # fmt: skip
+    text = summary(bench)
+    assert "nothing faster is shown to be less than 0.01 below it. Prices would say more." in text
+    assert "Return: The gain of +40.0% is worth having" in text
+    assert "halls      ndcg@10   to base   P95 ms\n" in text
+    names = [section.name for section in bench_sections(bench, EN)]
+    assert names == ["summary", "quality", "changes", "latency", "returns", "choice", "reference", "about"]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "sentence"),
+    [
+        ("sustained", {"rate": None, "failing_rate": 4.0, "reason": "errors"},
+         "api@50 holds no rate that was tried (P95 ≤ 500 ms): too many errors."),
+        ("sustained", {"failing_rate": None, "reason": None}, "holds 11.5 requests a second (P95 ≤ 500 ms); more"),
+        ("quality", {"captured": None}, "p = 0.004; ceiling of the first 50: 0.620."),
+        ("quality", {"captured": None, "ceiling": None}, "p = 0.004.\n"),
+        ("costs", {"per_query": None, "status": "no_rate"}, "held no rate within the objective"),
+        ("diagnostics", {"overlap": 1.0, "first_changed": 0.0}, "Nothing moves within the first results of any"),
+        ("diagnostics", {"overlap": 1.0}, "in no question which of them are returned"),
+        ("diagnostics", {"ties": 0.5}, "Many candidates have the same score"),
+        ("diagnostics", {"judged_after": 0.5}, "Documents without a label come up"),
+        ("diagnostics", {"n_short": 3}, "Some questions have fewer candidates than are asked for"),
+        ("diagnostics", {"n_unstable": 3}, "Repetitions order the same candidates differently"),
+        ("throughput", {"little_gap": 0.2}, "Little's law"),
+        ("latency", {"n_censored": 2}, "Requests without an answer: words@10 2 of 120"),
+    ],
+)  # fmt: skip
+def test_the_report_says_what_is_odd(tmp_path: Path, name: str, columns: dict[str, Any], sentence: str) -> None:
+    assert sentence in bench_terminal(rerank_bench(tmp_path, **{name: changed(name, **columns)}), EN)
+
+
+def test_notes_of_the_bench_are_in_the_summary(tmp_path: Path) -> None:
+    notes = [{"code": "documents_empty", "values": {"n": 1, "names": ["d4"]}}]
+    assert "Note: 1 document is empty: d4" in summary(rerank_bench(tmp_path, notes=notes))
+    assert "注意：1 篇文档为空：d4" in summary(rerank_bench(tmp_path, notes=notes), ZH)
+
+
+# Every code has words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("axis", "column", "codes"),
+    [
+        ("choice", "reason",
+         ["recommended", "inferior", "slow", "unknown", "maybe_inferior", "maybe_slow", "dearer"]),
+        ("choice", "holds_slo", ["yes", "no", "open", None]),
+        ("choice", "on_front", [True, False, None]),
+        ("quality", "verdict", ["better", "worse", "not_shown"]),
+        ("throughput", "reason", ["achieved", "errors", "latency", "backlog", "generator", "few"]),
+        ("sustained", "reason", ["achieved", "errors", "latency", "backlog", "generator", "few", None]),
+        ("costs", "status",
+         ["known", "outdated", "no_price", "no_tokens", "no_rate", "scaled", "sequential"]),
+        ("costs", "unit", ["per_search_unit", "per_query", "per_1m_tokens", "per_gpu_hour", None]),
+        ("costs", "counted", ["server", "tokenizer", "estimate", None]),
+        ("returns", "worth", ["yes", "no", "open"]),
+    ],
+)  # fmt: skip
+def test_every_code_has_words_in_both_languages(tmp_path: Path, axis: str, column: str, codes: list[Any]) -> None:
+    for code in codes:
+        more = {"holds": False} if (axis, column) == ("throughput", "reason") else {}
+        bench = rerank_bench(tmp_path, **{axis: changed(axis, **{column: code}, **more)})
+        for words in (EN, ZH):
+            assert bench_terminal(bench, words)
+
+
+# Formats -------------------------------------------------------------------------------------------------------------
+
+Make = Callable[[Path], Bench]
+BENCHES: list[Make] = [rerank_bench, load_bench]
+
+
+@pytest.mark.parametrize("make", BENCHES)
+def test_chinese_is_chinese(tmp_path: Path, make: Make) -> None:
+    bench = make(tmp_path)
+    text = bench_terminal(bench, ZH).split("签名")[0].replace("2026-11-22T12:00:00+00:00", "")
+    assert untranslated(text, NAMES) == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 133])
+@pytest.mark.parametrize("words", [EN, ZH])
+@pytest.mark.parametrize("make", BENCHES)
+def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int, words: Any, make: Make) -> None:
+    text = bench_terminal(make(tmp_path), words, width=width)
+    assert [line for line in text.splitlines() if cell_len(line) > width] == []
+
+
+def test_json_has_every_axis_in_full_precision(tmp_path: Path) -> None:
+    bench = rerank_bench(tmp_path)
+    content = json.loads(BenchReport(bench).text("json"))
+    assert content["recommended"] == {"system": "api", "depth": 50}
+    for axis in AXES:
+        assert len(content[axis]) == len(getattr(bench, axis))
+    assert content["quality"][3]["difference"] == bench.quality["difference"][3]
+    assert content["latency"][0]["p99_high"] is None
+    assert content["config"]["name"] == "halls"
+
+
+def test_csv_has_a_row_for_each_value(tmp_path: Path) -> None:
+    bench = rerank_bench(tmp_path)
+    rows = list(csv.DictReader(io.StringIO(BenchReport(bench).text("csv"))))
+    assert len(rows) == 5 * 40
+    assert BenchReport(bench).text("csv", lang="zh") == BenchReport(bench).text("csv", lang="en")
+
+
+def test_markdown_and_latex_hold_the_tables(tmp_path: Path) -> None:
+    report = BenchReport(rerank_bench(tmp_path), title="My *bench*")
+    markdown = report.text("markdown", lang="en")
+    assert markdown.startswith("# My \\*bench\\*\n\n## Recommended: api@50.\n")
+    assert "| api@50 | **0.4200** | +0.1200 | +0.095 to +0.145 | 0.004 | 12/20/8 | 0.6200 | 38% |" in markdown
+    latex = report.text("latex", lang="zh")
+    assert "\\caption{推荐：api@50。" in latex
+    assert "api@50 & \\textbf{0.420} & +0.120\\rlap{$^{\\dagger}$} & 310 & 11.5 & \\$0.002 & $-$\\$80" in latex
+
+
+def test_the_suffix_names_the_format(tmp_path: Path) -> None:
+    report = BenchReport(rerank_bench(tmp_path))
+    for name, begin in (("a.md", "# "), ("a.csv", "system,"), ("a.json", "{"), ("a.txt", "Bench of rerankers: halls")):
+        report.write(tmp_path / name, lang="en")
+        assert (tmp_path / name).read_text("utf-8").startswith(begin)
+    assert set(BENCH_FORMATS) == {"table", "html", "markdown", "latex", "csv", "json"}
+
+
+# Load ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_load_test_says_whether_the_rate_holds(tmp_path: Path) -> None:
+    text = summary(load_bench(tmp_path))
+    assert text.splitlines()[:2] == ["slow-server holds 20 requests a second (P95 ≤ 500 ms).", "━" * 54]
+    assert "slow-server, 20 requests a second, timed from the intended start: P50 40 ms, P95 120 ms (108–132)" in text
+    assert "slow-server   20/s" in text
+    failing = load_bench(tmp_path, holds=False)
+    assert summary(failing).startswith(
+        "slow-server does not hold 20 requests a second (P95 ≤ 500 ms): a backlog grows."
+    )
+
+
+def test_open_and_closed_loops_are_in_tables_of_their_own(tmp_path: Path) -> None:
+    load = next(section for section in bench_sections(rerank_bench(tmp_path), EN) if section.name == "load")
+    heads = [sheet.header[1] for sheet in load.sheets]
+    assert heads == ["holds/s", "offered/s", "users", "γ (rate of one)"]
+    assert [row[-1] for row in load.sheets[1].rows] == ["yes"] * 6 + ["no: too slow"] * 2
+
+
+# The command ---------------------------------------------------------------------------------------------------------
+
+
+def stored(folder: Path) -> Path:
+    """A small bench that was measured, as it is on disk."""
+    documents = [{"_id": f"d{n}", "text": text} for n, text in enumerate(["cats purr", "dogs bark", "birds sing"])]
+    (folder / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in documents), encoding="utf-8")
+    (folder / "qrels.txt").write_text("q1 0 d0 1\nq2 0 d1 1\n", encoding="utf-8")
+    (folder / "queries.tsv").write_text("q1\tcats\nq2\tdogs\n", encoding="utf-8")
+    lists = "".join(f"q{q} Q0 d{d} {n + 1} {3 - n} bm25\n" for q in (1, 2) for n, d in enumerate((2, 1, 0)))
+    (folder / "bm25.run").write_text(lists, encoding="utf-8")
+    config = {
+        "name": "pets", "truth": "qrels.txt", "candidates": "bm25.run", "documents": "documents.jsonl",
+        "queries": "queries.tsv", "depths": [2, 3], "systems": {"words": {"rerank": "lexical"}}, "repetitions": 1,
+        "warm_up": 0,
+    }  # fmt: skip
+    return bench_rerankers(BenchConfig.of(config, base=folder), folder=folder / "bench").folder.path
+
+
+def test_the_command_writes_the_report_of_a_bench(tmp_path: Path) -> None:
+    path = stored(tmp_path)
+    shown = steelyard("report", path, "--lang", "en")
+    assert shown.stdout.decode() == bench_terminal(Bench.read(path), EN, width=80)
+    written = steelyard(
+        "report", path, "-o", tmp_path / "a.md", "-o", tmp_path / "a.json", "--lang", "zh", "--title", "评测"
+    )
+    assert written.stdout.decode().split() == [str(tmp_path / "a.md"), str(tmp_path / "a.json")]
+    assert (tmp_path / "a.md").read_text("utf-8") == BenchReport.read(path, title="评测").text("markdown", lang="zh")
+    assert "words@3" in shown.stdout.decode()
+
+
+def test_options_of_runs_are_refused_beside_a_bench(tmp_path: Path) -> None:
+    refused = steelyard("report", tmp_path, "--baseline", "bm25")
+    assert refused.returncode == 2
+    assert "--baseline is for runs, and only" in refused.stderr.decode()
+    missing = steelyard("report", tmp_path)
+    assert missing.returncode == 2
+    assert "is no folder of a bench" in missing.stderr.decode()
+
+
+# Money ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "currency", "text"),
+    [
+        (0.00125, "USD", "$0.00125"), (125.0, "USD", "$125"), (0.0008, "usd", "$0.0008"), (208.3333, "USD", "$208.33"),
+        (2500.0, "USD", "$2,500"), (0.0, "USD", "$0"), (None, "USD", "–"), (float("inf"), "USD", "∞"),
+        (-20.1, "EUR", "−€20.10"), (12.5, "CNY", "¥12.50"), (0.5, "CHF", "CHF 0.5"), (1e-7, "USD", "$0.0000001"),
+    ],
+)  # fmt: skip
+def test_money_is_written_as_people_read_it(value: float | None, currency: str, text: str) -> None:
+    assert money(value, currency) == text
