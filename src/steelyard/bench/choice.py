@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,12 @@ from steelyard.bench.config_table import percentile_share
 from steelyard.bench.frames import CHOICE
 from steelyard.experiment.scores import Scores
 from steelyard.stats.corrections import correct
-from steelyard.stats.equivalence import IDENTICAL, non_inferiority
+from steelyard.stats.equivalence import loss_p, non_inferiority
 from steelyard.stats.pareto import dominates
 from steelyard.stats.percentiles import PercentileInterval
 
 ALPHA = 0.05
-"""So often at most is any option that is worse than the best by the margin called good enough."""
+"""So often at most is any option called good enough that is worse than the best one by the margin, in truth."""
 _P95 = 0.95
 _MS = 1000
 
@@ -28,10 +28,11 @@ def choice(
 ) -> pl.DataFrame:
     """The base and each reranker at each depth, with what speaks for it and against it; of schema CHOICE.
 
-    Latency and cost are what reranking adds, so the base has none.  Good enough is what is not inferior to the best by
-    the margin of the configuration, with Holm's correction for as many tests as there are others, and what holds the
-    objective of [load]: each percentile by its whole interval, one request after the other, and some of the load where
-    load was put on.  Of these the cheapest is recommended; of equal ones, or without any price, the fastest.
+    Latency and cost are what reranking adds, so the base has none.  Eligible is what holds the objective of [load]:
+    each percentile by its whole interval, one request after the other, and some of the load where load was put on.
+    Good enough is what is shown not to be worse by the margin of the configuration than any that is eligible,
+    whichever of them is the best, with Holm's correction.  Of the eligible that are good enough the cheapest is
+    recommended; of equal ones, or without any price, the fastest.  Where none is shown to be, it is the best so far.
 
     requests   sequential ones, of schema REQUESTS;   costs, sustained   of schemas COSTS and SUSTAINED
     """
@@ -39,13 +40,18 @@ def choice(
     if not options:
         return CHOICE.to_frame()
     quality = Quality.of(scores, options)
-    axes = [quality.axis, latency_axis(requests, options, _P95), cost_axis(costs, options)]
-    front, apart = _front([axis for axis in axes if axis.measured], options)
-    inferior = _not_inferior(quality, _best(axes), config, scores, options)
+    axes = {
+        "quality": quality.axis, "latency": latency_axis(requests, options, _P95), "cost": cost_axis(costs, options),
+    }  # fmt: skip
+    front, apart = _front([axis for axis in axes.values() if axis.measured], options)
     slo = [_holds_slo(config, requests, sustained, option) for option in options]
-    place = _recommended(axes, [i for i in range(len(options)) if _is_enough(front[i], inferior[i], slo[i])])
+    eligible = [i for i in range(len(options)) if front[i] is not None and slo[i] in ("yes", None)]
+    best = max(eligible, key=_preference(axes, "quality", "cost", "latency"))
+    inferior = _not_inferior(quality, best, eligible, config, scores, options)
+    enough = [i for i in eligible if inferior[i] == "yes"]
+    place = max(enough, key=_preference(axes, "cost", "latency", "quality"), default=best)
     sign = np.array([-1.0 if scores.primary.definition.direction == "lower" else 1.0, -1.0, -1.0])
-    numbers = np.stack([axis.values for axis in axes], axis=1) * sign
+    numbers = np.stack([axis.values for axis in axes.values()], axis=1) * sign
     rows = [
         {
             "system": option.system, "depth": option.depth, "measure": str(scores.primary),
@@ -73,35 +79,49 @@ def _front(axes: Sequence[Axis], options: Sequence[Option]) -> tuple[list[bool |
     return front, apart
 
 
-def _best(axes: Sequence[Axis]) -> int:
-    """The best in quality; of equal ones the cheapest, then the fastest."""
-    quality, latency, cost = (np.nan_to_num(axis.values, nan=-np.inf) for axis in axes)
-    return max(range(len(quality)), key=lambda i: (quality[i], cost[i], latency[i], -i))
+def _preference(axes: Mapping[str, Axis], *names: str) -> Callable[[int], tuple[float, ...]]:
+    """The key of an option: its values on some axes, by the first of them; of equal ones, the earlier."""
+    columns = [np.nan_to_num(axes[name].values, nan=0.0) for name in names]
+    return lambda i: (*(float(column[i]) for column in columns), -i)
 
 
 def _not_inferior(
-    quality: Quality, best: int, config: BenchConfig, scores: Scores, options: Sequence[Option]
-) -> list[str]:
-    """Whether each option is within the margin of the best: "yes", "no" or "open"."""
-    verdicts = ["open"] * len(options)
+    quality: Quality, best: int, eligible: Sequence[int], config: BenchConfig, scores: Scores,
+    options: Sequence[Option],
+) -> list[str]:  # fmt: skip
+    """Whether each option is within the margin of all that are eligible: "yes", "no" or "open".
+
+    Which of them is the best is not certain: one that is within the margin of each of them is within that of the best.
+    """
+    width = scores.primary.definition.width
     lists = [scores.run_digest(option.label) for option in options]
-    p = np.full(len(options), np.nan)
-    for i in range(len(options)):
-        d, codes = quality.paired(i, best)
-        test, mirrored = (
-            non_inferiority(
-                gain, margin=config.margin, width=scores.primary.definition.width, alpha=ALPHA, clusters=codes,
-                identical=lists[i] is not None and lists[i] == lists[best],
-            )
-            for gain in (d, -d)
-        )  # fmt: skip
-        p[i] = test.p
-        if i == best or test.reason == IDENTICAL:
-            verdicts[i], p[i] = "yes", np.nan
-        elif -mirrored.low <= -config.margin:
-            verdicts[i] = "no"
-    corrected = correct(p, method="holm", family="all options against the best").adjusted
-    return ["yes" if corrected[i] < ALPHA else verdicts[i] for i in range(len(options))]
+    rivals = sorted(eligible, key=lambda i: -quality.means[i])
+
+    def p_against(i: int, j: int) -> float:
+        d, codes = quality.paired(i, j)
+        alike = lists[i] is not None and lists[i] == lists[j] and not d.any()
+        return 0.0 if alike else loss_p(d, margin=config.margin, width=width, clusters=codes)
+
+    def p_of(i: int) -> float:
+        largest = 0.0
+        for j in rivals:
+            p = 0.0 if j == i else p_against(i, j)
+            if not p < ALPHA:  # Beyond it, or without a test, the very value makes no difference.
+                return 1.0
+            largest = max(largest, p)
+        return largest
+
+    p = correct([p_of(i) for i in range(len(options))], method="holm", family="all options").adjusted
+    return [
+        "yes" if p[i] < ALPHA else "no" if _is_inferior(quality, i, best, config.margin, width) else "open"
+        for i in range(len(options))
+    ]
+
+
+def _is_inferior(quality: Quality, i: int, best: int, margin: float, width: float) -> bool:
+    """Whether an option is shown to be worse than the best so far by the margin or more."""
+    gain, codes = quality.paired(best, i)
+    return non_inferiority(gain, margin=margin, width=width, alpha=ALPHA, clusters=codes).low >= margin
 
 
 def _holds_slo(config: BenchConfig, requests: pl.DataFrame, sustained: pl.DataFrame, option: Option) -> str | None:
@@ -132,20 +152,11 @@ def _within(interval: PercentileInterval | None, limit: float) -> str:
     return "yes" if interval.high <= limit else "no" if interval.low > limit else "open"
 
 
-def _is_enough(front: bool | None, inferior: str, slo: str | None) -> bool:
-    return front is not None and inferior == "yes" and slo in ("yes", None)
-
-
-def _recommended(axes: Sequence[Axis], places: Sequence[int]) -> int | None:
-    """The cheapest of some options, then the fastest, then the best."""
-    quality, latency, cost = (np.nan_to_num(axis.values, nan=0.0) for axis in axes)
-    return max(places, key=lambda i: (cost[i], latency[i], quality[i], -i), default=None)
-
-
 def _reason(front: bool | None, inferior: str, slo: str | None, *, recommended: bool) -> str:
     """Why an option is recommended or not, as a code: what weighs most."""
     conditions = {
-        "recommended": recommended, "inferior": inferior == "no", "slow": slo == "no", "unknown": front is None,
+        "recommended": recommended and inferior == "yes", "best_so_far": recommended,
+        "inferior": inferior == "no", "slow": slo == "no", "unknown": front is None,
         "maybe_inferior": inferior == "open", "maybe_slow": slo == "open",
     }  # fmt: skip
     return next((reason for reason, holds in conditions.items() if holds), "dearer")

@@ -152,12 +152,12 @@ on_front        whether nothing is at least as good in quality, P95 and cost, an
                 as axes count those that any reranker has a value for; null for one that lacks a value there
 not_told_apart  labels: of one on the front, those that it is not shown to be better than in anything; of another, those
                 that dominate it and are not shown to be better in anything
-not_inferior    "yes", "no" or "open": to the best in quality, within the margin
+not_inferior    "yes", "no" or "open": to the best of those that hold the objective, within the margin
 holds_slo       likewise: the objective of [load]; null where there is none
-recommended     the cheapest of those with two yes, or none
-reason          "recommended"; or what is against it: "inferior", "slow", "unknown" (a value is missing),
-                "maybe_inferior", "maybe_slow", "dearer" (good enough, but another one is cheaper, or as cheap and
-                faster)
+recommended     the cheapest of those with two yes, or else the best so far of those that hold the objective
+reason          "recommended", "best_so_far" (recommended, as none is shown to be good enough); or what is against it:
+                "inferior", "slow", "unknown" (a value is missing), "maybe_inferior", "maybe_slow", "dearer" (good
+                enough, but another one is cheaper, or as cheap and faster)
 """
 
 REFERENCE_LATENCY = pl.Schema(
