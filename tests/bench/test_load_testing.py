@@ -22,6 +22,8 @@ from steelyard.bench.load_testing import late_notes, load_test
 from steelyard.bench.request_scores import request_scores
 from steelyard.bench.requests import REQUESTS, SERVICE_MS
 from tests.bench.test_running import bench_config
+from tests.rag.ranking_model import PATH
+from tests.rag.server import serving, status
 
 SHORT: dict[str, Any] = {"duration": 0.1, "warm_up": 0, "timeout": 5, "arrivals": "constant"}
 CALLS: list[str] = []
@@ -269,3 +271,15 @@ def test_a_rate_that_this_machine_cannot_offer_is_noted() -> None:
     assert [note.as_json() for note in notes] == [
         {"code": "load_late", "values": {"system": "a", "load": "10/s", "ms": 60.0}}
     ]
+
+
+def test_a_chat_model_is_asked_once(tmp_path: Path) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    load = {"rates": [20], "duration": 0.2, "warm_up": 0, "sustained": False}
+    with serving() as server:
+        server.always(PATH, status(500))
+        model = {"kind": "llm", "mode": "listwise", "model": "m", "base_url": f"{server.url}/ranker/v1"}
+        config = bench_config(tmp_path, systems={"none": {}, "llm": {"rerank": model}}, load=load)
+        with pytest.raises(StageError, match=r"none of the first 3 requests .* answered 500 .* after 1 attempt"):
+            load_test(config)
+        assert len(server.seen(PATH)) == 3

@@ -13,8 +13,8 @@ from steelyard.bench.calling import PairTokens, RerankerCalls
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, BenchSystem
 from steelyard.bench.load.served import Ask, Served
+from steelyard.models.endpoints import Endpoint
 from steelyard.rag.config import Config
-from steelyard.rag.endpoints import HTTPReranker
 from steelyard.rag.fingerprint import describe
 from steelyard.rag.making import make_stage
 from steelyard.rag.pipeline import Pipeline
@@ -98,7 +98,7 @@ def loaded_reranker(
     calls_out = hasattr(first, "concurrency")
     with ExitStack() as stack:
         asked = first
-        if isinstance(first, HTTPReranker):
+        if isinstance(first, Endpoint):
             asked = first.directly(config.timeout)
             stack.callback(asked.close)
         crew = _Instances(asked, make, candidates, depth, shared=calls_out)
