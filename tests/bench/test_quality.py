@@ -6,12 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+import steelyard as sy
 from steelyard.bench.candidates import open_candidates
 from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.frames import DIAGNOSTICS, QUALITY
+from steelyard.bench.ordering import reranked_list
 from steelyard.bench.quality import quality
 from steelyard.bench.weighing import weigh
 from steelyard.comparison.comparison import compare
+from steelyard.comparison.sensitivity import sensitivity
 from tests.bench.blocks_of_scores import blocks, config_of, weighed
 
 DOCS = [f"d{i}" for i in range(12)]
@@ -173,6 +176,18 @@ def test_diagnostics_by_hand(tmp_path):
     assert (row["judged_before"], row["judged_after"]) == (0.75, 0.75)
     assert (row["worst"], row["best"]) == pytest.approx((1 / 3, 1.5 / 3))
     assert (row["n"], row["n_short"], row["n_failed"], row["n_unstable"]) == (3, 2, 0, 0)
+
+
+def test_bounds_by_labels_and_judged_shares_are_those_of_compare(tmp_path):
+    config, scores, _, rankings, requests = _bench(tmp_path, _oracle, depths=[5])
+    frame = diagnostics(config, scores, rankings, requests)
+    truth, run = _collection()
+    lists = {q: reranked_list(docs, _oracle(truth[q], docs[:5], 1)) for q, docs in run.items()}
+    weighing = sy.weigh(truth, {"none": run, "mine": lists})
+    bounds = sensitivity(weighing.systems, weighing.alignments, [sy.parse("ndcg@5")])
+    row = frame.row(0, named=True)
+    assert [row["worst"], row["best"]] == pytest.approx([bounds.low[1, 0], bounds.high[1, 0]])
+    assert [row["judged_before"], row["judged_after"]] == pytest.approx(bounds.judged[:, 0].tolist())
 
 
 def test_orders_that_differ_between_repetitions_are_counted(tmp_path):

@@ -12,9 +12,8 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.coverage import most_covered
+from steelyard.bench.coverage import most_covered, pieces_of_chunks
 from steelyard.bench.quality import ceiling_label
-from steelyard.data.run import ranked
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighed import Weighed
 from steelyard.experiment.weighing import Weighing
@@ -118,8 +117,8 @@ def _with_best_pieces(weighed: Weighed, spec: Measure, n: Ints) -> Evidence | No
     query, reordered = pieces.hit_query, (n > k)[pieces.hit_query]
     inside = reordered & (pieces.hit_gain >= least) & (pieces.hit_rank <= n[pieces.hit_query])
     shown = np.bincount(query[inside], minlength=a.n_queries)
-    for q in np.flatnonzero(shown > k).tolist():
-        covered = most_covered(_pieces_of_chunks(weighed, q, int(n[q]), least), k)
+    for q, masks in pieces_of_chunks(weighed, np.flatnonzero(shown > k), n, least).items():
+        covered = most_covered(masks, k)
         if covered is None:
             return None
         shown[q] = covered
@@ -144,22 +143,3 @@ def _is_by_pieces(weighed: Weighed) -> Bools:
     pieces, mask = gold.resolution.gold, np.zeros(weighed.alignment.n_queries, bool)
     mask[gold.labels.places(pl.Series(pieces.query_ids))] = pieces.has_texts | (not gold.table.complete)
     return mask
-
-
-def _pieces_of_chunks(weighed: Weighed, q: int, n: int, least: float) -> list[int]:
-    """The relevant groups of pieces that each of the first n chunks of a list holds, as bits."""
-    gold = weighed.evidence
-    assert gold is not None
-    assert weighed.outputs is not None
-    resolution, query_id = gold.resolution, weighed.alignment.query_id[q]
-    gains = np.full(resolution.gold.n_groups, -np.inf)
-    np.maximum.at(gains, resolution.gold.group, resolution.gold.gain)
-    listed = ranked(weighed.outputs.run.frame.filter(pl.col("query_id") == query_id)).filter(pl.col("rank") <= n)
-    rows = {gold.table.row_of.get(chunk_id, -1) for chunk_id in listed["doc_id"].to_list()}
-    group = resolution.gold.group[resolution.piece]
-    own = np.array(resolution.gold.query_ids)[resolution.gold.query[resolution.piece]] == query_id
-    bit, masks = dict[int, int](), dict[int, int]()
-    for g, chunk in zip(group[own].tolist(), resolution.chunk[own].tolist(), strict=True):
-        if chunk in rows and gains[g] >= least:
-            masks[chunk] = masks.get(chunk, 0) | 1 << bit.setdefault(g, len(bit))
-    return list(masks.values())

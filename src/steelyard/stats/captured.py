@@ -37,7 +37,7 @@ def captured_share(
     The interval holds each share r for which the mean of gain - r headroom may be 0, by `mean_intervals`.  This is
     Fieller's, but guarded against what no query has shown: where all headroom was captured in each query, the share of
     other queries need not be 1.  In simulations of 20 to 200 queries, with headroom in most of them or in 3%, it misses
-    in at most 5% of the cases of which it says anything; Fieller's own in up to 81%, a bootstrap in up to 24%.
+    in at most 5% of the cases of which it says anything; Fieller's own in up to 81%.
 
     gain      (n,) by how much a query is better than before; at most its headroom
     headroom  (n,) by how much it could be better, 0 or more
