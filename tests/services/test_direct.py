@@ -70,7 +70,7 @@ def test_what_is_sent_is_what_a_service_sends() -> None:
     assert came[1].startswith(b"GET /ask?lang=en&q=%E7%A7%A4+%26+co&k=5 HTTP/1.1\r\n")
 
 
-@pytest.mark.parametrize("settings", [SleepySettings(silent=True), SleepySettings(drip_s=0.02)])
+@pytest.mark.parametrize("settings", [SleepySettings(silent_after=0), SleepySettings(drip_s=0.02)])
 def test_the_time_limit_is_of_the_whole_request(settings: SleepySettings) -> None:
     with sleepy_server(settings) as server, asking(server.url, 0.15) as direct:
         before = perf_counter()

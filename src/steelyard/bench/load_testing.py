@@ -22,6 +22,8 @@ from steelyard.bench.candidates import open_candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import Arrivals, LoadTable
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.load.open_loop import MOST_UNDER_WAY
+from steelyard.bench.load.quiet import allow_open_files
 from steelyard.bench.load_levels import Level, plan_levels, plan_probe
 from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_system
 from steelyard.bench.request_scores import load_name, request_scores
@@ -33,6 +35,8 @@ from steelyard.data.questions import Questions, read_queries
 from steelyard.data.run_lock import run_lock
 from steelyard.services.addresses import host_of
 
+_OTHER_FILES = 500
+"""That a system may have open itself."""
 _FIRST = 3
 """So many questions are asked before load is put on a system that may be down."""
 
@@ -123,6 +127,7 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
             "(--users 8, users=8)"
         )
     refuse_other_folder(config.folder)
+    allow_open_files(MOST_UNDER_WAY + _OTHER_FILES)
     with ExitStack() as stack:
         systems = open_systems(config, stack)
         earlier = stack.enter_context(run_lock(config.folder))

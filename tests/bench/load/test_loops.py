@@ -13,6 +13,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.bench.load.arrivals import arrival_times
 from steelyard.bench.load.closed_loop import occupy
 from steelyard.bench.load.open_loop import offer
+from steelyard.bench.load.quiet import allow_open_files
 from steelyard.bench.load.served import Served
 from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
 from steelyard.services.client import ServiceError
@@ -172,21 +173,22 @@ def test_requests_of_the_warm_up_are_left_out(loop: str) -> None:
 
 
 def test_users_of_the_closed_loop_wait_for_their_answers_and_think() -> None:
-    lock, under_way, most = threading.Lock(), 0, 0
+    lock, under_way, most, together = threading.Lock(), 0, 0, threading.Barrier(3)
 
     def ask(query_id: str, query: str) -> Served:
         nonlocal under_way, most
         with lock:
             under_way += 1
             most = max(most, under_way)
+        together.wait(5)  # Each user comes here as often as the others.
         sleep(0.01)
         with lock:
             under_way -= 1
         return Served()
 
-    requests = occupy(ask, QUERIES, users=3, duration_s=0.15, think_time_s=0.02)
+    requests = occupy(ask, QUERIES, users=3, duration_s=0.15, think_time_s=0.02, timeout_s=0.5)
     assert most == 3
-    assert 6 <= len(requests) <= 15
+    assert 3 <= len(requests) <= 18
     assert requests["number"].to_list() == list(range(len(requests)))
     assert (requests["intended_s"] == requests["sent_s"]).all()
     assert requests.select(loop=pl.col("loop").unique())["loop"].to_list() == ["closed"]
@@ -241,3 +243,17 @@ def test_ctrl_c_ends_the_loop_and_asks_nothing_more() -> None:
     n_asked = len(asked)
     sleep(0.05)
     assert len(asked) == n_asked < 50
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_the_system_allows() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[0] == resource.RLIM_INFINITY or before[0] == before[1]:
+        pytest.skip("the limit is at its highest")
+    try:
+        allow_open_files(before[0] + 1)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[0] + 1, before[1])
+        allow_open_files(1)  # Never lower.
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[0] + 1, before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -20,6 +20,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.load.open_loop import checked_queries
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
+from steelyard.services.loops import cancel_requests
 
 
 def occupy(
@@ -77,6 +78,7 @@ class _Crowd:
                 thread.join(max(0.0, self._until + self._timeout_s - perf_counter()))
         finally:
             self._until = -math.inf  # Whoever is interrupted asks nothing more.
+            cancel_requests(threads)
         return start
 
     def finished(self) -> list[Request]:

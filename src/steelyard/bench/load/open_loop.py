@@ -18,6 +18,7 @@ from steelyard.bench.config_table import Arrivals
 from steelyard.bench.load.arrivals import arrival_times
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
+from steelyard.services.loops import cancel_requests
 
 MOST_UNDER_WAY = 2_000
 """Requests that this computer has under way at once; more wait here, which their dispatch delay shows."""
@@ -78,7 +79,7 @@ class _Crew:
         self._tasks = SimpleQueue[_Task | None]()
         self._handed: list[_Task] = []
         self._finished: list[Request] = []
-        self._n_threads = 0
+        self._threads: list[threading.Thread] = []
         self._stopped = False
 
     def work(self, schedule: Floats, asked: list[tuple[str, str]]) -> float:
@@ -110,7 +111,7 @@ class _Crew:
                         timeout_s=self._timeout_s)  # fmt: skip
 
     def _hand_over(self, number: int, query_id: str, query: str, intended: float) -> None:
-        if len(self._handed) - len(self._finished) >= self._n_threads and self._n_threads < self._limit:
+        if len(self._handed) - len(self._finished) >= len(self._threads) < self._limit:
             self._start(1)
         task = _Task(number, query_id, query, intended, perf_counter())
         self._handed.append(task)
@@ -124,13 +125,15 @@ class _Crew:
     def _start(self, n: int) -> None:
         for _ in range(n):
             # A daemon: what never returns must not keep the process alive.
-            threading.Thread(target=self._take, name="steelyard-load", daemon=True).start()
-            self._n_threads += 1
+            thread = threading.Thread(target=self._take, name="steelyard-load", daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def _dismiss(self) -> None:
         self._stopped = True
-        for _ in range(self._n_threads):
+        for _ in self._threads:
             self._tasks.put(None)
+        cancel_requests(self._threads)  # What nobody waits for any longer.
 
     def _take(self) -> None:
         while (task := self._tasks.get()) is not None and not self._stopped:

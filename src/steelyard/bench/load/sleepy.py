@@ -29,8 +29,9 @@ class SleepySettings:
     service_s    that a request takes;   exponential   whether that is a mean of an exponential distribution, by `seed`
     capacity     requests that are served at once, the others wait in one queue; None for all
     stalls       (begin, length) of spans in which nothing goes on
-    fail_every   each so-manieth request is answered 500;   wrong_every   or 200, with something else than results
-    silent       whether no request is ever answered;   drip_s   between one byte of an answer and the next
+    fail_every   each request of that number, its double, ... is answered 500;   wrong_every   or 200 without results
+    silent_after requests that are answered, and none after them; None for all
+    drip_s       between one byte of an answer and the next
     rate_limit   requests a second; what comes above, within a second, is answered 429
     """
 
@@ -40,7 +41,7 @@ class SleepySettings:
     stalls: Sequence[tuple[float, float]] = ()
     fail_every: int | None = None
     wrong_every: int | None = None
-    silent: bool = False
+    silent_after: int | None = None
     drip_s: float = 0.0
     rate_limit: float | None = None
     seed: int = 0
@@ -153,7 +154,7 @@ class SleepyServer:
             if self._is_too_much(now):
                 return "429 Too Many Requests", b'{"error": "too many requests"}'
             served_at = began + self._schedule.served_at(now - began)
-        if settings.silent:
+        if settings.silent_after is not None and number > settings.silent_after:
             self.closing.wait()
         elif (wait_s := served_at - perf_counter()) > 0:
             self.closing.wait(wait_s)
