@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         SteelyardError,
         UnknownMeasureError,
     )
+    from steelyard.bench.bench import Bench
+    from steelyard.bench.running import bench_rerankers
     from steelyard.comparison.agreement import Agreement, agreement
     from steelyard.comparison.comparison import compare
     from steelyard.comparison.design import Design, plan
@@ -96,6 +98,8 @@ if TYPE_CHECKING:
     from steelyard.review.reporting import report_review
 
 _HOMES = {
+    "bench.bench": "Bench",
+    "bench.running": "bench_rerankers",
     "comparison.agreement": "Agreement agreement",
     "comparison.comparison": "compare",
     "comparison.design": "Design plan",
@@ -149,6 +153,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 __all__ = [
     "Agreement",
     "Alignment",
+    "Bench",
     "BenchReport",
     "Calibration",
     "Chunks",
@@ -188,6 +193,7 @@ __all__ = [
     "answer_f1",
     "answer_precision",
     "answer_recall",
+    "bench_rerankers",
     "bpref",
     "calibrate",
     "calibrate_review",

@@ -110,6 +110,16 @@ def test_a_run_folder_has_texts_and_questions_itself(tmp_path: Path) -> None:
     assert "candidates_before_reranking" in notes(candidates)
 
 
+def test_outputs_with_candidates_of_some_questions(tmp_path: Path) -> None:
+    """A run whose lists are all that was searched names no candidates beside them."""
+    rows = [
+        {"qid": "q1", "retrieved": [{"id": "d1", "text": "one"}], "candidates": ["d2", "d1"]},
+        {"qid": "q2", "retrieved": [{"id": "d3", "text": "three"}, {"id": "d2", "text": "two"}]},
+    ]
+    candidates = bench(tmp_path, {"out.jsonl": lines(rows)}, candidates="out.jsonl")
+    assert candidates.doc_ids == {"q1": ["d2", "d1"], "q2": ["d3", "d2"], "q3": []}
+
+
 def test_cranfield() -> None:
     values = {
         "truth": str(shared("cranfield", "beir")), "systems": {"words": {"rerank": "lexical"}},

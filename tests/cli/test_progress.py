@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -40,6 +41,19 @@ def test_a_terminal_sees_each_stage_by_name(code: str, name: str, monkeypatch: p
     assert name in text
     assert "3/3" in text
     assert "warm up" in text
+
+
+def test_bars_between_calls_need_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that draws would take the processor from what is timed."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    n_threads = threading.active_count()
+    with progress_bars(read_words("en"), between_calls=True) as show:
+        show("runs", 1, 3)
+        assert threading.active_count() == n_threads
+        show("runs", 3, 3)
+    assert "3/3" in stream.getvalue()
 
 
 def test_a_pipe_and_a_quick_command_see_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.bench.planning import plan_bench
 from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
@@ -23,6 +24,8 @@ from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.agreement import agreement_json, agreement_terminal
+from steelyard.report.formats.bench import bench_summary
+from steelyard.report.formats.bench_plan import bench_plan_text
 from steelyard.report.formats.comparison import comparison_json, comparison_terminal
 from steelyard.report.formats.design import design_csv, design_json, design_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
@@ -393,7 +396,25 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
     ],
+    "bench rerank": [
+        (
+            "bench.toml -o benched --lang en",
+            lambda: bench_summary(sy.bench_rerankers("bench.toml", folder="benched"), EN, width=80),
+        ),
+        (
+            "bench.toml --dry-run -o planned --overwrite",
+            lambda: bench_plan_text(plan_bench("bench.toml", folder="planned", overwrite=True), EN, width=80),
+        ),
+    ],
 }  # fmt: skip
+_BENCH = """
+truth = "pilot.jsonl"
+candidates = "hybrid.jsonl"
+documents = "documents"
+depths = [3]
+repetitions = 1
+systems.words.rerank = "lexical"
+"""
 ON_RUNS = ("evaluate", "compare", "diagnose", "report")
 ON_CONFIGURATIONS = ("run", "sweep")
 
@@ -427,6 +448,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = {"retrieved": [{"id": "h#1", "text": "It opens at 9."}], "answer": "It opens at 9 [h#1]. It has a café."}
     (demo / "answers.jsonl").write_text(json.dumps({"qid": "q", "query": "When?", **answer}) + "\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
+    (demo / "bench.toml").write_text(_BENCH)
     verdicts = scored([0.1, 0.4, 0.6, 0.9] * 8)
     calibrate(verdicts, labelled(verdicts, [False, True, True, True] * 8), date="d").write(demo / "judge.json")
     _write_review(demo)

@@ -127,11 +127,10 @@ def _lists(
 ) -> tuple[dict[str, list[str]], list[Note]]:  # fmt: skip
     """query_id -> documents, best first, of every question; and what was done to the lists."""
     notes = list[Note]()
-    if (before := outputs.before_reranking()) is not None:
-        outputs = before
+    if outputs.candidates is not None and (outputs.folder is None or outputs.folder.reranks is not False):
         notes.append(Note("candidates_before_reranking", {"name": outputs.name}))
     asked = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
-    frame = canonical_order(outputs.run.frame.drop_nulls("doc_id").join(asked, on="query_id", how="semi"))
+    frame = canonical_order(_first_search(outputs).drop_nulls("doc_id").join(asked, on="query_id", how="semi"))
     once = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     if once.height < frame.height:
         twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())["query_id"].unique(maintain_order=True)
@@ -144,6 +143,14 @@ def _lists(
     grouped = once.group_by("query_id", maintain_order=True).agg("doc_id")
     by_id = dict(zip(grouped["query_id"].to_list(), grouped["doc_id"].to_list(), strict=True))
     return {query_id: by_id.get(query_id, []) for query_id in query_ids}, notes
+
+
+def _first_search(outputs: Outputs) -> pl.DataFrame:
+    """Rows of the lists as deep as the search gave them: the candidates of a question, else its results."""
+    if outputs.candidates is None:
+        return outputs.run.frame
+    candidates = outputs.candidates.frame
+    return pl.concat([candidates, outputs.run.frame.join(candidates, on="query_id", how="anti", maintain_order="left")])
 
 
 def _excluded(path: Path) -> pl.DataFrame:

@@ -403,6 +403,17 @@ COMMANDS = {
             options.OUTPUT, options.LANG,
         ],
     ),
+    "bench rerank": Command(
+        "Measure rerankers over the results of a first search, and say which one is worth having.",
+        [
+            argument("config", type=Path, help="Configuration in TOML: truth, candidates, depths, systems, ..."),
+            argument(
+                "--output", "-o", type=Path,
+                help="The folder of the bench, with which a later start goes on; benches/NAME beside CONFIG.",
+            ),
+            flag("--overwrite", help="Measure anew what the folder holds."), options.DRY_RUN, options.LANG,
+        ],
+    ),
     "chat": Command("Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG]),
     "demo": Command(
         "Chunk, index, search and weigh the bundled documents, end to end.",
@@ -420,5 +431,8 @@ COMMANDS = {
 A name of two words is that of a command in a group.
 """
 
-GROUPS = {"review": "May the judge be believed? People decide about a sample of what it judged."}
+GROUPS = {
+    "review": "May the judge be believed? People decide about a sample of what it judged.",
+    "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
+}
 """The first word of commands that belong together -> what `--help` shows of all of them."""

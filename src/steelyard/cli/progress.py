@@ -18,15 +18,17 @@ from steelyard.services.waits import WAITS, Wait
 SOON = 0.5
 """Seconds in which a command may be ready that draws nothing until then, nor imports what draws."""
 _WORTH_SAYING_S = 1.0
+_REDRAWN_S = 0.25
 
 
 @contextmanager
-def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
+def progress_bars(words: Words, *, after: float = 0.0, between_calls: bool = False) -> Iterator[Progress]:
     """Bars on standard error, where that is a terminal, and below them what is spent, and the wait that ends last.
 
     Anywhere else there are no bars, and a line says what is waited for, once for each service and reason.
 
-    after   seconds before the first one
+    after          seconds before the first one
+    between_calls  whether they are drawn when somebody calls, and not by a thread: that would disturb what is timed
     """
     if not sys.stderr.isatty():
         with printed_waits(words):
@@ -34,19 +36,22 @@ def progress_bars(words: Words, *, after: float = 0.0) -> Iterator[Progress]:
         return
     tasks: dict[str, Any] = {}
     bars: Any = None
-    started = time.monotonic()
+    started = drawn = time.monotonic()
     waiting, spending = _Waiting(words), _Spending(words)
     with WAITS.listening(waiting.add), SPENDING.listening(spending.add), ExitStack() as stack:
 
         def show(stage: str, done: int, total: int) -> None:
-            nonlocal bars
+            nonlocal bars, drawn
             if bars is None and (done == total or time.monotonic() - started < after):
                 return
-            bars = bars or stack.enter_context(_bars(spending, waiting))
+            bars = bars or stack.enter_context(_bars(spending, waiting, auto_refresh=not between_calls))
             if stage not in tasks:
                 name = words(f"progress.{stage}") if f"progress.{stage}" in words else stage
                 tasks[stage] = bars.add_task(name, total=total)
             bars.update(tasks[stage], completed=done, total=total)
+            if between_calls and (done == total or time.monotonic() - drawn > _REDRAWN_S):
+                bars.refresh()
+                drawn = time.monotonic()
 
         yield show
 
@@ -110,7 +115,7 @@ def _text(wait: Wait, seconds: float, words: Words) -> str:
     return words("progress.waiting", seconds=math.ceil(seconds), host=single_line(wait.host), reason=reason)
 
 
-def _bars(*lines: _Spending | _Waiting) -> Any:
+def _bars(*lines: _Spending | _Waiting, auto_refresh: bool = True) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
@@ -126,4 +131,4 @@ def _bars(*lines: _Spending | _Waiting) -> Any:
             yield from (Text(text) for line in lines if (text := line.text()))
 
     columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining())
-    return Bars(*columns, console=Console(stderr=True), transient=True)
+    return Bars(*columns, console=Console(stderr=True), transient=True, auto_refresh=auto_refresh)

@@ -1,0 +1,38 @@
+"""`steelyard bench rerank`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.planning import plan_bench
+from steelyard.bench.running import bench_rerankers
+from steelyard.cli.progress import progress_bars
+from steelyard.cli.run import INTERRUPTED
+from steelyard.cli.terminal import terminal_width
+from steelyard.report.formats.bench import bench_summary
+from steelyard.report.formats.bench_plan import bench_plan_text
+from steelyard.report.words import read_words
+
+
+def run(config: Path, *, output: Path | None, overwrite: bool, dry_run: bool, lang: str | None = None) -> None:
+    """Measure rerankers, and print what comes of it; or what that would take."""
+    words = read_words(lang)
+    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
+    if dry_run:
+        plan = plan_bench(config, folder=output, overwrite=overwrite)
+        print(bench_plan_text(plan, words, **view), end="")
+        return
+    try:
+        with progress_bars(words, between_calls=True) as bars:
+            bench = bench_rerankers(config, folder=output, overwrite=overwrite, progress=bars)
+    except BenchInterrupted as interrupted:
+        print(
+            f"steelyard: interrupted; {interrupted.n_done} of {interrupted.n} blocks are measured and kept. "
+            "The same command goes on from there",
+            file=sys.stderr,
+        )
+        sys.exit(INTERRUPTED)
+    print(bench_summary(bench, words, **view), end="")

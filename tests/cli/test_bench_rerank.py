@@ -1,0 +1,64 @@
+"""`steelyard bench rerank`, as a user runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from steelyard.bench.bench import Bench
+from steelyard.cli import bench_rerank
+from tests.bench.test_running import FAILING, bench_config
+from tests.cli.command import complaint, printed, steelyard
+
+
+def configured(folder: Path, systems: str = 'systems.words.rerank = "lexical"') -> Path:
+    """A configuration file over a dozen documents."""
+    values = bench_config(folder).values
+    keys = ("name", "truth", "candidates", "documents", "depths", "repetitions", "warm_up")
+    text = "".join(f"{key} = {json.dumps(values[key])}\n" for key in keys)
+    (folder / "bench.toml").write_text(text + systems + "\n", encoding="utf-8")
+    return folder / "bench.toml"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_one_command_measures_and_says_what_comes_of_it(tmp_path: Path, lang: str) -> None:
+    text = printed("bench", "rerank", configured(tmp_path), "--lang", lang)
+    assert "words@" in text
+    assert "ndcg@10" in text
+    assert ("Recommended" in text) == (lang == "en")
+    assert Bench.read(tmp_path / "benches" / "small").config.depths == (3, 6)
+
+
+def test_a_dry_run_asks_nobody(tmp_path: Path) -> None:
+    systems = f'systems.a.rerank = {{ kind = "{FAILING}", on = "what" }}\nsystems.a.price = {{ per_query = 0.01 }}'
+    text = printed("bench", "rerank", configured(tmp_path, systems), "--dry-run")
+    rows = [line.split() for line in text.splitlines() if line.startswith(("a@", "all"))]
+    assert [row[-5:-3] for row in rows] == [["13", "39"], ["13", "78"], ["26", "117"]]
+    assert [row[-2] for row in rows] == ["$0.13", "$0.13", "$0.26"]
+    assert "Nobody was asked" in text
+    assert not (tmp_path / "benches").exists()
+
+
+def test_a_dry_run_in_chinese_and_over_a_folder(tmp_path: Path) -> None:
+    printed("bench", "rerank", configured(tmp_path), "-o", tmp_path / "here")
+    text = printed("bench", "rerank", configured(tmp_path), "-o", tmp_path / "here", "--dry-run", "--lang", "zh")
+    assert "4 个分块中有 4 个已在" in text
+    assert "words" in text
+
+
+def test_an_interruption_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise bench_rerank.BenchInterrupted(3, 8)
+
+    monkeypatch.setattr(bench_rerank, "bench_rerankers", interrupted)
+    done = steelyard("bench", "rerank", configured(tmp_path))
+    assert done.returncode == 130
+    assert b"interrupted; 3 of 8 blocks are measured and kept" in done.stderr
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    config = configured(tmp_path, 'systems.words.rerank = "lexica"')
+    assert "bench.toml, line 8: " in complaint("bench", "rerank", config)
+    config = configured(tmp_path, f'systems.a.rerank = {{ kind = "{FAILING}", on = "what" }}')
+    assert "the first 5 requests all failed" in complaint("bench", "rerank", config)
+    assert "there is no such file" in complaint("bench", "rerank", tmp_path / "no.toml")
