@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -122,3 +123,23 @@ def test_a_connection_that_the_server_closed_meanwhile_is_opened_anew() -> None:
 def test_half_a_character_is_refused_by_name() -> None:
     with sleepy_server() as server, asking(server.url) as direct, pytest.raises(ServiceError, match="half a character"):
         direct.request("POST", body={"query": "\ud800"})
+
+
+def test_who_awaits_answers_is_not_made_to_wait_by_refusals_either() -> None:
+    with sleepy_server(SleepySettings(rate_limit=1)) as server, asking(server.url) as direct:
+
+        async def ask() -> list[object]:
+            return await asyncio.gather(
+                *(direct.request_async("POST", body={}) for _ in range(3)), return_exceptions=True
+            )
+
+        answers = asyncio.run(ask())
+        assert server.n_requests == 3
+    assert sorted(getattr(answer, "reason", 0) for answer in answers) == [0, 429, 429]
+
+
+def test_who_awaits_answers_has_the_same_time_limit() -> None:
+    with sleepy_server(SleepySettings(drip_s=0.02)) as server, asking(server.url, 0.15) as direct:
+        with pytest.raises(ServiceError, match=r"within 0\.15 s") as raised:
+            asyncio.run(direct.request_async("POST", body={}))
+        assert raised.value.reason == "timeout"

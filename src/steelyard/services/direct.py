@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +15,10 @@ from urllib.parse import urlencode
 
 from steelyard.base.instances import Instances
 from steelyard.services.addresses import shown
-from steelyard.services.client import Service, ServiceError, cause_of
+from steelyard.services.attempts import Listener, ignore
+from steelyard.services.client import Patience, Service, ServiceError, cause_of
 from steelyard.services.connection import Connection
+from steelyard.services.throttle import Throttle
 
 
 class DirectService(Service):
@@ -28,10 +32,10 @@ class DirectService(Service):
 
     def __init__(self, service: Service, timeout_s: float) -> None:
         super().__init__(
-            service._what, service._url, service._patience, headers=service._headers, secrets=service._secrets,
-            key_hint=service._key_hint,
+            service._what, service._url, Patience(timeout_s=timeout_s, attempts=1), headers=service._headers,
+            secrets=service._secrets, key_hint=service._key_hint,
         )  # fmt: skip
-        self._timeout_s = timeout_s
+        self._timeout_s, self._throttle = timeout_s, _NoThrottle()
         self._all: list[Connection] = []
         self._idle = Instances(self._connection)
         self._thread = threading.local()
@@ -54,10 +58,25 @@ class DirectService(Service):
             raise self._failure(refusal.fact + self._excerpt(refusal.body), response.status_code, refusal.body)
         return self._decode(response)
 
+    async def _request(
+        self,
+        method: str,
+        body: Mapping[str, Any] | None,
+        query: Mapping[str, Any] | None,
+        listener: Listener = ignore,
+    ) -> Any:
+        """A request of who awaits many at once: sent once too, but by the client that all such requests share."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await super()._request(method, body, query, listener)
+        except TimeoutError:
+            raise self._failure(f"gave no answer within {self._timeout_s:g} s", "timeout") from None
+
     def close(self) -> None:
         """Close the connections; a later request opens others."""
         for connection in self._all:
             connection.close()
+        super().close()
 
     def _connection(self) -> Connection:
         connection = Connection(self._url)
@@ -83,6 +102,16 @@ class DirectService(Service):
 
     def _failure(self, fact: str, reason: Any, body: str = "") -> ServiceError:
         return ServiceError(f"{self._what}: {shown(self._url)} {fact}", reason, self.redacted(body))
+
+
+class _NoThrottle(Throttle):
+    """Lets all requests go at once, whatever the server says: what it does under load is what is measured."""
+
+    def __init__(self) -> None:
+        super().__init__(math.inf)
+
+    def refuse(self, turn: int, wait_s: float | None) -> None:
+        """Nothing changes."""
 
 
 @dataclass(frozen=True)
