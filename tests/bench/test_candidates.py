@@ -55,7 +55,7 @@ def test_what_is_odd_is_said(tmp_path: Path) -> None:
     assert notes(candidates) == {
         "candidates_duplicate": {"n": 1, "names": ["q1"]},
         "candidates_empty": {"n": 1, "names": ["d3"]},
-        "candidates_short": {"n": 2, "names": ["q1", "q3"], "depth": 3, "total": 3},
+        "candidates_short": {"n": 2, "names": ["q3", "q1"], "depths": "3 (2)", "total": 3},
     }
 
 
@@ -127,4 +127,6 @@ def test_cranfield() -> None:
     }  # fmt: skip
     candidates = open_candidates(BenchConfig.of(values))
     assert (len(candidates.query_ids), len(candidates.searched)) == (225, 224)
-    assert {note.values["depth"]: note.values["n"] for note in candidates.notes} == {10: 1, 20: 1, 50: 5, 100: 225}
+    (note,) = candidates.notes
+    assert note.values["depths"] == "10 (1), 20 (1), 50 (5), 100 (225)"
+    assert note.values["names"][0] == "15"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -37,6 +37,7 @@ class Candidates:
     doc_ids    query_id -> the whole list, best first; empty or absent where the search gave nothing
     texts      doc_id -> its text, of every candidate that some depth reaches
     notes      what a reader should know: duplicates, empty texts, documents left out, lists shorter than a depth
+    inputs     that they are from, with the truth; None opens them anew where that is needed
     """
 
     name: str
@@ -45,6 +46,7 @@ class Candidates:
     doc_ids: Mapping[str, Sequence[str]]
     texts: Mapping[str, str]
     notes: Sequence[Note] = ()
+    inputs: Inputs | None = field(default=None, repr=False)
 
     def first(self, query_id: str, depth: int) -> Sequence[str]:
         """The candidates that are reranked: the first `depth`, or all where there are fewer."""
@@ -115,7 +117,7 @@ def _candidates(inputs: Inputs, config: BenchConfig) -> Candidates:
     queries = _queries([query_id for query_id, listed in lists.items() if listed], inputs)
     notes += [*_named("candidates_empty", [doc for doc, text in texts.items() if not text.strip()])]
     notes += [*_short(lists, config.depths)]
-    return Candidates(outputs.name, query_ids, queries, doc_ids=lists, texts=texts, notes=tuple(notes))
+    return Candidates(outputs.name, query_ids, queries, doc_ids=lists, texts=texts, notes=tuple(notes), inputs=inputs)
 
 
 def _query_ids(gold: Truth | Questions) -> list[str]:
@@ -208,11 +210,12 @@ def _counted(absent: Sequence[str], n: int, noun: str) -> str:
 
 
 def _short(lists: Mapping[str, Sequence[str]], depths: Iterable[int]) -> Iterable[Note]:
-    """A note for each depth that some lists do not reach."""
-    for depth in depths:
-        short = [query_id for query_id, listed in lists.items() if len(listed) < depth]
-        for note in _named("candidates_short", short):
-            yield Note(note.code, {**note.values, "depth": depth, "total": len(lists)})
+    """A note on the depths that some lists do not reach, and on the shortest of these lists."""
+    counts = {depth: sum(len(listed) < depth for listed in lists.values()) for depth in depths}
+    if n := max(counts.values()):
+        names = sorted(lists, key=lambda query_id: len(lists[query_id]))[: min(n, _NAMED)]
+        depths_text = ", ".join(f"{depth} ({n:,})" for depth, n in counts.items() if n)
+        yield Note("candidates_short", {"n": n, "total": len(lists), "depths": depths_text, "names": names})
 
 
 def _named(code: str, names: Sequence[str]) -> Iterable[Note]:

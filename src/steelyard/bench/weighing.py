@@ -79,7 +79,7 @@ def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
 
 def _weighing(config: BenchConfig, candidates: Candidates, rerankings: Sequence[Reranking]) -> Weighing:
     """The candidates as they are and all reranked lists against the gold; options of `weigh` are the defaults."""
-    inputs = open_bench_inputs(config)
+    inputs = candidates.inputs or open_bench_inputs(config)
     outputs = inputs.systems[0].outputs
 
     def system(name: str, lists: Sequence[Mapping[str, Sequence[float]]]) -> System:
