@@ -41,6 +41,8 @@ def draw_cost(bench: Bench, words: Words) -> TopLevelMixin | None:
 def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Words) -> TopLevelMixin | None:
     """A mark for each reranker and depth, at what it costs across and its quality up, with intervals of both."""
     choice = rows_of(bench.choice)
+    if not choice:
+        return None
     means = {row_name(row): row for row in rows_of(bench.quality) if row["measure"] == choice[0]["measure"]}
     reranked = {row_name(row): row for row in choice if row["depth"] is not None}
     places = (_point(row, means.get(label), across.get(label), words) for label, row in reranked.items())

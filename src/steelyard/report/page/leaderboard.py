@@ -12,6 +12,7 @@ from steelyard.base.arrays import Floats
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, baseline_row
+from steelyard.report.sheets.amounts import milliseconds
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.scores import lacking_intervals
@@ -96,18 +97,7 @@ def _latency_cells(contents: Contents, system: str) -> list[Cell]:
     if not contents.latency_ms:
         return []
     of = contents.latency_ms.get(system, (math.nan, math.nan))
-    return [Cell(_milliseconds(ms), value=finite(ms)) for ms in of]
-
-
-def _milliseconds(ms: float) -> str:
-    """Three digits, or all whole ones; a dash where there is none, and ∞ where most questions failed.
-
-    >>> _milliseconds(0.24749), _milliseconds(1520.4)
-    ('0.247', '1,520')
-    """
-    if not math.isfinite(ms):
-        return "–" if math.isnan(ms) else "∞"
-    return f"{ms:.3g}" if ms < 100 else f"{ms:,.0f}"
+    return [Cell(milliseconds(ms), value=finite(ms)) for ms in of]
 
 
 def _counts(contents: Contents) -> dict[str, list[Cell]]:

@@ -45,12 +45,12 @@ def summary_section(bench: Bench, words: Words) -> Section:
 
 
 def headline(bench: Bench, words: Words) -> str:
-    """What is recommended."""
+    """What is recommended, or the best so far where nothing is shown to be good enough."""
     row = recommended_row(bench)
     if row is None:
         return words("bench.headline.none")
-    name = single_line(row_name(row))
-    return words("bench.headline.base" if row["depth"] is None else "bench.headline.reranker", system=name)
+    kind = "so_far" if row["reason"] == "best_so_far" else "reranker" if row["depth"] is not None else "base"
+    return words(f"bench.headline.{kind}", system=single_line(row_name(row)))
 
 
 def recommended_row(bench: Bench) -> Row | None:
@@ -74,8 +74,7 @@ def shown_rows(bench: Bench) -> list[Row]:
 
 def _lines(bench: Bench, words: Words) -> Iterator[str]:
     """Why, then quality, latency, load, cost and return of what is recommended; else of the best in quality."""
-    row = recommended_row(bench)
-    best = max(rows_of(bench.choice), key=lambda own: own["quality"] or 0, default=None)
+    row, best = recommended_row(bench), _best(bench)
     if best is None:
         return
     yield _why(bench, row, best, words)
@@ -90,6 +89,12 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
     yield from _return(_of(bench.returns, where), bench, words)
 
 
+def _best(bench: Bench) -> Row | None:
+    """The best in quality of those that hold the objective."""
+    rows = (row for row in rows_of(bench.choice) if row["on_front"] is not None and row["holds_slo"] in ("yes", None))
+    return max(rows, key=lambda row: row["quality"] or 0, default=None)
+
+
 def _of(frame: pl.DataFrame, where: dict[str, Any], **more: Any) -> Row | None:
     """The one row of an axis that is of a system and depth."""
     same = (pl.col(name).eq_missing(value) for name, value in {**where, **more}.items())
@@ -99,13 +104,14 @@ def _of(frame: pl.DataFrame, where: dict[str, Any], **more: Any) -> Row | None:
 def _why(bench: Bench, row: Row | None, best: Row, words: Words) -> str:
     objective = objective_text(bench.config, words)
     values = {
-        "best": single_line(row_name(best)), "measure": best["measure"], "margin": f"{bench.config.margin:g}",
+        "measure": best["measure"], "margin": f"{bench.config.margin:g}",
         "within": words("bench.why.within", objective=objective) if objective else "",
     }  # fmt: skip
-    if row is None:
-        return words("bench.why.none", **values)
+    if row is None or row["reason"] == "best_so_far":
+        return words(f"bench.why.{'none' if row is None else 'so_far'}", **values)
+    named = "" if row_name(row) == row_name(best) else words("bench.why.other", best=single_line(row_name(best)))
     by = "cost" if any(own["cost"] for own in rows_of(bench.choice)) else "time"
-    return words(f"bench.why.{'best' if row_name(row) == row_name(best) else 'enough'}_by_{by}", **values)
+    return words(f"bench.why.by_{by}", best=named, **values)
 
 
 def _quality(row: Row | None, words: Words) -> Iterator[str]:
@@ -123,10 +129,14 @@ def _quality(row: Row | None, words: Words) -> Iterator[str]:
 
 def _latency(row: Row | None, words: Words) -> Iterator[str]:
     if row is not None:
+        spread = words(
+            "bench.line.spread", n=row["repetitions"], least=milliseconds(row["p95_least"]),
+            greatest=milliseconds(row["p95_greatest"]),
+        )  # fmt: skip
         yield words(
             "bench.line.latency", p50=milliseconds(row["p50"]), p95=milliseconds(row["p95"]),
-            ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]), n=row["repetitions"],
-            least=milliseconds(row["p95_least"]), greatest=milliseconds(row["p95_greatest"]),
+            ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]),
+            spread=spread if row["repetitions"] > 1 else "",
         )  # fmt: skip
 
 
@@ -298,8 +308,8 @@ def _failed(bench: Bench, words: Words) -> Iterator[str]:
 
 
 _CONDITIONS = {
-    "unchanged": (pl.col("overlap") == 1) & (pl.col("first_changed") == 0),
-    "same_set": (pl.col("overlap") == 1) & (pl.col("first_changed") > 0),
+    "unchanged": (pl.col("tau") == 1) & (pl.col("depth") > 1),
+    "same_set": (pl.col("overlap") == 1) & (pl.col("tau") < 1) & (pl.col("depth") > pl.col("k")),
     "truncated": pl.col("truncated") > _TRUNCATED,
     "tied": pl.col("ties") > _TIED,
     "unjudged": pl.col("judged_before") - pl.col("judged_after") > _LESS_JUDGED,

@@ -1,0 +1,174 @@
+"""Pictures of a bench: valid specs that show what its frames hold, as files and inside the page, in both languages."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+from steelyard.bench.bench import Bench
+from steelyard.report.benching import BenchReport
+from steelyard.report.words import read_words
+from tests.bench.benches import CONFIG, MEASURE, axes, load_bench, rerank_bench
+from tests.report.browser import AXE, NO_CHROMIUM, PICTURES, Opened
+
+for _module in ("altair", "vl_convert"):
+    pytest.importorskip(_module, reason="charts need the extra report")
+from steelyard.report.charts.bench import BENCH_CHARTS, draw_bench  # noqa: E402
+
+EN = read_words("en")
+HOSTILE = '<script>alert("1")</script> & "é"'
+
+
+def drawn(bench: Bench, lang: str = "en") -> dict[str, dict[str, Any]]:
+    """Specs that are held against the schema of Vega-Lite."""
+    return {name: chart.to_dict() for name, chart in draw_bench(bench, words=read_words(lang)).items()}
+
+
+def rows(spec: dict[str, Any], *fields: str) -> list[dict[str, Any]]:
+    """The first data of a chart that have these fields."""
+    for data in spec["datasets"].values():
+        if data and set(fields) <= set(data[0]):
+            return list(data)
+    raise LookupError(f"no data with {fields}")
+
+
+def hostile_bench(folder: Path) -> Bench:
+    """A bench whose reranker has a name that would be code."""
+    config = CONFIG | {"systems": {"bm25": {}, "words": {"rerank": "lexical"}, HOSTILE: {"rerank": "lexical"}}}
+    named = {
+        name: axis.with_columns(pl.col("system").replace("api", HOSTILE)) for name, axis in axes().items()
+        if "system" in axis.columns
+    }  # fmt: skip
+    bench = rerank_bench(folder, config=config, **named)
+    bench.__dict__["requests"] = bench.requests.with_columns(pl.col("system").replace("api", HOSTILE))
+    return bench
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_chart_is_drawn_in_both_languages(tmp_path: Path, lang: str) -> None:
+    specs = drawn(rerank_bench(tmp_path), lang)
+    assert list(specs) == list(BENCH_CHARTS)
+    assert all(spec["title"] and spec["description"] for spec in specs.values())
+
+
+def test_quality_lies_between_base_and_ceiling(tmp_path: Path) -> None:
+    spec = drawn(rerank_bench(tmp_path))["quality"]
+    points = {(row["system"], row["depth"]): row for row in rows(spec, "system", "depth", "low")}
+    assert points["api", 50]["value"] == 0.42
+    assert (points["api", 50]["low"], points["api", 50]["high"]) == pytest.approx((0.395, 0.445))
+    assert "api over 50: 0.420 of 0.620" in spec["description"]
+    texts = [layer["mark"].get("text") for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    assert texts == ["base", "ceiling"]
+
+
+def test_shares_leave_room_for_requests_without_an_answer(tmp_path: Path) -> None:
+    bench = rerank_bench(tmp_path)
+    points = [row for row in rows(drawn(bench)["shares"], "ms", "share", "system") if row["system"] == "api@50"]
+    assert [row["share"] for row in points] == sorted(row["share"] for row in points)
+    assert points[-1]["share"] == pytest.approx(117 / 120)
+    times = bench.requests.filter(pl.col("system") == "api", pl.col("depth") == 50, pl.col("outcome") == "ok")
+    longest = times.select((pl.col("end_s") - pl.col("intended_s")).max()).item()
+    assert points[-1]["ms"] == pytest.approx(1000 * longest)
+
+
+def test_load_shows_the_knee_and_the_objective(tmp_path: Path) -> None:
+    spec = drawn(rerank_bench(tmp_path))["load"]
+    knees = [data for data in spec["datasets"].values() if data and set(data[0]) == {"system", "rate"}]
+    assert knees == [[{"system": "words@50", "rate": 96.0}, {"system": "api@50", "rate": 11.5}]]
+    points = [row for row in rows(spec, "rate", "ms", "low") if row["system"] == "api@50"]
+    assert [row["rate"] for row in points] == [4.0, 8.0, 16.0, 32.0]
+    assert "api@50 holds 11.5 a second" in spec["description"]
+
+
+def test_levels_at_which_most_requests_fail_are_no_point(tmp_path: Path) -> None:
+    latency = axes()["latency"].with_columns(p95=pl.when(pl.col("rate") == 32).then(math.inf).otherwise(pl.col("p95")))
+    points = rows(drawn(rerank_bench(tmp_path, latency=latency))["load"], "rate", "ms", "low")
+    assert {row["rate"] for row in points} == {4.0, 8.0, 16.0}
+
+
+def test_the_front_has_error_bars_and_says_what_is_recommended(tmp_path: Path) -> None:
+    specs = drawn(rerank_bench(tmp_path))
+    points = {row["label"]: row for row in rows(specs["front_latency"], "label", "kind")}
+    assert {label: row["kind"] for label, row in points.items()} == {
+        "words@10": "behind others", "words@50": "on the front", "api@10": "on the front", "api@50": "recommended",
+    }  # fmt: skip
+    best = points["api@50"]
+    assert [best[end] for end in ("left", "x", "right")] == pytest.approx([279.0, 310.0, 341.0])
+    assert [best[end] for end in ("low", "y", "high")] == pytest.approx([0.395, 0.42, 0.445])
+    costs = {row["label"]: row["x"] for row in rows(specs["front_cost"], "label", "kind")}
+    assert costs["api@50"] == pytest.approx(2.0)
+
+
+def test_costs_of_a_day_rise_by_use_and_by_machines(tmp_path: Path) -> None:
+    lines = rows(drawn(rerank_bench(tmp_path))["costs"], "queries", "per_day")
+    by_use = {round(row["queries"]): row["per_day"] for row in lines if row["system"] == "api@50"}
+    assert by_use[100_000] == pytest.approx(200.0)
+    machines = [row["per_day"] for row in lines if row["system"] == "words@50"]
+    assert sorted(set(machines)) == pytest.approx([331.776, 663.552])
+
+
+def test_what_is_not_there_is_not_drawn(tmp_path: Path) -> None:
+    assert list(drawn(load_bench(tmp_path))) == ["shares", "load"]
+    priceless = rerank_bench(tmp_path, costs=axes()["costs"].clear(), choice=axes()["choice"].clear())
+    assert list(drawn(priceless)) == ["quality", "shares", "load"]
+
+
+def test_charts_are_saved_as_files(tmp_path: Path) -> None:
+    paths = BenchReport(load_bench(tmp_path)).save_charts(tmp_path / "charts", lang="zh", formats=["png"])
+    assert [path.name for path in paths] == ["shares.png", "load.png"]
+    assert all(path.stat().st_size > 5_000 for path in paths)
+
+
+# The page ----------------------------------------------------------------------------------------------------------
+
+
+def test_ids_of_drawings_are_their_own_and_names_are_text(tmp_path: Path) -> None:
+    page = BenchReport(hostile_bench(tmp_path)).text("html", lang="en")
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;alert(") > 10
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
+    for svg in re.findall(r"<svg.*?</svg>", page, flags=re.S):
+        ElementTree.fromstring(svg)
+
+
+VIEWS = [("en", "light", 1280), ("zh", "dark", 390)]
+
+
+@NO_CHROMIUM
+@pytest.mark.parametrize(("lang", "scheme", "width"), VIEWS)
+def test_the_page_opens_in_a_browser(browser: Any, tmp_path: Path, lang: str, scheme: str, width: int) -> None:
+    file = tmp_path / f"bench-{lang}.html"
+    BenchReport(rerank_bench(tmp_path)).write(file, lang=lang)
+    tab = Opened(browser, file, ready="#summary", color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = tab.page
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"bench-{lang}-{scheme}-{width}.png", full_page=True)
+    assert page.locator("h2").first.inner_text() == {"en": "Recommended: api@50.", "zh": "推荐：api@50。"}[lang]
+    assert page.locator("figure svg").count() == len(BENCH_CHARTS)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    ink = page.evaluate("getComputedStyle(document.querySelector('figure svg .role-axis-label text')).fill")
+    assert ink == page.evaluate("getComputedStyle(document.querySelector('.note')).color")
+    assert MEASURE in page.locator("figure [role=img]").first.get_attribute("aria-label")
+    if AXE.exists():
+        page.evaluate(AXE.read_text("utf-8"))
+        violations = page.evaluate("axe.run({resultTypes: ['violations']}).then((run) => run.violations)")
+        assert [(rule["id"], node["html"][:200]) for rule in violations for node in rule["nodes"]] == []
+    tab.close()
+
+
+@pytest.mark.slow
+@NO_CHROMIUM
+def test_a_hostile_name_does_nothing_in_the_page(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "hostile.html"
+    BenchReport(hostile_bench(tmp_path)).write(file, lang="en")
+    tab = Opened(browser, file, ready="#summary")
+    assert f"{HOSTILE}@50" in tab.page.inner_text("#choice table")
+    tab.close()
