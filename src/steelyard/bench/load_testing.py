@@ -18,7 +18,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.calling import PatientCaller
-from steelyard.bench.candidates import open_candidates
+from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import Arrivals, LoadTable
 from steelyard.bench.interrupted import BenchInterrupted
@@ -27,8 +27,8 @@ from steelyard.bench.load.quiet import allow_open_files
 from steelyard.bench.load_levels import Level, plan_levels, plan_probe
 from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_system
 from steelyard.bench.request_scores import load_name, request_scores
-from steelyard.bench.requests import DISPATCH_MS
-from steelyard.bench.sustaining import sustained_rate
+from steelyard.bench.requests import DISPATCH_MS, REQUESTS
+from steelyard.bench.sustaining import is_too_slow, sustained_rate
 from steelyard.bench.throughput import Objective, throughput
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
 from steelyard.data.questions import Questions, read_queries
@@ -141,14 +141,17 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
     return Bench.read(config.folder)
 
 
-def open_systems(config: BenchConfig, stack: ExitStack) -> list[LoadedSystem]:
+def open_systems(
+    config: BenchConfig, stack: ExitStack, candidates: Candidates | None = None
+) -> list[LoadedSystem]:  # fmt: skip
     """Every system of a configuration that load can be put on, until the stack is left.
 
+    candidates   of its rerankers; None to open them
     Raises   InputError where there is none, where nothing says what is to be asked, and for what cannot be made.
     """
     systems, depth = list[LoadedSystem](), (config.load and config.load.depth) or config.depths[-1]
     if config.rerankers:
-        candidates = open_candidates(config)
+        candidates = candidates or open_candidates(config)
         systems += [
             stack.enter_context(loaded_reranker(system, config, candidates, depth)) for system in config.rerankers
         ]
@@ -182,10 +185,12 @@ def load_digests(config: BenchConfig, systems: Sequence[LoadedSystem]) -> dict[s
 
 
 def measure_load(
-    writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem], progress: Progress = no_progress
-) -> list[str]:
+    writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem], progress: Progress = no_progress, *,
+    before: pl.DataFrame | None = None,
+) -> list[str]:  # fmt: skip
     """Measure the levels of load that are not on disk, then search for the sustained rate of each system.
 
+    before    requests that were measured before, one after the other; they spare systems that are too slow alone
     Returns   the names of all of its blocks
     Raises    BenchInterrupted on Ctrl-C; StageError for a system that answers nothing.
     """
@@ -195,9 +200,10 @@ def measure_load(
     try:
         for system in systems:
             mine = [level for level in levels if (level.system, level.depth) == (system.name, system.depth)]
-            requests = [loads.requests(system, level) for level in mine]
-            if loads.load.sustained and loads.load.rates:
-                loads.search(system, pl.concat(requests))
+            requests = pl.concat([REQUESTS.to_frame(), *(loads.requests(system, level) for level in mine)])
+            if loads.load.sustained and mine:
+                alone = REQUESTS.to_frame() if before is None else before.filter(system.is_of)
+                loads.search(system, pl.concat([alone, requests]))
     except KeyboardInterrupt as error:
         raise BenchInterrupted(len(loads.names), loads.n) from error
     return loads.names
@@ -228,14 +234,22 @@ class _Loads:
         return read_requests(self._writer.path, [level.name])
 
     def search(self, system: LoadedSystem, requests: pl.DataFrame) -> None:
-        """Offer rates until the highest that the system sustains is known; each is a block."""
+        """Offer rates until the highest that the system sustains is known; each is a block.
+
+        requests   that it was sent by now, at least one level of load; none is offered to one that is too slow alone
+        """
         objective = Objective.of(self.load)
+        if is_too_slow(requests, objective):
+            return
+        levels = throughput(requests, objective)
 
         def offer(rate: float) -> pl.DataFrame:
             self.n += 1
             return self.requests(system, plan_probe(system, rate, self.load))
 
-        sustained_rate(offer, objective, first=max(self.load.rates), levels=throughput(requests, objective))
+        # Users who wait for nothing else show what it can do at most.
+        fastest = float(levels["achieved"].fill_nan(None).max() or 1.0)  # type: ignore[arg-type]
+        sustained_rate(offer, objective, first=max(self.load.rates, default=fastest / 2), levels=levels)
 
 
 def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:

@@ -47,6 +47,11 @@ class LoadedSystem:
     tokens: PairTokens | None = None
     prepare: Callable[[int], None] = field(default=lambda n: None, repr=False)
 
+    @property
+    def is_of(self) -> pl.Expr:
+        """Which requests are of this system."""
+        return (pl.col("system") == self.name) & pl.col("depth").eq_missing(self.depth)
+
     def labelled(self, requests: pl.DataFrame) -> pl.DataFrame:
         """Requests with the name, the depth and, where nobody accounts for them, the tokens of this system."""
         filled = requests if self.tokens is None else self.tokens.fill(requests)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,11 @@ from steelyard.bench.blocks import Block, plan_blocks, read_rankings, read_reque
 from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.config_table import LoadTable
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Request
+from steelyard.bench.load_testing import late_notes, measure_load, open_systems
 from steelyard.bench.pricing import system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.weighing import weigh
@@ -48,13 +51,15 @@ def bench_rerankers(
     config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/rerankers.md
     folder      made where it is absent; by default the one that the configuration names
     overwrite   measure anew what the folder holds
-    progress    called as progress("requests", done, total)
+    progress    called as progress("requests", done, total), and progress("levels", done, total) under load
 
     Each reranker is asked all questions over each number of candidates, several times, in an order that evens out what
-    changes meanwhile; each of these blocks is on disk, whole, as soon as it is measured.  A bench that was interrupted
-    goes on where it was, whatever ended it.  Another repetition, depth or system adds its blocks; measures, prices and
-    values change nothing that is measured, and are computed anew.  A request that fails is recorded; where the first
-    five of a system all fail with the same error, that is raised.
+    changes meanwhile.  Then, where the configuration names load, each system is put under it, rerankers over one number
+    of candidates, and the rate that it sustains is searched.  All of it is in blocks, each of which is on disk, whole,
+    as soon as it is measured.  A bench that was interrupted goes on where it was, whatever ended it.  Another
+    repetition, depth or system adds its blocks; measures, prices and values change nothing that is measured, and are
+    computed anew.  A request that fails is recorded; where the first five of a system all fail with the same error,
+    that is raised.
 
     Raises   InputError for a configuration, candidates or a folder that do not fit; StageError where a reranker fails
              from the start; OutputError where the folder cannot be written, or another process writes it.
@@ -65,9 +70,10 @@ def bench_rerankers(
         if not writer.is_finished:
             writer.begin()
             _measure(writer, work, progress or no_progress)
-            names = list(work.digests)
+            names = [*work.digests, *_measure_load(writer, work, progress or no_progress)]
             rankings, requests = (read(work.path, names) for read in (read_rankings, read_requests))
-            writer.finish(*weigh(work.config, work.candidates, rankings, requests))
+            notes = late_notes(requests, work.config.load or LoadTable())
+            writer.finish(*weigh(work.config, work.candidates, rankings, requests), notes=notes)
     return Bench.read(work.path)
 
 
@@ -175,6 +181,16 @@ def _measure(writer: BenchWriter, work: BenchWork, progress: Progress) -> None:
     finally:
         for system in systems.values():
             system.close()
+
+
+def _measure_load(writer: BenchWriter, work: BenchWork, progress: Progress) -> list[str]:
+    """Put the load of [load], if there is any, on all systems; returns the names of its blocks."""
+    if work.config.load is None:
+        return []
+    before = read_requests(work.path, list(work.digests))
+    with ExitStack() as stack:
+        systems = open_systems(work.config, stack, work.candidates)
+        return measure_load(writer, work.config, systems, progress, before=before)
 
 
 class _Measured:

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from steelyard.base.errors import InputError
+from steelyard.bench.config_table import percentile_share
+from steelyard.bench.requests import CENSORED_MS
 from steelyard.bench.throughput import Objective, sustained, throughput
+from steelyard.stats.exceedance import exceedance_p
 
 PRECISION = 0.1
 """Of the search: the lowest rate that fails is at most so much above the highest that holds."""
@@ -22,6 +25,7 @@ _MOST_SECONDS = 600.0
 _ALONE = 0.25
 """Mean of the requests under way below which they hardly meet: less load makes none of them faster."""
 _DIGITS = 3
+_ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,18 @@ def probe_seconds(rate: float, objective: Objective, *, least_s: float) -> float
     """
     enough = max(_PLENTY * objective.least_requests / rate, _LIMITS * objective.limit_s)
     return max(least_s, min(enough, _MOST_SECONDS))
+
+
+def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
+    """Whether it is shown that a system misses its objective even where each request is alone.
+
+    requests   of schema REQUESTS, of one system; those one after the other, or of one user, count
+    """
+    alone = requests.filter((pl.col("loop") == "sequential") | (pl.col("users") == 1))
+    seconds = alone.select(CENSORED_MS / 1000).to_series().to_numpy()
+    return any(
+        exceedance_p(seconds <= limit, percentile_share(name)) <= _ALPHA / 2 for name, limit in objective.slo.items()
+    )
 
 
 def sustained_rate(

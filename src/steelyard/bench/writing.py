@@ -87,7 +87,8 @@ class BenchWriter:
         if stored | here != self._config_json() | here:
             return False
         # Blocks that followed from others are known to the folder alone.
-        return bool(self._digests.items() <= (before.get("blocks") or {}).items())
+        blocks = before.get("blocks") or {}
+        return self._digests.items() <= blocks.items() and all(has_block(self.path, name) for name in blocks)
 
     @property
     def is_finished(self) -> bool:

@@ -1,0 +1,155 @@
+"""Benches of rerankers whose configuration names load: in virtual time, and for once in real time."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from steelyard.bench import load_levels
+from steelyard.bench.bench import Bench
+from steelyard.bench.blocks import block_names
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.running import bench_rerankers
+from tests.bench.queueing import Queue
+from tests.bench.test_running import bench_config
+
+LOAD = {"rates": [20, 80], "concurrency": [1, 2, 4], "duration": 5, "warm_up": 0, "slo": {"p95": 0.2}}
+
+
+class Offers:
+    """A queue of 100 requests a second in virtual time in place of each system; remembers what was put on it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, queue: Queue) -> None:
+        self.rates, self.users = list[float](), list[int]()
+        self._queue = queue
+        monkeypatch.setattr(load_levels, "offer", self._offer)
+        monkeypatch.setattr(load_levels, "occupy", self._occupy)
+
+    def _offer(
+        self, ask: object, queries: dict[str, str], *, rate: float, duration_s: float, **options: Any
+    ) -> pl.DataFrame:
+        self.rates.append(rate)
+        return self._queue.offer(rate, duration_s, np.random.default_rng(len(self.rates)))
+
+    def _occupy(
+        self, ask: object, queries: dict[str, str], *, users: int, duration_s: float, **options: Any
+    ) -> pl.DataFrame:
+        self.users.append(users)
+        return self._queue.occupy(users, duration_s, np.random.default_rng(users))
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> Offers:
+    return Offers(monkeypatch, Queue(0.01, service="constant"))
+
+
+def config_of(folder: Path, **load: Any) -> BenchConfig:
+    systems = {"none": {}, "words": {"rerank": "lexical"}}
+    return bench_config(folder, systems=systems, repetitions=1, load=LOAD | load)
+
+
+def test_load_joins_what_was_measured_one_after_the_other(tmp_path: Path, queue: Offers) -> None:
+    stages: dict[str, int] = {}
+    bench = bench_rerankers(config_of(tmp_path), progress=lambda stage, done, total: stages.update({stage: done}))
+    assert bench.folder.kind == "rerank"
+    assert set(bench.requests["loop"]) == {"sequential", "open", "closed"}
+    assert bench.requests.filter(pl.col("loop") != "sequential").select("system", "depth").unique().rows() == [
+        ("words", 6)
+    ]
+    assert bench.scores.systems == ["none", "words@3", "words@6"]
+    (row,) = bench.sustained.to_dicts()
+    assert (row["system"], row["depth"]) == ("words", 6)
+    assert 80 <= row["rate"] < row["failing_rate"] <= 1.1 * row["rate"]
+    assert row["failing_rate"] <= 115
+    assert stages == {"requests": 12, "levels": len(queue.rates) + len(queue.users)}
+    assert queue.rates[:2] == [20, 80]
+    assert queue.users == [1, 2, 4]
+    (law,) = bench.scalability.to_dicts()
+    assert law["gamma"] == pytest.approx(100, rel=0.1)
+    assert len(bench.throughput) == len(queue.rates) + 3
+
+
+def test_another_objective_asks_only_for_what_is_not_known(tmp_path: Path, queue: Offers) -> None:
+    bench = bench_rerankers(config_of(tmp_path))
+    n = len(queue.rates)
+    again = bench_rerankers(config_of(tmp_path))
+    assert (len(queue.rates), len(queue.users)) == (n, 3)
+    assert again.sustained.equals(bench.sustained)
+    without = bench_rerankers(config_of(tmp_path, sustained=False))
+    assert len(queue.rates) == n
+    assert without.sustained["failing_rate"].to_list() == [None]
+    assert bench_rerankers(config_of(tmp_path)).sustained.equals(bench.sustained)
+    assert len(queue.rates) == n
+    bench_rerankers(config_of(tmp_path, rates=[20, 40]))
+    assert queue.rates[n] == 40
+
+
+def test_a_search_that_was_interrupted_goes_on(tmp_path: Path, queue: Offers) -> None:
+    def stop_at(n: int) -> Callable[[str, int, int], None]:
+        def stop(stage: str, done: int, total: int) -> None:
+            if stage == "levels" and done == n:
+                raise KeyboardInterrupt
+
+        return stop
+
+    for n in (2, 6):
+        with pytest.raises(BenchInterrupted) as interrupted:
+            bench_rerankers(config_of(tmp_path), progress=stop_at(n))
+        assert interrupted.value.n_done == n
+    bench = bench_rerankers(config_of(tmp_path))
+    assert len(queue.rates) == len(set(queue.rates))
+    assert len(queue.users) == 3
+    assert bench.sustained["rate"][0] >= 80
+
+
+def test_a_block_of_the_search_that_is_gone_is_measured_again(tmp_path: Path, queue: Offers) -> None:
+    bench = bench_rerankers(config_of(tmp_path))
+    n = len(queue.rates)
+    (gone,) = [name for name in block_names(bench.folder.path) if name.endswith(f"-{queue.rates[-1]:g}")]
+    (bench.folder.path / "blocks" / f"{gone}.parquet").unlink()
+    again = bench_rerankers(config_of(tmp_path))
+    assert queue.rates[n:] == [queue.rates[n - 1]]
+    assert len(again.throughput) == len(bench.throughput)
+
+
+def test_a_system_that_is_too_slow_alone_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offers = Offers(monkeypatch, Queue(0.3, service="constant"))
+    bench = bench_rerankers(config_of(tmp_path, rates=[1]))
+    assert offers.rates == [1]
+    assert bench.sustained.select("rate", "failing_rate", "reason").row(0) == (None, 1.0, "latency")
+
+
+def test_users_alone_start_the_search(tmp_path: Path, queue: Offers) -> None:
+    bench = bench_rerankers(config_of(tmp_path, rates=[]))
+    assert queue.rates[0] == pytest.approx(50, rel=0.05)
+    assert 80 <= bench.sustained["rate"][0] <= 105
+
+
+def test_an_objective_without_load_puts_none_on(tmp_path: Path, queue: Offers) -> None:
+    bench = bench_rerankers(config_of(tmp_path, rates=[], concurrency=[]))
+    assert (queue.rates, queue.users, len(bench.throughput)) == ([], [], 0)
+
+
+def test_the_manifest_names_every_block(tmp_path: Path, queue: Offers) -> None:
+    bench = bench_rerankers(config_of(tmp_path))
+    manifest = json.loads((bench.folder.path / "manifest.json").read_text())
+    assert sorted(manifest["blocks"]) == block_names(bench.folder.path)
+
+
+@pytest.mark.slow
+def test_in_real_time(tmp_path: Path) -> None:
+    """A reranker of ten milliseconds, one instance: at most 100 requests a second."""
+    systems = {"none": {}, "slow": {"rerank": "tests.bench.test_load_testing:Slow"}}
+    load = {"rates": [20], "concurrency": [1, 2, 4], "duration": 1, "warm_up": 0.2, "slo": {"p80": 0.2}}
+    config = bench_config(tmp_path, systems=systems, repetitions=1, load=load)
+    bench = bench_rerankers(config)
+    (row,) = bench.sustained.to_dicts()
+    assert 20 <= row["rate"] <= 105
+    closed = bench.throughput.filter(loop="closed")
+    assert closed["little_gap"].abs().max() < 0.1
+    assert Bench.read(config.folder).sustained.equals(bench.sustained)
