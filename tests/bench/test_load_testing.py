@@ -269,7 +269,7 @@ def test_a_rate_that_this_machine_cannot_offer_is_noted() -> None:
     requests = frame(*((system, loop, n / 10, n / 10 + late) for system, loop, late in delays for n in range(100)))
     notes = late_notes(requests, LoadTable(slo={"p95": 0.5, "p99": 1.0}))
     assert [note.as_json() for note in notes] == [
-        {"code": "load_late", "values": {"system": "a", "load": "10/s", "ms": 60.0}}
+        {"code": "load_late", "values": {"n": 1, "names": ["a 10/s"], "ms": 60.0}}
     ]
 
 

@@ -37,6 +37,7 @@ from steelyard.services.addresses import host_of
 
 _OTHER_FILES = 500
 """That a system may have open itself."""
+_NAMED = 3
 _FIRST = 3
 """So many questions are asked before load is put on a system that may be down."""
 
@@ -279,7 +280,8 @@ def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:
     delays = requests.filter(loop="open").group_by("system", "depth", "rate", maintain_order=True).agg(
         ms=DISPATCH_MS.quantile(0.99, "higher")
     )  # fmt: skip
-    return [
-        Note("load_late", {"system": system_label(system, depth), "load": load_name(rate, None), "ms": round(ms, 1)})
-        for system, depth, rate, ms in delays.filter(pl.col("ms") > limit_ms).iter_rows()
-    ]
+    late = delays.filter(pl.col("ms") > limit_ms).sort("ms", descending=True, maintain_order=True)
+    if late.is_empty():
+        return []
+    levels = [f"{system_label(system, depth)} {load_name(rate, None)}" for system, depth, rate, _ in late.iter_rows()]
+    return [Note("load_late", {"n": len(levels), "names": levels[:_NAMED], "ms": round(late["ms"][0], 1)})]
