@@ -26,9 +26,9 @@ def test_no_gain_is_0_and_a_loss_below_it():
 
 
 def test_nothing_is_said_of_a_headroom_that_may_be_nothing():
-    one = np.zeros(50)
-    one[3] = 0.2
-    for headroom in (np.zeros(50), one, np.ones(1)):
+    few = np.zeros(5000)
+    few[:12] = 0.2
+    for headroom in (np.zeros(50), few, np.ones(1)):
         captured = captured_share(0.5 * headroom, headroom, width=1)
         assert all(map(math.isnan, (captured.share, captured.low, captured.high)))
 
@@ -90,15 +90,15 @@ def _population(kind: str, n: int = 200_000) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["half", "some", "few", "nearly all"])
-@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("n", [20, 50, 200, 1000])
 def test_intervals_cover(kind, n):
     gain, headroom = _population(kind)
     truth, rng = gain.sum() / headroom.sum(), np.random.default_rng(n)
-    drawn = (rng.integers(0, len(gain), n) for _ in range(600))
+    drawn = (rng.integers(0, len(gain), n) for _ in range(500))
     intervals = [captured_share(gain[i], headroom[i], width=1) for i in drawn]
     said = [captured for captured in intervals if not math.isnan(captured.share)]
     missed = sum(not captured.low <= truth <= captured.high for captured in said)
     # Of those that say something, 5% may miss; 4 standard errors more.
     assert missed <= 0.05 * len(said) + 4 * math.sqrt(0.05 * 0.95 * len(said)) + 1
-    if kind == "half":
+    if n * {"half": 0.6, "some": 0.1, "few": 0.03, "nearly all": 0.3}[kind] >= 60:
         assert len(said) > 0.95 * len(intervals)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -140,7 +140,8 @@ def _row(pair: _Pair, p: float, corrected: float, alpha: float, scores: Scores) 
         "system": pair.system, "depth": pair.depth, "measure": str(pair.measure), "n": len(d), "base": base,
         "reranked": reranked, "difference": reranked - base, "difference_low": low, "difference_high": high, "p": p,
         "p_corrected": corrected, "won": counts.n_wins, "tied": counts.n_ties, "lost": counts.n_losses,
-        "ceiling": ceiling, "captured": captured.share, "captured_low": captured.low, "captured_high": captured.high,
+        "ceiling": ceiling, "captured": captured.share,
+        "captured_low": captured.low if math.isfinite(captured.low) else math.nan, "captured_high": captured.high,
         "verdict": _verdict(pair.sign * (reranked - base), corrected),
     }  # fmt: skip
 
@@ -148,16 +149,14 @@ def _row(pair: _Pair, p: float, corrected: float, alpha: float, scores: Scores) 
 def _captured(pair: _Pair, alpha: float) -> CapturedShare:
     """What share of the way to the ceiling was gone; NaN where no ceiling is known, or hardly above the base.
 
-    Whether it is above the base is judged at 95%; alpha is that of the interval, as of the difference's.
+    alpha   of the interval, as of the difference's
     """
     if not _is_tested(pair) or not len(pair.ceiling) or np.isnan(pair.ceiling).any():
         return CapturedShare(math.nan, math.nan, math.nan, 1 - alpha)
-    headroom, width = differences(pair.base, pair.ceiling), pair.measure.definition.width
-    captured, corrected = (
-        captured_share(pair.difference, headroom, width=width, level=level, clusters=pair.clusters)
-        for level in (1 - defaults.ALPHA, 1 - alpha)
-    )
-    return replace(corrected, share=captured.share)
+    return captured_share(
+        pair.difference, differences(pair.base, pair.ceiling), width=pair.measure.definition.width, level=1 - alpha,
+        clusters=pair.clusters,
+    )  # fmt: skip
 
 
 def _aggregate(measure: Measure, values: Floats) -> float:

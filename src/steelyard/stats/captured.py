@@ -12,8 +12,11 @@ import numpy.typing as npt
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.samples import ROUNDING, Clusters, finite, fsum, n_clusters, share
+from steelyard.stats.samples import ROUNDING, Clusters, finite, fsum, mean_error, share
 
+CLEAR = 4.0
+"""Standard errors that a headroom must be above 0, so that 95% intervals know it to within half of itself: that takes
+about 20 queries that have some."""
 _STEPS = 40
 """Halvings of the range in which an end lies."""
 
@@ -36,14 +39,14 @@ def captured_share(
 
     The interval holds each share r for which the mean of gain - r headroom may be 0, by `mean_intervals`.  This is
     Fieller's, but guarded against what no query has shown: where all headroom was captured in each query, the share of
-    other queries need not be 1.  In simulations of 20 to 200 queries, with headroom in most of them or in 3%, it misses
-    in at most 5% of the cases of which it says anything; Fieller's own in up to 81%.
+    other queries need not be 1.  In simulations of 20 to 1,000 queries, with headroom in most of them or in 3%, it
+    misses in at most 5% of the cases of which it says anything; Fieller's own in up to 81%.
 
     gain      (n,) by how much a query is better than before; at most its headroom
     headroom  (n,) by how much it could be better, 0 or more
     width     the largest difference that two values can have
-    Returns   NaN where a headroom that small could be nothing by chance, so that no share is ruled out; and for fewer
-              than two queries or clusters
+    Returns   NaN where the headroom is less than CLEAR standard errors above 0, since a ratio to nearly nothing says
+              nothing, and for fewer than two queries or clusters; low is -inf where none is ruled out at this level
     Raises    InputError for NaN, unequal lengths, a headroom below 0, a gain above its headroom
     Source    Fieller, Some Problems in Interval Estimation, JRSS B 1954.
 
@@ -54,9 +57,9 @@ def captured_share(
     d, h = finite(gain, n_axes=1, what="gains"), finite(headroom, n_axes=1, what="headrooms")
     share(level, "level")
     _check(d, h)
-    nothing = CapturedShare(math.nan, math.nan, math.nan, level)
-    if n_clusters(clusters, len(d)) < 2 or not h.any():
-        return nothing
+    mean = mean_error(h, clusters=clusters)
+    if mean.reason or not mean.mean > CLEAR * mean.error:
+        return CapturedShare(math.nan, math.nan, math.nan, level)
 
     def ends(r: float) -> tuple[float, float]:
         away = d - r * h
@@ -66,10 +69,8 @@ def captured_share(
 
     estimate = fsum(d) / fsum(h)
     # A query loses no more than the width, so that no share can be below this.
-    least = min(-(width if math.isfinite(width) else 1e3 * float(h.max())) / float(h.mean()), 2 * estimate - 1)
-    if not ends(least)[0] > 0:
-        return nothing
-    low = _crossing(lambda r: ends(r)[0] > 0, least, estimate)
+    least = min(-(width if math.isfinite(width) else 1e3 * float(h.max())) / mean.mean, 2 * estimate - 1)
+    low = _crossing(lambda r: ends(r)[0] > 0, least, estimate) if ends(least)[0] > 0 else -math.inf
     high = 1.0 if ends(1.0)[1] >= 0 else _crossing(lambda r: ends(r)[1] >= 0, estimate, 1.0)
     return CapturedShare(estimate, low, high, level)
 
