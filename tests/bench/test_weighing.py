@@ -136,6 +136,14 @@ def test_scores_of_other_candidates_are_refused(tmp_path):
         weigh(measured, open_candidates(measured), longer, requests)
 
 
+def test_questions_without_gold_for_lists_are_refused(tmp_path):
+    measured = config(tmp_path)
+    lines = "".join(f'{{"qid": "{q}", "query": "{q}?", "answer": "yes"}}\n' for q in TRUTH)
+    (tmp_path / "qrels.txt").write_text(lines)
+    with pytest.raises(InputError, match=r"qrels: no question has gold for what is retrieved"):
+        weighed(measured, oracle)
+
+
 def test_measures_of_answers_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"faithfulness is of answers, and rerankers change lists alone"):
         weighed(config(tmp_path, measures=["faithfulness"]), oracle)

@@ -21,6 +21,7 @@ from steelyard.bench.rerankings import Reranking, rerankings_of
 from steelyard.bench.returns import success_of
 from steelyard.bench.throughput import Objective, sustained, throughput
 from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
 from steelyard.data.run import Run
 from steelyard.experiment import defaults
 from steelyard.experiment.opening import System
@@ -59,8 +60,14 @@ def weigh(
 def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
     """The measures of quality: those of the configuration, else MEASURES for this kind of gold; and that of success.
 
-    Raises   InputError for measures that are of no list.
+    Raises   InputError for gold that is of no list, and for measures that are of none.
     """
+    gold = weighing.gold
+    if isinstance(gold, Questions) and not any(question.evidence or question.labels for question in gold):
+        raise InputError(
+            f"{config.line('truth')}{gold.name}: no question has gold for what is retrieved, by which rerankers are "
+            "weighed; add `evidence`, or name judged documents"
+        )
     options = {} if config.min_gain is None else {"min_gain": config.min_gain}
     specs = parse_all(weighing.measures_or(config.measures or (), MEASURES), **options)
     if (success := success_of(config)) is not None:
