@@ -32,13 +32,25 @@ class Queue:
         """Requests a second beyond which it cannot keep up."""
         return self.servers / self.mean_s
 
-    def sustained(self, share: float, limit_s: float) -> float:
-        """Of one server with exponential service: the rate at which that share is answered within the limit.
+    def late(self, rate: float, limit_s: float) -> float:
+        """The share of requests that take longer than the limit, of servers with exponential service (M/M/c).
 
-        Time in M/M/1 is exponential at the rate capacity - arrivals.
+        Source   Gross, Shortle, Thompson & Harris, Fundamentals of Queueing Theory, 2008, section 2.3.
         """
-        assert (self.servers, self.service, self.latency_s) == (1, "exponential", 0)
-        return self.capacity + math.log(1 - share) / limit_s
+        assert (self.service, self.latency_s) == ("exponential", 0)
+        c, load = self.servers, rate * self.mean_s
+        waiting = load**c / math.factorial(c) * c / (c - load)
+        waiting /= sum(load**k / math.factorial(k) for k in range(c)) + waiting
+        services, spare = limit_s / self.mean_s, c - 1 - load
+        return math.exp(-services) * (1 + waiting * (1 - math.exp(-services * spare)) / spare)
+
+    def sustained(self, share: float, limit_s: float) -> float:
+        """The rate at which that share is answered within the limit, by bisection; 0 where none is."""
+        low, high = 0.0, self.capacity * 0.999999
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.late(middle, limit_s) <= 1 - share else (low, middle)
+        return low
 
     def services(self, n: int, rng: np.random.Generator) -> Floats:
         """(n,) service times."""

@@ -84,8 +84,8 @@ THROUGHPUT = pl.Schema(
 
 offered, achieved   requests a second, and answers; in an open loop, offered × share answered / (1 + growth), where
                 growth is by how many seconds a second latency grows;   goodput   answers within the objective's limit
-in_flight       mean number of requests under way;   little_gap   how far mean time × rate is from it, as a share; in
-                a closed loop, from the number of users
+in_flight       mean number of requests under way;   little_gap   how far rate × (mean time + think time) is from the
+                number of users in a closed loop, as a share; null for an open one, where any times agree
 backlog_slope   by how many a second the requests under way grow, with its p (one-sided); null for a closed loop
 holds           whether the load is sustained within the objective, null for a closed loop; reason names what it fails
                 first: "errors", "achieved" (less than 98%), "backlog", "latency", "generator" (it would hold, if this

@@ -201,7 +201,7 @@ def _open(blocks: list[_Block], objective: Objective) -> dict[str, object]:
     return {
         "duration_s": duration, "n": n, "offered": offered, "achieved": offered * _achieved(blocks),
         "goodput": offered * useful, "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
-        "little_gap": _ratio(flow.taken, flow.spent) - 1, "backlog_slope": slope, "backlog_p": p,
+        "backlog_slope": slope, "backlog_p": p,
         "holds": reason is None, "reason": reason,
     }  # fmt: skip
 
