@@ -17,6 +17,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.schema import SCORES
+from steelyard.data.bench_folder import write_bench_manifest
 
 TRUTH: dict[str, dict[str, float]] = {
     "found": {"a": 1, "b": 2, "c": 0},
@@ -246,6 +247,12 @@ def test_a_folder_of_runs_is_refused_with_a_pattern_for_them(tmp_path: Path) -> 
         sy.evaluate(TRUTH, str(folder), "map")
     with pytest.raises(sy.InputError, match=r"empty: is a folder but not of a run; it has no manifest\.json$"):
         sy.evaluate(TRUTH, str(empty), "map")
+
+
+def test_the_folder_of_a_bench_is_no_run(tmp_path: Path) -> None:
+    write_bench_manifest(tmp_path, {"name": "bench", "kind": "rerank"})
+    with pytest.raises(sy.InputError, match="is the folder of a bench, whose lists are weighed already; read it with"):
+        sy.evaluate({"q": {"d": 1}}, tmp_path)
 
 
 @pytest.mark.parametrize("runs", [None, 3, [], {}, (), [3], {"a": 3}], ids=repr)

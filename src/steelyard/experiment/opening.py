@@ -11,6 +11,7 @@ from typing import Any, TypeGuard, cast, get_args
 
 from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.base.errors import InputError
+from steelyard.data.bench_folder import read_bench_manifest
 from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
@@ -333,6 +334,11 @@ def _locate_run(data: object) -> object:
         return Outputs(data) if _are_responses(data) else rows_of(data) or data
     if (folder := find_run_folder(data)) is not None:
         return folder
+    if read_bench_manifest(Path(data)) is not None:
+        raise InputError(
+            f"{data}: is the folder of a bench, whose lists are weighed already; read it with `steelyard report`, or "
+            "hold it against levels with `steelyard gate`"
+        )
     if str(data) != "-" and os.path.isdir(data):
         raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json{_runs_inside(Path(data))}")
     return Source(data)
