@@ -3,6 +3,7 @@
 import math
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,9 @@ import pytest
 from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.requests import CENSORED_MS
+from steelyard.bench.running import bench_rerankers
 from steelyard.rag.registry import make
+from tests.bench.test_running import bench_config
 from tests.judges.llm_server import says_json
 from tests.rag.ranking_model import PATH
 from tests.rag.server import CUT, MALFORMED, WEB_PAGE, Fault, Server, change, put, serving, stall, status
@@ -108,3 +111,22 @@ def test_a_model_that_ranks_badly(server: Server, mode: str, reply: Any, message
     assert requests["outcome"].to_list() == ["error"]
     assert message in requests["error"][0]
     assert not scores
+
+
+def test_a_key_that_the_server_repeats_is_in_no_file(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-very/secret+key0123456789"
+    monkeypatch.setenv("STEELYARD_TEST_KEY", key)
+    server.script("/rerank", None, *[None, status(500, f"no: Bearer {key}")] * 6)  # The first one warms up.
+    rerank = {"kind": "endpoint", "url": f"{server.url}/rerank", "api_key_env": "STEELYARD_TEST_KEY", "attempts": 1}
+    config = bench_config(tmp_path, systems={"api": {"rerank": rerank}}, depths=[3])
+    bench = bench_rerankers(config)
+    errors = bench.requests["error"].drop_nulls().to_list()
+    assert errors
+    assert all("no: Bearer [key]" in error for error in errors)
+    assert server.seen("/rerank")[0].headers["authorization"] == f"Bearer {key}"
+    files = [path for path in bench.folder.path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert not any(b"secret" in path.read_bytes() for path in files)
+    assert "STEELYARD_TEST_KEY" in bench.folder.config.read_text("utf-8")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import describe, settings_of
 from steelyard.rag.llm_reranking import LLMReranker, read_grade, read_ranking, template, windows
@@ -191,3 +192,16 @@ def test_settings(server: Server) -> None:
         reranker(server, "listwise", window=10)
     with pytest.raises(InputError, match="mode is missing"):
         make("rerank", "llm", {"model": "m"})
+
+
+@pytest.mark.parametrize("mode", ["pointwise", "listwise"])
+def test_in_a_pipeline_a_bad_reply_fails_one_question(server: Server, tmp_path: Path, mode: str) -> None:
+    model = {"kind": "llm", "mode": mode, "model": "m", "base_url": f"{server.url}/ranker/v1", "top_n": 3}
+    pipeline = sy.Pipeline({str(i): text for i, text in enumerate(TEXTS)}, rerank=model, concurrency=1)
+    best = pipeline.ask(QUERY).passages[0]
+    assert best.text == TEXTS[2]
+    server.script(PATH, says("I would rather not."))
+    run = pipeline.run([{"qid": f"q{i}", "query": f"{QUERY} {i}"} for i in range(3)], tmp_path / "run")
+    lines = [json.loads(line) for line in run.outputs.read_text("utf-8").splitlines()]
+    assert ["error" in line for line in lines] == [True, False, False]
+    assert "rerank" in lines[0]["error"]

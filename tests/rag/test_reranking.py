@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.registry import make
-from steelyard.rag.reranking import Lexical, checked_reranking, checked_scores
-from steelyard.rag.stages import Reranked, Reranker
-from steelyard.services.spending import Usage
+from steelyard.rag.reranking import Lexical, checked_scores
+from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Tokenizer
 from tests.hypothesis_profiles import examples
 
@@ -121,21 +120,3 @@ class TestCheckedScores:
 
         with pytest.raises(StageError, match="answered 500"):
             checked_scores(Broken(), "whale", ["a"])
-
-
-class Metered(Fixed):
-    def rerank(self, query: str, texts: Sequence[str]) -> Reranked:
-        return Reranked(self.given_scores, Usage(40), 1.0)
-
-
-class TestCheckedReranking:
-    def test_keeps_the_account(self) -> None:
-        assert checked_reranking(Metered((1, 0.5)), "whale", ["a", "b"]) == Reranked([1.0, 0.5], Usage(40), 1.0)
-
-    def test_has_none_of_a_reranker_without_one(self) -> None:
-        assert checked_reranking(Fixed([1, 0.5]), "whale", ["a", "b"]) == Reranked([1.0, 0.5])
-        assert checked_reranking(Metered(None), "whale", []) == Reranked([])
-
-    def test_refuses_what_is_no_score(self) -> None:
-        with pytest.raises(StageError, match="reranker Metered gave nan for text 2 of 2"):
-            checked_reranking(Metered([1.0, math.nan]), "whale", ["a", "b"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from steelyard.base.errors import StageError
 from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
-from steelyard.rag.stages import MeteredReranker, Reranked, Reranker
+from steelyard.rag.stages import Reranker
 from steelyard.text.tokens import Accents, Chinese, Simplify, Stem, Tokenizer, tokenizer_of
 
 _REMEMBERED = 50_000
@@ -95,14 +95,6 @@ def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> Floa
     if not len(texts):
         return np.empty(0, np.float64)
     return check_scores(type(reranker).__name__, reranker.scores(query, texts), len(texts))
-
-
-def checked_reranking(reranker: Reranker, query: str, texts: Sequence[str]) -> Reranked:
-    """As `checked_scores`, with the account of the server where the reranker has one; raises the same."""
-    if not len(texts) or not isinstance(reranker, MeteredReranker):
-        return Reranked(checked_scores(reranker, query, texts).tolist())
-    reranked = reranker.rerank(query, texts)
-    return replace(reranked, scores=check_scores(type(reranker).__name__, reranked.scores, len(texts)).tolist())
 
 
 def check_scores(name: str, answer: object, n: int) -> Floats:
