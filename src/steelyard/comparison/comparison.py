@@ -133,6 +133,7 @@ def compare_scores(
     if by_judge and not mixed_judges:
         shifts = judge_shifts(_of_measures(scores, by_judge), weighing, whole, anchors)
     if shifts is not None:
+        _refuse_shifted_percentiles(scores)
         check_anchors(shifts, of_all, whole)
         drift = shifts.drift(of_all, whole)
 
@@ -144,17 +145,30 @@ def compare_scores(
     of_all, of_parts = ([corrected(sample) for sample in part] for part in (of_all, of_parts))
     return Comparison(
         pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
-        whole.baseline, scores.measures, test=whole.test, correction=whole.correction, family=whole.family,
+        whole.baseline, scores.measures, test=whole.shown_test, correction=whole.correction, family=whole.family,
         n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
         components=scores.components, notes=scores.notes if drift or not by_judge else _notes(scores, by_judge),
         drift=drift, labels=labels,
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
-            segments if isinstance(segments, str) else None, tuple(masks), test=part.test, correction=part.correction,
-            family=part.family, n_comparisons=part.n_comparisons,
+            segments if isinstance(segments, str) else None, tuple(masks), test=part.shown_test,
+            correction=part.correction, family=part.family, n_comparisons=part.n_comparisons,
             lengths=length_bounds(weighing.questions, scores.query_ids) if weighing and segments == "length" else None,
         ) if masks else None,
     )  # fmt: skip
+
+
+def _refuse_shifted_percentiles(scores: Scores) -> None:
+    """Refuse percentiles of measures of answers that were judged in different ways.
+
+    Raises   InputError
+    """
+    for measure in scores.measures:
+        if measure.share is not None and measure.definition.of_answers:
+            raise InputError(
+                f"{measure} is a percentile, and the answers were judged in different ways: what a judge shifts can be "
+                f"taken off means alone; compare by {measure.column}, or judge all by one judge"
+            )
 
 
 def _of_measures(scores: Scores, names: Sequence[str]) -> Scores:

@@ -28,10 +28,10 @@ def system_groups(
     all_pairs  Tukey's, by sample; None for other tests
     Returns    None for each system where there are no groups: of two systems, of segments, of more than MOST_GROUPED
                systems, by tests other than t and Tukey's, below two questions, and where differences from the baseline
-               are corrected
+               are corrected, or some are of percentiles
     """
     s = len(plan.systems)
-    if any(sample.errors for sample in samples):
+    if any(sample.errors or sample.runs for sample in samples):
         return [[None] * s for _ in samples]
     if plan.test == "t" and plan.n_segments is None and 2 < s <= MOST_GROUPED:
         all_pairs = _corrected(

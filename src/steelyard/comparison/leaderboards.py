@@ -34,7 +34,7 @@ def agreements(samples: Sequence[Sample], systems: Sequence[str]) -> list[Leader
     """Of each further measure's leaderboard with the first one's; none for two systems, which can only swap."""
     if len(systems) < 3:
         return []
-    means = [sample.sign * sample.values.mean(axis=1) for sample in samples]
+    means = [np.nan_to_num(sample.sign * sample.means) for sample in samples]  # Infinite ones are the last.
     boards = [[systems[i] for i in np.argsort(-mean, kind="stable").tolist()] for mean in means]
     p = min(_DEEP, 1 - 2 / len(systems))
     return [

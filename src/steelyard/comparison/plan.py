@@ -58,6 +58,11 @@ class Plan:
         return self.test in _OF_MEANS
 
     @property
+    def shown_test(self) -> str:
+        """What the test is called: "ranks" where all measures are percentiles."""
+        return "ranks" if all(measure.share is not None for measure in self.measures) else self.test
+
+    @property
     def n_comparisons(self) -> int:
         """Among how many comparisons alpha is shared; 1 where nothing is corrected."""
         s = len(self.systems) - 1
@@ -108,10 +113,9 @@ def plan(
     if scores.clustering is not None and test not in _OF_MEANS:
         raise InputError(f"test {test!r} takes each question by itself; by cluster there are {', '.join(_OF_MEANS)}")
     for measure in scores.measures:
-        if not (aggregation := measure.aggregation).arithmetic:
-            raise InputError(
-                f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; compare by another"
-            )
+        if not (aggregation := measure.aggregation).arithmetic and not (measure.share is not None and test == "t"):
+            of = "the tests are" if measure.share is None else f"the test {test!r} is"
+            raise InputError(f"{measure} is {aggregation.noun}, and {of} of arithmetic means; compare by another")
     reference = 0 if baseline is None else systems.index(baseline)
     return Plan(
         systems, scores.measures, reference, test=test,

@@ -22,7 +22,7 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
-NoTestReason = Literal["few questions", "one cluster", "no spread", "few anchors", "few labels"]
+NoTestReason = Literal["few questions", "one cluster", "no spread", "few anchors", "few labels", "few values"]
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "segment": pl.String,
@@ -128,7 +128,8 @@ class Comparison:
                   p, adjusted   before and after the correction; null where there is no test, and reason says why:
                               "few questions" (fewer than two), "one cluster" (all questions are in it), "no spread"
                               (all differences are equal, which a t test cannot judge), "few anchors" or "few labels"
-                              (to correct a difference by, see drift and labels)
+                              (to correct a difference by, see drift and labels), "few values" (for an interval of
+                              this percentile)
                   effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
                               all differences are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the

@@ -13,6 +13,7 @@ from steelyard.comparison.corrected_rows import corrected_columns, corrected_end
 from steelyard.comparison.groups import system_groups
 from steelyard.comparison.intervals import difference_interval, interval_alphas
 from steelyard.comparison.margins import correct_margins, margin_tests
+from steelyard.comparison.percentile_rows import percentile_columns, percentile_ends
 from steelyard.comparison.plan import TESTS, Plan
 from steelyard.comparison.power import Units, detectable_difference, questions_for
 from steelyard.comparison.result import COLUMNS, NoTestReason
@@ -47,7 +48,7 @@ def _sample_rows(
     sample: Sample, plan: Plan, pairs: Pairs | None, groups: Sequence[list[int] | None]
 ) -> Iterator[dict[str, object]]:
     """One row a system, best mean first; of equal means the system that was named first."""
-    means = np.array([values.mean() if len(values) else np.nan for values in sample.values])
+    means = sample.means
     for i in np.argsort(np.nan_to_num(-sample.sign * means, nan=np.inf), kind="stable").tolist():
         yield {
             "segment": sample.segment,
@@ -66,6 +67,8 @@ def _sample_rows(
 
 def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) -> dict[str, object]:
     """One system less the baseline; the baseline's own row has counts alone."""
+    if sample.runs:
+        return percentile_columns(sample, i, plan)
     if i in sample.errors:
         return corrected_columns(sample, i, plan)
     reference, values = sample.values[plan.reference], sample.values[i]
@@ -129,6 +132,9 @@ def _intervals(
         reference, values = (samples[at].values[i] for i in (plan.reference, places[system]))
         if system == plan.baseline:
             ends.append({})
+            continue
+        if samples[at].runs:
+            ends.append(percentile_ends(samples[at], places[system], plan, alpha))
             continue
         if places[system] in samples[at].errors:
             ends.append(corrected_ends(samples[at], places[system], plan, alpha))

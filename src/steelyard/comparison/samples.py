@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,9 +10,12 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
+from steelyard.experiment.percentiles import counted, run_values
 from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
+from steelyard.measures.aggregates import AGGREGATIONS
+from steelyard.stats.percentile_differences import PercentileDifference, percentile_difference
 from steelyard.stats.samples import MeanError
 
 
@@ -30,6 +33,7 @@ class Sample:
     errors       place of a system -> its mean difference from the baseline, with error and degrees of freedom, where
                  these are not those of its values, as they are corrected; NaN where it cannot be
     lack         of what there is too little where a difference cannot be corrected
+    runs         of a percentile, (r, n) values of each system in its r runs, inf where it failed; none of means
     """
 
     segment: str | None
@@ -42,6 +46,21 @@ class Sample:
     clusters: Ints | None = None
     errors: Mapping[int, MeanError] = field(default_factory=dict)
     lack: Literal["few anchors", "few labels"] = "few anchors"
+    runs: Sequence[Floats] = ()
+
+    @property
+    def means(self) -> Floats:
+        """(s,) what the values of each system come to: their mean, or their percentile; NaN without questions."""
+        of_systems = self.runs or self.values
+        aggregation = self.measure.aggregation if self.runs else AGGREGATIONS["mean"]
+        return np.array([aggregation.of(values.ravel()) for values in of_systems])
+
+    def difference(self, baseline: int, other: int) -> PercentileDifference:
+        """How far the percentile of one system is above that of another."""
+        assert self.measure.share is not None
+        return percentile_difference(
+            self.runs[baseline], self.runs[other], self.measure.share, clusters=self.clusters
+        )  # fmt: skip
 
     @property
     def n_clusters(self) -> int | None:
@@ -58,12 +77,15 @@ def samples(scores: Scores, segment: str | None = None, members: Bools | None = 
     """One sample a measure; members (q,) marks the questions of the segment, all of them by default."""
     inside = np.ones(len(scores.query_ids), bool) if members is None else members
     for j, measure in enumerate(scores.measures):
-        has_value = ~np.isnan(scores.values[:, j])
+        runs = [run_values(scores, i, j) for i in range(len(scores.systems)) if measure.share is not None]
+        values = np.array([of_system.mean(axis=0) for of_system in runs]) if runs else scores.values[:, j]
+        has_value = ~np.isnan(values)
         common = has_value.all(axis=0) & inside
         yield Sample(
-            segment, measure, scores.values[:, j][:, common], int((inside & ~common).sum()),
+            segment, measure, values[:, common], int((inside & ~common).sum()),
             lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1), common=common,
             clusters=None if scores.clustering is None else scores.clustering.codes[common],
+            runs=[of_system[:, common] for of_system in runs],
         )  # fmt: skip
 
 
@@ -73,7 +95,7 @@ def check_common(scores: Scores, *, strict: bool) -> None:
     Raises   InputError
     """
     for j, measure in enumerate(scores.measures):
-        unscored = np.isnan(scores.values[:, j])
+        unscored = ~counted(scores)[:, j]
         if unscored.any(axis=0).all():
             why = _causes(scores, j) or "; are these systems of one truth?"
             raise InputError(f"{measure}: no question has a value for every system{why}")

@@ -31,16 +31,22 @@ def pooled_values(scores: ScoreArrays, i: int, j: int) -> tuple[Floats, Ints | N
 
     Those of one question do, and those of one cluster.  None: each stands by itself.
     """
-    runs = scores.repeats.get(scores.systems[i])
-    rows = scores.values[i, j][None] if runs is None else runs[:, j]
-    if scores.measures[j].definition.is_time:
-        asked = scores.failed[i] | ~np.isnan(rows).all(axis=0)
-        rows = np.where(np.isnan(rows) & asked, np.inf, rows)
+    rows = run_values(scores, i, j)
     there = ~np.isnan(rows)
-    if scores.clustering is None and runs is None:
+    if scores.clustering is None and len(rows) == 1:
         return rows[there], None
     codes = np.arange(rows.shape[1]) if scores.clustering is None else scores.clustering.codes
     return rows[there], np.broadcast_to(codes, rows.shape)[there]
+
+
+def run_values(scores: ScoreArrays, i: int, j: int) -> Floats:
+    """(r, q) values of one system and measure in each of its runs; of times, infinite where it failed."""
+    runs = scores.repeats.get(scores.systems[i])
+    rows = scores.values[i, j][None] if runs is None else runs[:, j]
+    if not scores.measures[j].definition.is_time:
+        return rows
+    asked = scores.failed[i] | ~np.isnan(rows).all(axis=0)
+    return np.where(np.isnan(rows) & asked, np.inf, rows)
 
 
 def counted(scores: ScoreArrays) -> Bools:

@@ -76,16 +76,74 @@ def percentile_intervals(
     for p in shares:
         share(p, "the percentile's share")
     share(level, "level")
-    codes = None if clusters is None else cluster_codes(clusters, len(values))
-    n, n_censored = len(values), int(censored.sum())
-    ordered = np.sort(values)
-    intervals = list[PercentileInterval]()
-    for p in shares:
-        value = percentile_value(ordered, p)
-        n_effective = n if codes is None or not n else _effective(values, codes, p, value, level=level, in_time=in_time)
-        low, high = _ends(ordered, p, level, n_effective)
-        intervals.append(PercentileInterval(value, low, high, n, level, n_censored, n_effective))
-    return intervals
+    sample = PercentileSample.of(values, clusters, in_time=in_time)
+    return [sample.percentile(p).interval(level) for p in shares]
+
+
+@dataclass(frozen=True, eq=False)
+class PercentileSample:
+    """Values in ascending order, of which percentiles are asked.
+
+    values, codes   (n,) in the order that they came in; codes are of clusters, None where each stands by itself
+    """
+
+    values: Floats
+    ordered: Floats
+    codes: Ints | None
+    in_time: bool = False
+
+    @classmethod
+    def of(cls, values: Floats, clusters: Clusters | None, *, in_time: bool = False) -> PercentileSample:
+        """Sort values once."""
+        codes = None if clusters is None else cluster_codes(clusters, len(values))
+        return cls(values, np.sort(values), codes, in_time)
+
+    def percentile(self, p: float) -> Percentile:
+        """One percentile, which then has an interval at any level."""
+        value = percentile_value(self.ordered, p)
+        blocks = [(1.0, 0)]
+        if self.codes is not None and len(self.values):
+            blocks = _design_effects(self.values, self.codes, p, value, in_time=self.in_time)
+        return Percentile(self, p, value, blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class Percentile:
+    """A percentile of a sample.
+
+    blocks   how much more the number of values beyond it varies than if each were by itself, and over how many blocks
+             that was measured; 0 where each is by itself
+    """
+
+    sample: PercentileSample
+    p: float
+    value: float
+    blocks: Sequence[tuple[float, int]]
+
+    def interval(self, level: float) -> PercentileInterval:
+        """The percentile with its interval."""
+        ordered, n_effective = self.sample.ordered, self.n_effective(level)
+        low, high = _ends(ordered, self.p, level, n_effective)
+        n_censored = int(np.isposinf(ordered).sum())
+        return PercentileInterval(self.value, low, high, len(ordered), level, n_censored, n_effective)
+
+    def n_effective(self, level: float) -> int:
+        """As many independent values as say as much.
+
+        That is n over the design effect, in time the largest of all lengths of blocks.  Few blocks say little of how
+        far they vary: Student's t takes its share off.
+        """
+        n = len(self.sample.ordered)
+        if self.sample.codes is None or (self.blocks[0][1] == n and not self.sample.in_time):
+            return n
+        counts = (n / max(effect, 1.0) * _certainty(n_blocks, level) for effect, n_blocks in self.blocks)
+        return max(int(min(counts)), 1)
+
+
+def _certainty(n_blocks: int, level: float) -> float:
+    """By how much t's variance of so many blocks falls short of the normal's."""
+    at = (1 + level) / 2
+    return (NormalDist().inv_cdf(at) / t_quantile(at, n_blocks - 1)) ** 2 if n_blocks > 1 else 0.0
 
 
 def _ends(ordered: Floats, p: float, level: float, n_effective: int) -> tuple[float, float]:
@@ -101,26 +159,24 @@ def _ends(ordered: Floats, p: float, level: float, n_effective: int) -> tuple[fl
     return low, high
 
 
-def _effective(values: Floats, codes: Ints, p: float, value: float, *, level: float, in_time: bool) -> int:
-    """As many independent values as say as much of a percentile as values in clusters do.
+def _design_effects(
+    values: Floats, codes: Ints, p: float, value: float, *, in_time: bool
+) -> list[tuple[float, int]]:  # fmt: skip
+    """Of each length of blocks, how much more counts of values beyond a percentile vary, and how many blocks there are.
 
-    That is n over the design effect: how much more the number of values beyond the percentile varies than if each were
-    by itself; in time, the largest of all lengths of blocks.  Few clusters say little of how far they vary: Student's t
-    takes its share off.
+    Source   Korn & Graubard 1998.
     """
     n, sizes = len(values), np.bincount(codes).astype(float)
-    if len(sizes) == n and not in_time:
-        return n
     beyond, tail = (values > value, 1 - p) if p >= 0.5 else (values <= value, p)
-    counts, at, n_effective = np.bincount(codes, weights=beyond), (1 + level) / 2, float(n)
+    counts = np.bincount(codes, weights=beyond)
+    effects = list[tuple[float, int]]()
     for length in _lengths(len(sizes), in_time):
         starts = np.arange(0, len(sizes), length)
         n_beyond, n_all = np.add.reduceat(counts, starts), np.add.reduceat(sizes, starts)
         more = _largest_again(n_beyond) if in_time else _whole_cluster(n_beyond, n_all)
-        effect = (((n_beyond - n_all * tail) ** 2).sum() + more * (1 - tail) ** 2) / (n * tail * (1 - tail))
-        known = (NormalDist().inv_cdf(at) / t_quantile(at, len(starts) - 1)) ** 2 if len(starts) > 1 else 0.0
-        n_effective = min(n_effective, n / max(effect, 1.0) * known)
-    return max(int(n_effective), 1)
+        squares = ((n_beyond - n_all * tail) ** 2).sum() + more * (1 - tail) ** 2
+        effects.append((float(squares / (n * tail * (1 - tail))), len(starts)))
+    return effects
 
 
 def _whole_cluster(n_beyond: Floats, n_all: Floats) -> float:

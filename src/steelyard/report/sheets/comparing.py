@@ -80,7 +80,9 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
         "verdict": [verdict_text(row, comparison, words, in_table=True) for row in rows],
     }
     best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean}
-    header = [measure, *(column_head(name, comparison, words) for name in columns)]
+    is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
+    names = ("value" if name == "mean" and is_percentile else name for name in columns)
+    header = [measure, *(column_head(name, comparison, words) for name in names)]
     cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
     notes = [
         *label_correction_notes(comparison, measure, words), *left_out_notes(comparison, measure, words),

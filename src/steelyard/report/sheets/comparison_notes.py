@@ -85,17 +85,21 @@ def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
         family=_family(comparison, words), test=words(f"compare.test.{comparison.test}"),
         correction=_correction(comparison, words), seed=comparison.seed,
     )  # fmt: skip
-    yield words("compare.effect")
+    if comparison.test != "ranks":
+        yield words("compare.effect")
     yield _interval_note(comparison, words)
     yield from _can_show_note(comparison, words)
+    percentiles = [str(measure) for measure in comparison.measures if measure.share is not None]
+    if percentiles and comparison.test != "ranks":
+        yield words("compare.percentiles", measures=words.listed(percentiles))
     first = comparison.rows[str(comparison.measures[0])][0]
     yield from cluster_notes(comparison.recipe, words, n=first.n, n_clusters=first.n_clusters)
     yield from component_notes(comparison.components, words)
     yield from _letter_notes(comparison, words)
     if comparison.margin is not None:
-        method = margin_correction(comparison.correction)
+        method, by = margin_correction(comparison.correction), "_ranks" if comparison.test == "ranks" else ""
         yield words(
-            "compare.margin", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
+            f"compare.margin{by}", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
             correction=words(f"compare.method.{method}"), family=family_with_baseline(comparison, None, words),
         )  # fmt: skip
 
@@ -105,7 +109,7 @@ def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:
     n, alpha = comparison.n_comparisons, comparison.alpha
     if comparison.test in ("t", "randomization") and n > 1:
         yield words("compare.can_show_shared", share=f"{alpha / n:.2g}", alpha=f"{alpha:g}", n=n)
-    elif comparison.test not in ("wilcoxon", "sign"):
+    elif comparison.test not in ("wilcoxon", "sign", "ranks"):
         yield words("compare.can_show")
 
 
@@ -113,7 +117,7 @@ def _interval_note(comparison: Comparison, words: Words) -> str:
     """Which test the intervals belong to, and how they are corrected."""
     if comparison.test == "tukey":
         return words("compare.intervals.tukey")
-    if comparison.test not in ("t", "randomization"):
+    if comparison.test not in ("t", "randomization", "ranks"):
         return words("compare.intervals.no_means")
     method = "none" if comparison.n_comparisons == 1 else comparison.correction
     level = f"{100 * (1 - comparison.alpha / comparison.n_comparisons):.5g}"

@@ -128,6 +128,4 @@ def interval_text(low: float, high: float, n: int) -> str:
 
 
 def _end(value: float) -> str:
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return number(value, 3) if abs(value) < 10 else f"{value:.4g}".replace("-", "−")
+    return number(value, 3) if abs(value) < 10 or math.isinf(value) else f"{value:.4g}".replace("-", "−")

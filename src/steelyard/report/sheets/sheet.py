@@ -29,11 +29,13 @@ class Sheet:
 def number(value: float | None, decimals: int = 4) -> str:
     """So many decimals, with a true minus; a dash for what is not there.
 
-    >>> number(0.25), number(-0.5, 2), number(None)
-    ('0.2500', '−0.50', '–')
+    >>> number(0.25), number(-0.5, 2), number(None), number(float("inf"))
+    ('0.2500', '−0.50', '–', '∞')
     """
     if value is None or np.isnan(value):
         return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
     return (f"{value:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
 
 
