@@ -61,7 +61,7 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "Latency: P50 155 ms, P95 310 ms (279–341), P99 403 ms, one request at a time; P95 of 3 repetitions 301 to 322 "
         "ms.",
         "Throughput: api@50 holds 11.5 requests a second (P95 ≤ 500 ms), and not 12.7: too slow.",
-        "Cost: $0.002 a question (15,000 tokens; price: cohere/rerank-v3.5), $200 a day.",
+        "Cost: $0.002 a question (15,000 tokens by estimate; price: cohere/rerank-v3.5), $200 a day.",
         "Return: −$80 a day (−$110 to −$50), above 0 in 93% of draws. The gain of +40.0% is worth having: 15% or more, "
         "by its whole interval.",
         "At this value of a success it costs more than it brings, by the whole interval.",
@@ -128,9 +128,10 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
         ("latency", {"repetitions": 1}, "P99 403 ms, one request at a time.\n"),
         ("diagnostics", {"ties": 0.5}, "Many candidates have the same score"),
         ("diagnostics", {"judged_after": 0.5}, "Documents without a label come up"),
-        ("diagnostics", {"n_short": 3}, "Some questions have fewer candidates than are asked for"),
+        ("diagnostics", {"n_short": 3}, "Too few: questions with fewer than N candidates"),
         ("diagnostics", {"n_unstable": 3}, "Repetitions order the same candidates differently"),
-        ("throughput", {"little_gap": 0.2}, "Little's law"),
+        ("throughput", {"little_gap": 0.2}, "trust no number there: words@50 · 4/s, words@50 · 8/s"),
+        ("costs", {"status": "outdated"}, "The price is old, see its date: words, api."),
         ("latency", {"n_censored": 2}, "Requests without an answer: words@10 2 of 120"),
     ],
 )  # fmt: skip
@@ -140,7 +141,8 @@ def test_the_report_says_what_is_odd(tmp_path: Path, name: str, columns: dict[st
 
 def test_notes_of_the_bench_are_in_the_summary(tmp_path: Path) -> None:
     notes = [{"code": "documents_empty", "values": {"n": 1, "names": ["d4"]}}]
-    assert "Note: 1 document is empty: d4" in summary(rerank_bench(tmp_path, notes=notes))
+    assert "Note: 1 document is empty: d4\n" in summary(rerank_bench(tmp_path, notes=notes))
+    assert "Note: 1 document is empty: d4 (2 more like it.)\n" in summary(rerank_bench(tmp_path, notes=notes * 3))
     assert "注意：1 篇文档为空：d4" in summary(rerank_bench(tmp_path, notes=notes), ZH)
 
 

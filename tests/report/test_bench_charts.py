@@ -119,6 +119,11 @@ def test_what_is_not_there_is_not_drawn(tmp_path: Path) -> None:
     assert list(drawn(priceless)) == ["quality", "shares", "load"]
 
 
+def test_requests_that_all_fail_are_no_curve(tmp_path: Path) -> None:
+    failed = rerank_bench(tmp_path).requests.with_columns(outcome=pl.lit("error"))
+    assert "shares" not in drawn(rerank_bench(tmp_path, requests=failed))
+
+
 def test_charts_are_saved_as_files(tmp_path: Path) -> None:
     paths = BenchReport(load_bench(tmp_path)).save_charts(tmp_path / "charts", lang="zh", formats=["png"])
     assert [path.name for path in paths] == ["shares.png", "load.png"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.bench.bench import Bench
@@ -66,7 +67,11 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     ]
     marks = base.mark_point(filled=True, size=120, opacity=1).encode(
         x=x, y=y, shape=shape, tooltip=tooltips(words, label="N", x="Q:,.3~r", y="Q:.4f", kind="N"))  # fmt: skip
-    labels = plot(points).mark_text(align="left", dx=9, dy=-9).encode(x=x, y=y, text="label:N")
+    # Neighbours have their labels on different sides, and the last ones to the left, where there is room.
+    labels = plot(_placed(points)).mark_text(
+        align=alt.expr("datum.late ? 'right' : 'left'"), dx=alt.expr("datum.late ? -9 : 9"),
+        dy=alt.expr("datum.below ? 11 : -9"),
+    ).encode(x=x, y=y, text="label:N")  # fmt: skip
     line = plot([{"y": choice[0]["quality"] if choice[0]["depth"] is None else means[points[0]["label"]]["base"]}])
     layers = [
         line.mark_rule(strokeDash=[4, 4]).encode(y=y),
@@ -77,6 +82,17 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
                    kind=point["kind"]) for point in points]  # fmt: skip
     values = {"measure": measure, "listed": words.listed(texts, LISTED)}
     return titled(alt.layer(*layers), name, words, values, height=_HEIGHT)
+
+
+def _placed(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points from left to right, with the place of their labels."""
+    ordered = sorted(points, key=lambda point: (point["x"], point["y"]))
+    low, high = (math.log(ordered[end]["x"]) for end in (0, -1))
+    late = low + 0.8 * (high - low)
+    return [
+        {**point, "below": bool(n % 2), "late": high > low and math.log(point["x"]) > late}
+        for n, point in enumerate(ordered)
+    ]
 
 
 def _point(row: Row, quality: Row | None, across: tuple[Any, ...] | None, words: Words) -> dict[str, Any] | None:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Floats
 from steelyard.bench.bench import Bench
 from steelyard.bench.requests import CENSORED_MS, LOOPS
 from steelyard.report.charts.plot import LISTED, altair, log_axis, plot, series, titled, tooltips
 from steelyard.report.sheets.amounts import amount, milliseconds
-from steelyard.report.sheets.bench_cells import Row, load_text, objective_text, of_loop, row_name, rows_of
+from steelyard.report.sheets.bench_cells import Row, in_order, load_text, objective_text, of_loop, row_name, rows_of
 from steelyard.report.sheets.bench_summary import shown_rows
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
@@ -30,22 +31,22 @@ def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
 
     Of rerankers, one request after the other over the depths that the summary shows; else by load, of one loop alone.
     """
-    curves = _curves(bench, words)
-    if not curves:
-        return None
-    alt = altair()
+    curves, alt = _curves(bench, words), altair()
     rows: list[dict[str, Any]] = [
         {"system": name, "ms": ms, "share": share}
         for name, times in curves.items() for ms, share in _steps(times)
     ]  # fmt: skip
-    x = alt.X("ms:Q", title=words("charts.bench_shares.axis"), **log_axis((row["ms"] for row in rows), grid=False))
+    if not rows:
+        return None
+    limits = {} if bench.config.load is None else bench.config.load.slo
+    rules = [{"ms": 1000 * limit, "share": float(name[1:]) / 100} for name, limit in limits.items()]
+    times_axis = log_axis((row["ms"] for row in (*rows, *rules)), grid=False)
+    x = alt.X("ms:Q", title=words("charts.bench_shares.axis"), **times_axis)
     y = alt.Y("share:Q", title=words("charts.bench_shares.share"), scale=alt.Scale(domain=[0, 1]),
               axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
     colour = series("system", list(curves))
     lines = plot(rows).mark_line(interpolate="step-after", strokeWidth=2).encode(
         x=x, y=y, color=colour, tooltip=tooltips(words, system="N", ms="Q:,.3~r", share="Q:.1%"))  # fmt: skip
-    limits = {} if bench.config.load is None else bench.config.load.slo
-    rules = [{"ms": 1000 * limit, "share": float(name[1:]) / 100} for name, limit in limits.items()]
     layers = [lines]
     if rules:
         layers.insert(0, plot(rules).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(x=x))
@@ -57,14 +58,15 @@ def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
 
 def _curves(bench: Bench, words: Words) -> dict[str, Floats]:
     """Times of requests in ascending order, infinite without an answer, by what the legend calls them."""
-    requests = bench.requests.with_columns(ms=CENSORED_MS)
+    requests, keys = bench.requests.with_columns(ms=CENSORED_MS), ("system", "depth", "loop", "rate", "users")
     shown = {row_name(row) for row in shown_rows(bench)}
+    levels = rows_of(in_order(requests.select(keys).unique(maintain_order=True), bench.config))
     for loop in LOOPS:
         curves = {}
-        for level in of_loop(requests, loop).partition_by("system", "depth", "rate", "users", maintain_order=True):
-            first = level.row(0, named=True)
-            if loop != "sequential" or not shown or row_name(first) in shown:
-                curves[_level_name(first, words)] = np.sort(level["ms"].to_numpy())
+        for level in levels:
+            if level["loop"] == loop and (loop != "sequential" or not shown or row_name(level) in shown):
+                same = (pl.col(key).eq_missing(level[key]) for key in keys)
+                curves[_level_name(level, words)] = np.sort(requests.filter(*same)["ms"].to_numpy())
         if curves:
             return curves
     return {}
@@ -93,7 +95,7 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     """The percentile of the objective by offered rate, with the rate that is sustained; None without open loops."""
     limits: Mapping[str, float] = {} if bench.config.load is None else bench.config.load.slo
     name = next((name for name in limits if name in _PERCENTILES), "p95")
-    levels = rows_of(of_loop(bench.latency, "open").sort("rate", maintain_order=True))
+    levels = rows_of(in_order(of_loop(bench.latency, "open"), bench.config))
     rows: list[dict[str, Any]] = [
         {"system": single_line(row_name(row)), "rate": row["rate"], "ms": row[name],
          "low": max(row[f"{name}_low"], 0.0) or row[name],
@@ -102,8 +104,7 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     ]  # fmt: skip
     if not rows:
         return None
-    alt, systems = altair(), list(dict.fromkeys(single_line(row_name(row)) for row in rows_of(bench.latency)))
-    systems = [system for system in systems if any(row["system"] == system for row in rows)]
+    alt, systems = altair(), list(dict.fromkeys(str(row["system"]) for row in rows))
     knees = [
         {"system": single_line(row_name(row)), "rate": row["rate"]}
         for row in rows_of(bench.sustained)

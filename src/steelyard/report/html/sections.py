@@ -13,6 +13,8 @@ from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
+_LONG = 24
+"""Characters of a cell from which on it may break into lines."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -71,7 +73,10 @@ def _drawing(drawing: Drawing) -> str:
 def _table(sheet: Sheet) -> str:
     head = "".join(f'<th scope="col"{_label(sheet, c)}>{_text(cell)}</th>' for c, cell in enumerate(sheet.header))
     rows = [
-        "".join(f"<td{_label(sheet, c, best=(r, c) in sheet.best)}>{_text(cell)}</td>" for c, cell in enumerate(row))
+        "".join(
+            f"<td{_label(sheet, c, best=(r, c) in sheet.best, long=len(cell) > _LONG)}>{_text(cell)}</td>"
+            for c, cell in enumerate(row)
+        )
         for r, row in enumerate(sheet.rows)
     ]
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -82,8 +87,9 @@ def _table(sheet: Sheet) -> str:
     )
 
 
-def _label(sheet: Sheet, column: int, *, best: bool = False) -> str:
-    names = ["label"] * (column < sheet.n_labels) + ["best"] * best
+def _label(sheet: Sheet, column: int, *, best: bool = False, long: bool = False) -> str:
+    is_label = column < sheet.n_labels
+    names = ["label"] * is_label + ["best"] * best + ["long"] * (long and not is_label)
     return f' class="{" ".join(names)}"' if names else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.bench.bench import Bench
-from steelyard.report.sheets.bench_cells import currency_of, heads, objective_text
+from steelyard.report.sheets.bench_cells import currency_of, heads, in_order, objective_text
 from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, returns_sheet
 from steelyard.report.sheets.bench_latency import (
     latency_sheet,
@@ -28,22 +28,24 @@ from steelyard.report.words import Words
 
 def bench_sections(bench: Bench, words: Words) -> list[Section]:
     """All that was measured; sections without anything are left out."""
-    objective = objective_text(bench.config, words)
-    currency = currency_of(bench)
-    changes = [] if bench.diagnostics.is_empty() else [changes_sheet(bench.diagnostics, words)]
+    config, objective, currency = bench.config, objective_text(bench.config, words), currency_of(bench)
+    diagnostics, latency = in_order(bench.diagnostics, config), in_order(bench.latency, config)
+    throughput = in_order(bench.throughput, config)
     tables: dict[str, Sequence[Sheet | None]] = {
-        "quality": quality_sheets(bench.quality, bench.base_name, words),
-        "changes": changes,
+        "quality": quality_sheets(in_order(bench.quality, config), bench.base_name, words),
+        "changes": [None if diagnostics.is_empty() else changes_sheet(diagnostics, words)],
         "latency": [
-            latency_sheet(bench.latency, words), stages_sheet(bench.stages, words), tokens_sheet(bench.token_fit, words)
+            latency_sheet(latency, words), stages_sheet(in_order(bench.stages, config), words),
+            tokens_sheet(in_order(bench.token_fit, config), words),
         ],
         "load": [
-            sustained_sheet(bench.sustained, objective, words), load_sheet(bench.latency, bench.throughput, words),
-            users_sheet(bench.latency, bench.throughput, words), scalability_sheet(bench.scalability, words),
+            sustained_sheet(in_order(bench.sustained, config), objective, words),
+            load_sheet(latency, throughput, words), users_sheet(latency, throughput, words),
+            scalability_sheet(in_order(bench.scalability, config), words),
         ],
-        "costs": [costs_sheet(bench.costs, words)],
-        "returns": [returns_sheet(bench.returns, currency, words)],
-        "choice": [choice_sheet(bench.choice, currency, words)],
+        "costs": [costs_sheet(in_order(bench.costs, config), words)],
+        "returns": [returns_sheet(in_order(bench.returns, config), currency, words)],
+        "choice": [choice_sheet(in_order(bench.choice, config), currency, words)],
     }  # fmt: skip
     sections = [summary_section(bench, words)]
     for name, sheets in tables.items():

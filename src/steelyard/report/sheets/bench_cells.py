@@ -21,6 +21,18 @@ def rows_of(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.fill_nan(None).to_dicts()
 
 
+def in_order(frame: pl.DataFrame, config: BenchConfig) -> pl.DataFrame:
+    """An axis by systems in the order of the configuration, then by candidates and load; the base first.
+
+    Blocks are measured in an order of their own, which says nothing.
+    """
+    places = {system.name: place for place, system in enumerate(config.systems)}
+    by = [pl.col("system").replace_strict(places, default=-1, return_dtype=pl.Int64)]
+    by += [pl.col(name) for name in ("depth", "loop", "rate", "users") if name in frame.columns]
+    descending = [False] + ["loop" in expression.meta.root_names() for expression in by[1:]]
+    return frame.sort(by, descending=descending, nulls_last=False, maintain_order=True)
+
+
 def row_name(row: Row) -> str:
     """What scores call the system of a row over its candidates."""
     return system_label(row["system"], row["depth"])
@@ -47,7 +59,10 @@ def difference_ends(row: Row, name: str, words: Words, decimals: int = 3) -> str
 def share_ends(row: Row, name: str, words: Words) -> str:
     """Both ends of an interval of shares in per cent; a dash where there is none."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return "–" if low is None or high is None else words("compare.interval", low=percent(low), high=percent(high))
+    if low is None or high is None:
+        return "–"
+    low, high = (percent(round(end, 2) + 0.0) for end in (low, high))  # A loss that rounds to nothing has no sign.
+    return words("compare.interval", low=low, high=high)
 
 
 def objective_text(config: BenchConfig, words: Words) -> str:

@@ -18,6 +18,7 @@ from steelyard.report.sheets.bench_cells import (
     without_empty,
 )
 from steelyard.report.sheets.sheet import Sheet, best_places, number, percent, signed
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 
@@ -42,16 +43,17 @@ def price_notes(costs: pl.DataFrame, words: Words) -> Iterator[str]:
     for row in rows_of(costs.unique("price", keep="first", maintain_order=True)):
         if row["price"] is not None and row["source"] is not None:
             yield words("bench.costs.source", price=row["price"], source=row["source"], date=row["date"] or "–")
-    for status, systems in _by_status(costs).items():
-        if status != "known":
-            yield words(f"bench.costs.{status}", systems=words.listed(systems))
+    yield from status_notes(costs, words)
 
 
-def _by_status(costs: pl.DataFrame) -> dict[str, list[str]]:
+def status_notes(costs: pl.DataFrame, words: Words) -> Iterator[str]:
+    """What is to be said of costs: systems without a price, or with an old one, and how machines were reckoned."""
     statuses: dict[str, list[str]] = {}
     for row in rows_of(costs.unique(["system", "status"], keep="first", maintain_order=True)):
-        statuses.setdefault(row["status"], []).append(row["system"])
-    return statuses
+        statuses.setdefault(row["status"], []).append(single_line(row["system"]))
+    for status, systems in statuses.items():
+        if status != "known":
+            yield words(f"bench.costs.{status}", systems=words.listed(systems))
 
 
 def _unit_price(row: Row, words: Words) -> str:

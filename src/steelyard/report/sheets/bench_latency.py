@@ -76,11 +76,17 @@ def tokens_sheet(fit: pl.DataFrame, words: Words) -> Sheet | None:
         return None
     cells = [
         [row_name(row), f"{row['n']:,}", milliseconds(row["fixed_ms"]), milliseconds(row["ms_per_1k_tokens"]),
-         time_ends(row, "ms_per_1k_tokens", words)]
+         _slope_ends(row, words)]
         for row in rows_of(fit)
     ]  # fmt: skip
     names = ("system", "requests", "fixed_ms", "ms_per_1k_tokens", "interval")
     return Sheet(heads(names, words), cells, notes=[words("bench.latency.fit")])
+
+
+def _slope_ends(row: Row, words: Words) -> str:
+    """Both ends of the interval of a slope, with a word between them, as a dash beside a minus misleads."""
+    low, high = (row[f"ms_per_1k_tokens_{end}"] for end in ("low", "high"))
+    return "–" if low is None else words("compare.interval", low=amount(low), high=amount(high))
 
 
 # Under load ----------------------------------------------------------------------------------------------------------
@@ -92,12 +98,13 @@ def load_sheet(latency: pl.DataFrame, throughput: pl.DataFrame, words: Words) ->
     if not rows:
         return None
     names = ("offered", "achieved", "goodput", "errors", "p50", "p95", "interval", "p99", "service_p95", "late",
-             "in_flight", "holds")  # fmt: skip
+             "in_flight", "little_gap", "holds")  # fmt: skip
     cells = [
         [row_name(row), amount(row["rate"]), amount(row["achieved"]), amount(row["goodput"]),
          percent(row["error_rate"], 1), milliseconds(row["p50"]), milliseconds(row["p95"]),
          time_ends(row, "p95", words), milliseconds(row["p99"]), milliseconds(row["service_p95"]),
-         milliseconds(row["dispatch_p99"]), amount(row["in_flight"]), _holds(row, words)]
+         milliseconds(row["dispatch_p99"]), amount(row["in_flight"]),
+         percent(row["little_gap"], 1, sign=True), _holds(row, words)]
         for row in rows
     ]  # fmt: skip
     notes = [words("bench.load.open"), *_latency_notes(rows, words)]

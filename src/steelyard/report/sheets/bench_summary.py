@@ -16,6 +16,7 @@ from steelyard.report.sheets.bench_cells import (
     currency_of,
     difference_ends,
     heads,
+    in_order,
     load_text,
     objective_text,
     of_loop,
@@ -23,6 +24,7 @@ from steelyard.report.sheets.bench_cells import (
     rows_of,
     time_ends,
 )
+from steelyard.report.sheets.bench_costs import status_notes
 from steelyard.report.sheets.comparing import MARKS
 from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.section import Paragraph, Section
@@ -162,9 +164,11 @@ def _cost(row: Row | None, words: Words) -> Iterator[str]:
     if row["per_query"] is None:
         yield words(f"bench.costs.{row['status']}", systems=single_line(row["system"]))
         return
+    tokens = "" if row["tokens"] is None or row["counted"] is None else words(
+        f"bench.line.tokens_by_{row['counted']}", tokens=amount(row["tokens"]))  # fmt: skip
     values = {
-        "cost": money(row["per_query"], row["currency"]), "price": single_line(row["price"]),
-        "tokens": amount(row["tokens"]), "day": money(row["per_day"], row["currency"]),
+        "cost": money(row["per_query"], row["currency"]), "price": single_line(row["price"]), "tokens": tokens,
+        "day": money(row["per_day"], row["currency"]),
     }  # fmt: skip
     yield words("bench.line.cost" if row["per_day"] is None else "bench.line.cost_of_day", **values)
 
@@ -290,10 +294,22 @@ def care(bench: Bench, words: Words) -> Iterator[str]:
         systems = [single_line(row_name(row)) for row in rows_of(bench.diagnostics.filter(condition))]
         if systems:
             yield words(f"bench.care.{code}", systems=words.listed(systems))
-    if not bench.throughput.filter(pl.col("little_gap").abs() > _LITTLE).is_empty():
-        yield words("bench.care.little")
-    for note in bench.folder.manifest.get("notes", ()):
-        yield words("runs.note", note=note_text(Note.of_json(note), words))
+    odd = rows_of(in_order(bench.throughput.filter(pl.col("little_gap").abs() > _LITTLE), bench.config))
+    levels = [f"{single_line(row_name(row))} · {load_text(row, words)}" for row in odd]
+    if levels:
+        yield words("bench.care.little", levels=words.listed(levels))
+    yield from status_notes(bench.costs, words)
+    yield from _notes(bench, words)
+
+
+def _notes(bench: Bench, words: Words) -> Iterator[str]:
+    """The first note of each kind, and how many more there are."""
+    kinds: dict[str, list[Note]] = {}
+    for note in map(Note.of_json, bench.folder.manifest.get("notes", ())):
+        kinds.setdefault(note.code, []).append(note)
+    for first, *others in kinds.values():
+        more = words("bench.care.alike", n=len(others)) if others else ""
+        yield words("runs.note", note=note_text(first, words)) + more
 
 
 def _failed(bench: Bench, words: Words) -> Iterator[str]:
@@ -313,7 +329,6 @@ _CONDITIONS = {
     "truncated": pl.col("truncated") > _TRUNCATED,
     "tied": pl.col("ties") > _TIED,
     "unjudged": pl.col("judged_before") - pl.col("judged_after") > _LESS_JUDGED,
-    "short": pl.col("n_short") > 0,
     "unstable": pl.col("n_unstable") > 0,
 }
 """What a row of the diagnostics shows that a reader should know."""
