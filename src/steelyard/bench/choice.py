@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,8 @@ from steelyard.stats.percentiles import PercentileInterval
 
 ALPHA = 0.05
 """So often at most is any option called good enough that is worse than the best one by the margin, in truth."""
+_HOPELESS = 0.5
+"""Options whose p is above this are further below a rival than the margin; they do not count for the family."""
 _P95 = 0.95
 _MS = 1000
 
@@ -31,8 +34,9 @@ def choice(
     Latency and cost are what reranking adds, so the base has none.  Eligible is what holds the objective of [load]:
     each percentile by its whole interval, one request after the other, and some of the load where load was put on.
     Good enough is what is shown not to be worse by the margin of the configuration than any that is eligible,
-    whichever of them is the best, with Holm's correction.  Of the eligible that are good enough the cheapest is
-    recommended; of equal ones, or without any price, the fastest.  Where none is shown to be, it is the best so far.
+    whichever of them is the best, with Holm's correction for all that come near it.  Of the eligible that are good
+    enough the cheapest is recommended; of equal ones, or without any price, the fastest.  Where none is shown to be,
+    it is the best so far.
 
     requests   sequential ones, of schema REQUESTS;   costs, sustained   of schemas COSTS and SUSTAINED
     """
@@ -92,6 +96,9 @@ def _not_inferior(
     """Whether each option is within the margin of all that are eligible: "yes", "no" or "open".
 
     Which of them is the best is not certain: one that is within the margin of each of them is within that of the best.
+    Hopeless options do not make the others pay for their number, as those with p up to 1/2 have theirs doubled.
+
+    Source   Zhao, Small & Su, Multiple Testing When Many p-Values Are Uniformly Conservative, JASA 2019.
     """
     width = scores.primary.definition.width
     lists = [scores.run_digest(option.label) for option in options]
@@ -106,14 +113,15 @@ def _not_inferior(
         largest = 0.0
         for j in rivals:
             p = 0.0 if j == i else p_against(i, j)
-            if not p < ALPHA:  # Beyond it, or without a test, the very value makes no difference.
-                return 1.0
+            if not p <= _HOPELESS:  # Or there is no test.
+                return math.nan
             largest = max(largest, p)
         return largest
 
-    p = correct([p_of(i) for i in range(len(options))], method="holm", family="all options").adjusted
+    p = np.array([p_of(i) for i in range(len(options))]) / _HOPELESS
+    corrected = correct(np.minimum(p, 1.0), method="holm", family="options that are not hopeless").adjusted
     return [
-        "yes" if p[i] < ALPHA else "no" if _is_inferior(quality, i, best, config.margin, width) else "open"
+        "yes" if corrected[i] < ALPHA else "no" if _is_inferior(quality, i, best, config.margin, width) else "open"
         for i in range(len(options))
     ]
 
