@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import steelyard as sy
 from steelyard.bench import load_levels
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
@@ -139,6 +140,20 @@ def test_the_manifest_names_every_block(tmp_path: Path, queue: Offers) -> None:
     bench = bench_rerankers(config_of(tmp_path))
     manifest = json.loads((bench.folder.path / "manifest.json").read_text())
     assert sorted(manifest["blocks"]) == block_names(bench.folder.path)
+
+
+@pytest.mark.parametrize(("load", "message"), [
+    ({"rates": [1e9]}, "more than 10,000,000; lower rate or duration"), ({"rates": [0.01]}, "are less than one"),
+    ({"concurrency": [100_000]}, "100,000 users are more than 2,000"), ({"depth": 9}, "expected one of depths: 3, 6"),
+    ({"slo": {}}, "an objective has no limit"), ({"slo": {"95": 1}}, "no percentile"), ({"rates": [-1]}, "load.rates"),
+    ({"slo": {"p95": "fast"}}, "load.slo.p95"), ({"duration": 0}, "load.duration"), ({"max_error": 2}, "max_error"),
+])  # fmt: skip
+def test_impossible_load_is_refused_before_anything_is_measured(
+    tmp_path: Path, queue: Offers, load: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(sy.InputError, match=message):
+        bench_rerankers(config_of(tmp_path, **load), progress=lambda *counts: pytest.fail("measured"))
+    assert queue.rates == queue.users == []
 
 
 @pytest.mark.slow

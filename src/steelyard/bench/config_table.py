@@ -14,6 +14,10 @@ from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
 from steelyard.rag.config_table import Count, PathText, Text, parse_measures, parse_stage
 
+MOST_REQUESTS = 10_000_000
+"""Of one schedule: beyond, rate or duration is a slip of the pen."""
+MOST_USERS = 2_000
+"""At once, each of whom is a thread."""
 Arrivals = Literal["poisson", "constant"]
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|min)?")
 _UNIT_S = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0}
@@ -69,7 +73,7 @@ def parse_slo(value: object) -> object:
 
 def _slo(table: Mapping[str, float]) -> Mapping[str, float]:
     if not table:
-        raise SettingError("has no limit; expected a table such as { p95 = 0.5 }")
+        raise SettingError("an objective has no limit; expected a table such as { p95 = 0.5 }")
     for name in table:
         percentile_share(name)
     return table
@@ -92,6 +96,27 @@ class LoadTable(BaseModel):
     max_error: Annotated[float, between(0, 1)] = 0.01
     depth: Count | None = None
     sustained: bool = True
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        """Refuse load that no machine can put on, before anything is measured."""
+        seconds = self.warm_up + self.duration
+        for rate in self.rates:
+            if rate * self.duration < 1:
+                raise SettingError(
+                    f"{rate:g} requests a second for {self.duration:g} s are less than one; raise rate or duration",
+                    "rates",
+                )
+            if rate * seconds > MOST_REQUESTS:
+                raise SettingError(
+                    f"{rate:g} requests a second for {seconds:g} s are {rate * seconds:,.0f}, more than "
+                    f"{MOST_REQUESTS:,}; lower rate or duration", "rates",
+                )  # fmt: skip
+        if (users := max(self.concurrency, default=0)) > MOST_USERS:
+            raise SettingError(
+                f"{users:,} users are more than {MOST_USERS:,} on one machine; name fewer", "concurrency"
+            )
+        return self
 
 
 class PromptTable(BaseModel):
@@ -183,3 +208,11 @@ class BenchTable(BaseModel):
     load: LoadTable | None = None
     value: ValueTable | None = None
     folder: PathText | None = None
+
+    @model_validator(mode="after")
+    def _depth_of_load(self) -> Self:
+        depth = None if self.load is None else self.load.depth
+        if depth is not None and depth not in self.depths:
+            raise SettingError(f"load.depth is {depth}; expected one of depths: {', '.join(map(str, self.depths))}",
+                               "load", "depth")  # fmt: skip
+        return self

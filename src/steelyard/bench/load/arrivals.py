@@ -8,10 +8,7 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
-from steelyard.bench.config_table import Arrivals
-
-MOST_REQUESTS = 10_000_000
-"""Of one schedule: beyond, rate or duration is a slip of the pen."""
+from steelyard.bench.config_table import MOST_REQUESTS, Arrivals
 
 
 def arrival_times(rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator) -> Floats:
