@@ -152,6 +152,18 @@ def test_tokens_are_not_known_where_one_reply_does_not_say_them(server: Server) 
     assert reranker(server, "pointwise").rerank(QUERY, TEXTS).usage is None
 
 
+@pytest.mark.parametrize(("mode", "key"), [("pointwise", "score"), ("listwise", "ranking")])
+def test_servers_are_told_the_form_and_may_not_know_it(server: Server, mode: str, key: str) -> None:
+    stage = reranker(server, mode)
+    server.script(PATH, status(400))
+    assert stage.scores(QUERY, TEXTS[:2])[1] > 0
+    n_first = len(server.seen(PATH))
+    assert stage.scores(QUERY, TEXTS[:2])[1] > 0
+    forms = [request.body.get("response_format") for request in server.seen(PATH)]
+    assert forms[0]["json_schema"]["schema"]["required"] == [key]
+    assert {str(form) for form in forms[n_first:]} == {"None"}
+
+
 def test_parameters_that_a_model_does_not_take_are_left_out(server: Server) -> None:
     server.script(PATH, status(400, '{"error": {"message": "temperature is not supported"}}'))
     assert reranker(server, "listwise").scores(QUERY, TEXTS) == [0.0, 2.0, 3.0, 1.0]

@@ -133,6 +133,26 @@ class ChatModel(OpenAIEndpoint):
         raise SilentError(str(self._service.error(fact, hint)), cause, usage)
 
 
+def response_format(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """What servers that can see to the form of a reply are told: a JSON object of these properties.
+
+    properties   as JSON schema has them
+    """
+    schema = {"name": name, "strict": True, "schema": object_schema(properties)}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with these properties, all of them, and no other.
+
+    >>> object_schema({"score": {"type": "number"}})["required"]
+    ['score']
+    """
+    return {
+        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
+
+
 def refused_parameters(error: ServiceError, names: Sequence[str], taken: Container[str] = ()) -> set[str]:
     """Those of some parameters that a server refuses a request for.
 

@@ -13,7 +13,7 @@ from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.settings import SettingError
 from steelyard.judges.llm.replies import last_object
-from steelyard.models.chat import ChatModel, Messages, Reply
+from steelyard.models.chat import ChatModel, Messages, Reply, response_format
 from steelyard.models.prompts import fenced, fill_template, numbered
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranked
@@ -24,7 +24,12 @@ from steelyard.text.languages import language_of
 
 Mode = Literal["pointwise", "listwise"]
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
-_OPTIONAL = ("temperature", "seed")
+_OPTIONAL = ("temperature", "seed", "response_format")
+_FORMS: Mapping[Mode, Mapping[str, Any]] = {
+    "pointwise": response_format("grade", {"score": {"type": "number"}}),
+    "listwise": response_format("ranking", {"ranking": {"type": "array", "items": {"type": "integer"}}}),
+}
+"""What servers that can see to the form of a reply are told."""
 _TOP = 100
 _CUT = "length"
 _REPLY_TOKENS, _NUMBER_TOKENS = 8, 3
@@ -102,7 +107,7 @@ class LLMReranker(ChatModel):
     async def _ordered(self, query: str, texts: list[str]) -> Reranked:
         order, replies = list(range(len(texts))), list[Reply]()
         for start, end in windows(len(texts), self.window, self.step):
-            reply = await self.ask_async(self._window(query, texts, order[start:end]), optional=_OPTIONAL)
+            reply = await self._ask(self._window(query, texts, order[start:end]))
             what = f"texts {start + 1} to {end} of {len(texts)}"
             ranking: list[int] = self._read(lambda text, n=end - start: read_ranking(text, n), reply, what)
             order[start:end] = [order[start + place] for place in ranking]
@@ -120,11 +125,14 @@ class LLMReranker(ChatModel):
         language = language_of(query) if self.language == "auto" else self.language
         return fill_template(template(self.mode, language), {**own_words, **fenced({"query": query, **texts})})
 
+    async def _ask(self, prompt: Messages) -> Reply:
+        return await self.ask_async(prompt, response_format=_FORMS[self.mode], optional=_OPTIONAL)
+
     async def _ask_all(self, prompts: Sequence[Messages]) -> list[Reply]:
         """Replies in the order of the prompts; with the first that fails, the others are given up."""
         import asyncio
 
-        calls = [asyncio.ensure_future(self.ask_async(prompt, optional=_OPTIONAL)) for prompt in prompts]
+        calls = [asyncio.ensure_future(self._ask(prompt)) for prompt in prompts]
         try:
             return list(await asyncio.gather(*calls))
         finally:

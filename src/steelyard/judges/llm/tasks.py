@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from steelyard.judges.llm.replies import Reading, last_object, read_entries, read_label, read_score, read_text
 from steelyard.judges.verdict import Label, Verdict
+from steelyard.models.chat import object_schema, response_format
 
 T = TypeVar("T")
 _TEXT = {"type": "string"}
@@ -42,18 +43,11 @@ class Task(Generic[T]):
     @cached_property
     def response_format(self) -> dict[str, Any]:
         """What servers that can see to the form of a reply are told."""
-        schema = {"name": self.name, "strict": True, "schema": _object(self.form)}
-        return {"type": "json_schema", "json_schema": schema}
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip
+        return response_format(self.name, self.form)
 
 
 def _list(**properties: Any) -> dict[str, Any]:
-    return {"type": "array", "items": _object(properties)}
+    return {"type": "array", "items": object_schema(properties)}
 
 
 def _entries(reply: Mapping[str, Any], key: str) -> Sequence[Any]:
