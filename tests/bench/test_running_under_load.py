@@ -1,7 +1,11 @@
 """Benches of rerankers whose configuration names load: in virtual time, and for once in real time."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +172,35 @@ def test_in_real_time(tmp_path: Path) -> None:
     closed = bench.throughput.filter(loop="closed")
     assert closed["little_gap"].abs().max() < 0.1
     assert Bench.read(config.folder).sustained.equals(bench.sustained)
+
+
+_KILLED = """
+[load]
+rates = [50, 100]
+concurrency = [1, 2]
+duration = 0.3
+warm_up = 0
+slo = { p50 = "4ms" }
+"""
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_puts_no_load_on_twice(tmp_path: Path) -> None:
+    """SIGKILL at any moment costs the level under way at most, one of the search too."""
+    config = config_of(tmp_path)
+    keys = ("name", "truth", "candidates", "documents", "depths", "repetitions", "warm_up")
+    text = "".join(f"{key} = {json.dumps(config.values[key])}\n" for key in keys)
+    (tmp_path / "bench.toml").write_text(text + 'systems.words.rerank = "lexical"\n' + _KILLED)
+    code = "import sys, steelyard.bench.running as r; r.bench_rerankers(sys.argv[1])"
+    written = dict[str, int]()
+    for kill_after_s in [0.8 + 0.2 * n for n in range(12)] + [300.0]:
+        process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "bench.toml")], env=os.environ.copy())
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(kill_after_s)
+        process.kill()
+        process.wait()
+        for path in (config.folder / "blocks").glob("*.parquet"):
+            assert written.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns, path.name
+    bench = Bench.read(config.folder)
+    assert len(bench.throughput) > 4
+    assert len(bench.sustained) == 1
