@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         UnknownMeasureError,
     )
     from steelyard.bench.bench import Bench
+    from steelyard.bench.load_testing import load_test
     from steelyard.bench.running import bench_rerankers
     from steelyard.comparison.agreement import Agreement, agreement
     from steelyard.comparison.comparison import compare
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bench.bench": "Bench",
+    "bench.load_testing": "load_test",
     "bench.running": "bench_rerankers",
     "comparison.agreement": "Agreement agreement",
     "comparison.comparison": "compare",
@@ -220,6 +222,7 @@ __all__ = [
     "judged",
     "label",
     "load",
+    "load_test",
     "map",
     "measure",
     "mrr",

@@ -52,6 +52,7 @@ from tests.review import small as halls
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
 
 EN = read_words("en")
+ASKED = "tests.bench.test_load_testing:answer"
 TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
 INTERACTIVE = {"chat", "demo"}
 """Commands that talk with whoever runs them, and have no result."""
@@ -393,6 +394,17 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sweep_text(
                 sweep(Config.read("sweep.toml"), measures=["recall"], cluster="doc", holdout=True, seed=2), "json", EN,
                 seed=2,
+            ),
+        ),
+    ],
+    "bench load": [
+        (
+            f"{ASKED} --queries pilot.jsonl --rate 50 --duration 0.2 --warm-up 0 --slo p95=1s -o loaded --lang en",
+            lambda: bench_summary(
+                sy.load_test(
+                    ASKED, queries="pilot.jsonl", rate=50, duration=0.2, warm_up=0, slo={"p95": 1}, folder="loaded"
+                ),
+                EN, width=80,
             ),
         ),
     ],

@@ -23,6 +23,9 @@ ItemTable = Literal["grounded", "joint", "correctness", "said"]
 """What people are asked: of unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
 enough, and gold unit × answer."""
 
+Arrivals = Literal["poisson", "constant"]
+"""How requests of one rate come: as from many users who know nothing of each other, or at equal distances."""
+
 Scale = Literal["nominal", "ordinal", "interval"]
 """What labels mean: words, words in order, numbers."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from steelyard.base import percentiles
+from steelyard.base.choices import Arrivals
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
@@ -18,7 +19,6 @@ MOST_REQUESTS = 10_000_000
 """Of one schedule: beyond, rate or duration is a slip of the pen."""
 MOST_USERS = 2_000
 """At once, each of whom is a thread."""
-Arrivals = Literal["poisson", "constant"]
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|min)?")
 _UNIT_S = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0}
 
@@ -43,7 +43,12 @@ Seconds = Annotated[float, BeforeValidator(seconds), Words('seconds above 0, or 
 
 def seconds_from_0(value: object) -> float:
     """As `seconds`, and 0."""
-    return 0.0 if isinstance(value, int | float) and value == 0 and not isinstance(value, bool) else seconds(value)
+    try:
+        return seconds(value)
+    except ValueError:
+        if str(value).strip() in ("0", "0.0", "0s"):
+            return 0.0
+        raise
 
 
 def percentile_share(name: str) -> float:

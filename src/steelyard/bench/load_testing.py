@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import polars as pl
 
+from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
@@ -20,7 +21,7 @@ from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.calling import PatientCaller
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.config_table import Arrivals, LoadTable
+from steelyard.bench.config_table import LoadTable
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.open_loop import MOST_UNDER_WAY
 from steelyard.bench.load.quiet import allow_open_files

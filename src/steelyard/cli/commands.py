@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits, PoolKind, Scale, Unit
+from steelyard.base.choices import AnswerUnits, Arrivals, PoolKind, Scale, Unit
 from steelyard.cli import options
 from steelyard.cli.parser import Command, argument, flag, repeated
 from steelyard.experiment import defaults
@@ -412,6 +412,37 @@ COMMANDS = {
                 help="The folder of the bench, with which a later start goes on; benches/NAME beside CONFIG.",
             ),
             flag("--overwrite", help="Measure anew what the folder holds."), options.DRY_RUN, options.LANG,
+        ],
+    ),
+    "bench load": Command(
+        "Put load on a system, and say what its users wait and which rate it sustains.",
+        [
+            argument(
+                "system",
+                help="The URL of a system, module:object of a function, or a configuration in TOML with systems and "
+                "[load].",
+            ),
+            argument("--queries", help="What is asked: questions in JSONL, or lines of id, tab and text."),
+            argument(
+                "--rate", type=options.rates,
+                help="Requests a second, whatever the answers take: 20, or several levels: 5,10,20.",
+            ),
+            argument("--users", type=options.counts, help="Instead or besides: users who wait for answers: 1,2,4,8."),
+            argument("--duration", help="Of each level: 60 (seconds), 90s or 5m (10s)."),
+            argument("--slo", help="The objective: p95=500ms, or several: p95=500ms,p99=1s (p95=500ms)."),
+            argument("--arrivals", choices=get_args(Arrivals), help="How a rate is spread over time (poisson)."),
+            argument("--warm-up", help="How long the same load is put on before it counts: 0, 10s (2s)."),
+            argument("--think-time", type=float, help="Seconds of a user between an answer and the next question (0)."),
+            argument("--timeout", help="After how long an answer counts as none: 10s (60s)."),
+            flag(
+                "--sustained", action=argparse.BooleanOptionalAction,
+                help="Search for the highest rate that holds the objective, from --rate on; by default where the "
+                "configuration names rates.",
+            ),
+            argument("--seed", type=int, help="Of the times of arrival."),
+            argument("--name", help="Of the bench."),
+            argument("--output", "-o", type=Path, help="The folder of the bench (benches/NAME)."),
+            flag("--overwrite", help="Measure anew what the folder holds."), options.LANG,
         ],
     ),
     "chat": Command("Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG]),

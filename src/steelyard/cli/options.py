@@ -21,6 +21,24 @@ def names(text: str) -> list[str]:
     return text.split(",")
 
 
+def rates(text: str) -> list[float]:
+    """The numbers that an option such as --rate lists.
+
+    >>> rates("5,12.5")
+    [5.0, 12.5]
+    """
+    return [float(part) for part in text.split(",")]
+
+
+def counts(text: str) -> list[int]:
+    """The whole numbers that an option such as --users lists.
+
+    >>> counts("1,2,4")
+    [1, 2, 4]
+    """
+    return [int(part) for part in text.split(",")]
+
+
 def label(text: str) -> str | float:
     """A label as it is in data: a number, or a word.
 

@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from steelyard.base.arrays import Floats
+from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError
-from steelyard.bench.config_table import MOST_REQUESTS, Arrivals
+from steelyard.bench.config_table import MOST_REQUESTS
 
 
 def arrival_times(rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator) -> Floats:

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
+from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError
-from steelyard.bench.config_table import Arrivals
 from steelyard.bench.load.arrivals import arrival_times
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send

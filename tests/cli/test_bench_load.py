@@ -1,0 +1,67 @@
+"""`steelyard bench load`, as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.bench.bench import Bench
+from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
+from steelyard.cli import bench_load
+from tests.cli.command import complaint, printed, steelyard
+
+QUICK = ("--duration", "0.2", "--warm-up", "0")
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "asked.tsv"
+    path.write_text("q1\twhat weighs?\nq2\twhat swims?\n")
+    return path
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None:
+    with sleepy_server(SleepySettings(service_s=0.005)) as server:
+        text = printed(
+            "bench", "load", f"{server.url}ask", "--queries", queries, "--rate", "50,100", "--users", "2", *QUICK,
+            "--slo", "p95=500ms", "-o", tmp_path / "bench", "--lang", lang,
+        )  # fmt: skip
+    assert "ask" in text
+    assert ("answered/s" in text) == (lang == "en")
+    assert Bench.read(tmp_path / "bench").requests["rate"].unique().drop_nulls().sort().to_list() == [50, 100]
+
+
+def test_an_interruption_says_what_is_kept(queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise bench_load.BenchInterrupted(1, 4)
+
+    monkeypatch.setattr(bench_load, "load_test", interrupted)
+    done = steelyard("bench", "load", "http://127.0.0.1:9/", "--rate", "1")
+    assert done.returncode == 130
+    assert b"interrupted; 1 of 4 levels of load are measured and kept" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nosuch.toml", "--rate", "1"), "there is no such file"),
+        (("http://127.0.0.1:9/",), "names no load"),
+        (("http://127.0.0.1:9/", "--rate", "1"), "nothing to ask"),
+        (("http://127.0.0.1:9/", "--rate", "x"), "--rate"),
+        (("http://127.0.0.1:9/", "--rate", "0"), "rates"),
+        (("http://127.0.0.1:9/", "--rate", "1", "--slo", "p95"), "no objective"),
+        (("ftp://127.0.0.1/", "--rate", "1"), "no address"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path: Path, queries: Path, arguments: tuple[str, ...], message: str) -> None:
+    named = () if "nothing to ask" in message else ("--queries", queries)
+    assert message in complaint("bench", "load", *arguments, *named, "-o", tmp_path / "bench")
+
+
+def test_a_server_that_is_down_is_one_line(tmp_path: Path, queries: Path) -> None:
+    line = complaint(
+        "bench", "load", "http://127.0.0.1:9/ask", "--rate", "1", "--queries", queries, "-o", tmp_path / "b"
+    )
+    assert "none of the first 3 requests was answered" in line
