@@ -237,12 +237,31 @@ def test_the_suffix_names_the_format(tmp_path: Path) -> None:
 def test_a_load_test_says_whether_the_rate_holds(tmp_path: Path) -> None:
     text = summary(load_bench(tmp_path))
     assert text.splitlines()[:2] == ["slow-server holds 20 requests a second (P95 ≤ 500 ms).", "━" * 54]
-    assert "slow-server, 20 requests a second, timed from the intended start: P50 40 ms, P95 120 ms (108–132)" in text
-    assert "slow-server   20/s" in text
+    assert "slow-server   20/s           20        19.8     0.0%       40      120        108–132      156" in text
     failing = load_bench(tmp_path, holds=False)
     assert summary(failing).startswith(
         "slow-server does not hold 20 requests a second (P95 ≤ 500 ms): a backlog grows."
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "headline"),
+    [
+        ([{"system": "a", "rate": 8.0, "failing_rate": 9.0, "reason": "backlog"}],
+         "a holds 8 requests a second (P95 ≤ 500 ms), and not 9: a backlog grows."),
+        ([{"system": "a", "rate": None, "failing_rate": 9.0, "reason": "few"}],
+         "Too few requests to say whether a holds 9 a second (P95 ≤ 500 ms)."),
+        ([{"system": "a", "rate": 8.0, "failing_rate": 9.0, "reason": "few"}],
+         "a holds 8 requests a second (P95 ≤ 500 ms)."),
+        ([{"system": "a", "rate": 8.0}, {"system": "b", "rate": None}],
+         "Rates that are held (P95 ≤ 500 ms): a 8/s, b –/s."),
+        ([], "halls: users who wait for answers; a rate that it holds shows with --rate."),
+    ],
+)  # fmt: skip
+def test_the_headline_of_a_load_test(tmp_path: Path, rows: list[dict[str, Any]], headline: str) -> None:
+    bench = load_bench(tmp_path)
+    bench.__dict__["sustained"] = frame(frames.SUSTAINED, rows)
+    assert summary(bench).splitlines()[0] == headline
 
 
 def test_open_and_closed_loops_are_in_tables_of_their_own(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from steelyard.bench.bench import Bench
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
-from steelyard.report.sheets.bench import bench_sections
-from steelyard.report.sheets.bench_summary import recommended_row, summary_section
+from steelyard.report.sheets.bench import bench_sections, bench_summary_section
+from steelyard.report.sheets.bench_summary import recommended_row
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
@@ -29,7 +29,7 @@ AXES = ("quality", "diagnostics", "latency", "stages", "token_fit", "throughput"
 
 def bench_summary(bench: Bench, words: Words, *, width: int | None = None, colour: bool = False) -> str:
     """What `bench rerank` and `bench load` print: the recommendation and why, and one row a system."""
-    return sections_terminal([summary_section(bench, words)], width=width, colour=colour)
+    return sections_terminal([bench_summary_section(bench, words)], width=width, colour=colour)
 
 
 def bench_terminal(
@@ -47,7 +47,7 @@ def bench_markdown(bench: Bench, words: Words, *, title: str = "") -> str:
 
 def bench_latex(bench: Bench, words: Words) -> str:
     """The table of the summary, for a paper; the caption says what is recommended."""
-    section = summary_section(bench, words)
+    section = bench_summary_section(bench, words)
     sheet = replace(section.sheets[0], notes=[section.title, *section.sheets[0].notes])
     return sheet_latex(sheet, words=words, label="bench")
 

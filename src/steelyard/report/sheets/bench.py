@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.bench.bench import Bench
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.config_table import LoadTable
 from steelyard.report.sheets.bench_cells import currency_of, heads, in_order, objective_text
 from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, returns_sheet
 from steelyard.report.sheets.bench_latency import (
@@ -17,6 +19,7 @@ from steelyard.report.sheets.bench_latency import (
     tokens_sheet,
     users_sheet,
 )
+from steelyard.report.sheets.bench_load_summary import load_summary_section
 from steelyard.report.sheets.bench_quality import changes_sheet, quality_sheets
 from steelyard.report.sheets.bench_reference import reference_section
 from steelyard.report.sheets.bench_summary import summary_section
@@ -47,7 +50,7 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
         "returns": [returns_sheet(in_order(bench.returns, config), currency, words)],
         "choice": [choice_sheet(in_order(bench.choice, config), currency, words)],
     }  # fmt: skip
-    sections = [summary_section(bench, words)]
+    sections = [bench_summary_section(bench, words)]
     for name, sheets in tables.items():
         shown = [sheet for sheet in sheets if sheet is not None]
         if shown:
@@ -57,17 +60,35 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
     return [*sections, *([] if reference is None else [reference]), _about(bench, words)]
 
 
+def bench_summary_section(bench: Bench, words: Words) -> Section:
+    """What comes of a bench in ten lines, which the commands of `steelyard bench` print."""
+    return load_summary_section(bench, words) if bench.folder.kind == "load" else summary_section(bench, words)
+
+
 def _about(bench: Bench, words: Words) -> Section:
     """Under which circumstances it was measured."""
     config, manifest = bench.config, bench.folder.manifest
+    of_kind = _load_facts(config, words) if bench.folder.kind == "load" else _rerank_facts(config)
     facts = {
         "name": config.name, "finished": manifest.get("finished"), "machine": _machines(manifest, words),
-        "versions": _versions(manifest), "repetitions": config.repetitions, "warm_up": config.warm_up,
-        "timeout": config.timeout, "margin": config.margin, "seed": config.seed,
+        "versions": _versions(manifest), **of_kind, "timeout": config.timeout, "seed": config.seed,
     }  # fmt: skip
     rows = [[words(f"bench.about.{name}"), f"{value}"] for name, value in facts.items() if value not in (None, "")]
-    notes = [words("bench.about.order"), *signature_note(bench.scores.signature, words)]
+    order = [] if bench.folder.kind == "load" else [words("bench.about.order")]
+    notes = [*order, *signature_note(bench.scores.signature, words)]
     return Section("about", words("bench.about.title"), [], [Sheet(heads(("what", "value"), words), rows, notes=notes)])
+
+
+def _rerank_facts(config: BenchConfig) -> dict[str, object]:
+    return {"repetitions": config.repetitions, "warm_up": config.warm_up, "margin": config.margin}
+
+
+def _load_facts(config: BenchConfig, words: Words) -> dict[str, object]:
+    load = config.load or LoadTable()
+    return {
+        "arrivals": words(f"bench.arrivals.{load.arrivals}"), "duration": load.duration, "load_warm_up": load.warm_up,
+        "think_time": load.think_time if load.concurrency else None,
+    }  # fmt: skip
 
 
 def _machines(manifest: Mapping[str, Any], words: Words) -> str:

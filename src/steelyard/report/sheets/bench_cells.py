@@ -27,10 +27,10 @@ def in_order(frame: pl.DataFrame, config: BenchConfig) -> pl.DataFrame:
     Blocks are measured in an order of their own, which says nothing.
     """
     places = {system.name: place for place, system in enumerate(config.systems)}
-    by = [pl.col("system").replace_strict(places, default=-1, return_dtype=pl.Int64)]
-    by += [pl.col(name) for name in ("depth", "loop", "rate", "users") if name in frame.columns]
-    descending = [False] + ["loop" in expression.meta.root_names() for expression in by[1:]]
-    return frame.sort(by, descending=descending, nulls_last=False, maintain_order=True)
+    by = [pl.col("system").replace_strict(places, default=-1, return_dtype=pl.Int64), pl.col("depth")]
+    if "loop" in frame.columns:
+        by += [pl.col("loop") != "open", pl.col("loop") != "closed", pl.col("rate"), pl.col("users")]
+    return frame.sort(by, nulls_last=False, maintain_order=True)
 
 
 def row_name(row: Row) -> str:

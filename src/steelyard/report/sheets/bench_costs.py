@@ -24,9 +24,9 @@ from steelyard.report.words import Words
 
 def costs_sheet(costs: pl.DataFrame, words: Words) -> Sheet | None:
     """What a question costs, and by which price; None where there is no row."""
-    if costs.is_empty():
-        return None
     rows = rows_of(costs)
+    if all(row["per_query"] is None and row["tokens"] is None for row in rows):
+        return None
     names = ("price", "unit_price", "tokens", "counted", "per_query", "interval", "per_day", "per_1m_tokens")
     cells = [
         [row_name(row), row["price"] or "–", _unit_price(row, words), amount(row["tokens"]),

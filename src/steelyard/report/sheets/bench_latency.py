@@ -94,7 +94,7 @@ def _slope_ends(row: Row, words: Words) -> str:
 
 def load_sheet(latency: pl.DataFrame, throughput: pl.DataFrame, words: Words) -> Sheet | None:
     """Requests at times that were laid down before; None where none were sent so."""
-    rows = _levels(latency, throughput, "open")
+    rows = joined_levels(of_loop(latency, "open"), of_loop(throughput, "open"))
     if not rows:
         return None
     names = ("offered", "achieved", "goodput", "errors", "p50", "p95", "interval", "p99", "service_p95", "late",
@@ -108,12 +108,12 @@ def load_sheet(latency: pl.DataFrame, throughput: pl.DataFrame, words: Words) ->
         for row in rows
     ]  # fmt: skip
     notes = [words("bench.load.open"), *_latency_notes(rows, words)]
-    return Sheet(*without_empty(heads(["system", *names], words), cells), notes=notes)
+    return Sheet(*without_empty(heads(["system", *names], words), cells), notes=notes, n_labels=2)
 
 
 def users_sheet(latency: pl.DataFrame, throughput: pl.DataFrame, words: Words) -> Sheet | None:
     """So many users, each of whom waits for the answer; None where there were none."""
-    rows = _levels(latency, throughput, "closed")
+    rows = joined_levels(of_loop(latency, "closed"), of_loop(throughput, "closed"))
     if not rows:
         return None
     names = ("users", "achieved", "errors", "p50", "p95", "interval", "p99", "in_flight", "little_gap")
@@ -124,14 +124,13 @@ def users_sheet(latency: pl.DataFrame, throughput: pl.DataFrame, words: Words) -
         for row in rows
     ]  # fmt: skip
     notes = [words("bench.load.closed"), *_latency_notes(rows, words)]
-    return Sheet(*without_empty(heads(["system", *names], words), cells), notes=notes)
+    return Sheet(*without_empty(heads(["system", *names], words), cells), notes=notes, n_labels=2)
 
 
-def _levels(latency: pl.DataFrame, throughput: pl.DataFrame, loop: str) -> list[dict[str, Any]]:
-    """Every level of load with its times."""
+def joined_levels(latency: pl.DataFrame, throughput: pl.DataFrame) -> list[dict[str, Any]]:
+    """Every level of load with its times, in the order of the throughput."""
     keys = ["system", "depth", "loop", "rate", "users"]
-    joined = of_loop(throughput, loop).join(of_loop(latency, loop).drop("n"), on=keys, how="left", nulls_equal=True)
-    return rows_of(joined)
+    return rows_of(throughput.join(latency.drop("n"), on=keys, how="left", nulls_equal=True, maintain_order="left"))
 
 
 def _holds(row: Row, words: Words) -> str:

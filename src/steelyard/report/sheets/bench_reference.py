@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from steelyard.bench.bench import Bench
 from steelyard.bench.reference import reference_note
 from steelyard.report.sheets.amounts import amount, milliseconds
@@ -33,7 +35,7 @@ def _latency(bench: Bench, words: Words) -> Sheet | None:
 
 
 def _rates(bench: Bench, words: Words) -> Sheet | None:
-    rates = bench.reference.rates
+    rates = bench.reference.rates.filter(~pl.col("is_own") | pl.col("depth").is_not_null())
     if not rates["is_own"].any():
         return None
     cells = [

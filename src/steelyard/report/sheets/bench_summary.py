@@ -8,42 +8,32 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from steelyard.base.notes import Note
 from steelyard.bench.bench import Bench
 from steelyard.report.sheets.amounts import amount, milliseconds, money
+from steelyard.report.sheets.bench_care import care
 from steelyard.report.sheets.bench_cells import (
     Row,
     currency_of,
     difference_ends,
     heads,
-    in_order,
-    load_text,
     objective_text,
     of_loop,
     row_name,
     rows_of,
     time_ends,
 )
-from steelyard.report.sheets.bench_costs import status_notes
 from steelyard.report.sheets.comparing import MARKS
-from steelyard.report.sheets.notes import note_text
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, best_places, number, p_text, percent, signed
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
-_TRUNCATED, _TIED, _LESS_JUDGED, _LITTLE = 0.05, 0.2, 0.05, 0.05
-"""From which share on a reader should know: of pairs cut, of pairs tied, of labels lost, of Little's law missed."""
-
 
 def summary_section(bench: Bench, words: Words) -> Section:
-    """What `bench rerank` and `bench load` print, and every report begins with."""
-    of_load = bench.folder.kind == "load"
-    lines = _load_lines(bench, words) if of_load else _lines(bench, words)
-    sheet = _load_sheet(bench, words) if of_load else _sheet(bench, words)
-    title = _load_headline(bench, words) if of_load else headline(bench, words)
+    """What `bench rerank` prints, and the report of its bench begins with."""
+    sheet = _sheet(bench, words)
     sheet.notes += care(bench, words)
-    return Section("summary", title, list(map(Paragraph, lines)), [sheet])
+    return Section("summary", headline(bench, words), list(map(Paragraph, _lines(bench, words))), [sheet])
 
 
 def headline(bench: Bench, words: Words) -> str:
@@ -242,93 +232,3 @@ def _sheet_notes(bench: Bench, rows: Sequence[Row], columns: dict[str, Any], wor
         yield words("bench.summary.left_out", n=left_out)
     if "rate" in columns and any("@" in cell for cell in columns["rate"]):
         yield words("bench.summary.rate_at")
-
-
-# Load --------------------------------------------------------------------------------------------------------------
-
-
-def _load_headline(bench: Bench, words: Words) -> str:
-    levels = rows_of(of_loop(bench.throughput, "open"))
-    if not levels:
-        return words("bench.headline.users", name=bench.config.name)
-    failing = next((row for row in levels if row["holds"] is False), None)
-    names = {"objective": objective_text(bench.config, words)}
-    if failing is None:
-        best = max(levels, key=lambda row: row["rate"])
-        return words("bench.headline.holds", system=single_line(row_name(best)), rate=amount(best["rate"]), **names)
-    reason = words(f"bench.fails.{failing['reason']}")
-    return words("bench.headline.fails", system=single_line(row_name(failing)), rate=amount(failing["rate"]),
-                 reason=reason, **names)  # fmt: skip
-
-
-def _load_lines(bench: Bench, words: Words) -> Iterator[str]:
-    for row in rows_of(bench.latency):
-        yield words(
-            f"bench.line.load_{row['loop']}", system=single_line(row_name(row)), n=row["n"],
-            rate=amount(row["rate"]), users=row["users"] or 0, p50=milliseconds(row["p50"]),
-            p95=milliseconds(row["p95"]), ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]),
-            service=milliseconds(row["service_p95"]),
-        )  # fmt: skip
-
-
-def _load_sheet(bench: Bench, words: Words) -> Sheet:
-    """One row a level of load: what was offered and achieved, times, errors."""
-    names = ("load", "achieved", "goodput", "errors", "p50", "p95", "p99")
-    keys = ["system", "depth", "loop", "rate", "users"]
-    joined = bench.throughput.join(bench.latency.drop("n"), on=keys, how="left", nulls_equal=True)
-    cells = [
-        [row_name(row), load_text(row, words), amount(row["achieved"]), amount(row["goodput"]),
-         percent(row["error_rate"], 1), *(milliseconds(row[name]) for name in ("p50", "p95", "p99"))]
-        for row in rows_of(joined)
-    ]  # fmt: skip
-    return Sheet([bench.config.name, *heads((f"short.{name}" for name in names), words)], cells)
-
-
-# Care --------------------------------------------------------------------------------------------------------------
-
-
-def care(bench: Bench, words: Words) -> Iterator[str]:
-    """What could mislead: failures, lists that do not change, pairs that were cut, labels that are missing, notes."""
-    yield from _failed(bench, words)
-    for code, condition in _CONDITIONS.items():
-        systems = [single_line(row_name(row)) for row in rows_of(bench.diagnostics.filter(condition))]
-        if systems:
-            yield words(f"bench.care.{code}", systems=words.listed(systems))
-    odd = rows_of(in_order(bench.throughput.filter(pl.col("little_gap").abs() > _LITTLE), bench.config))
-    levels = [f"{single_line(row_name(row))} · {load_text(row, words)}" for row in odd]
-    if levels:
-        yield words("bench.care.little", levels=words.listed(levels))
-    yield from status_notes(bench.costs, words)
-    yield from _notes(bench, words)
-
-
-def _notes(bench: Bench, words: Words) -> Iterator[str]:
-    """The first note of each kind, and how many more there are."""
-    kinds: dict[str, list[Note]] = {}
-    for note in map(Note.of_json, bench.folder.manifest.get("notes", ())):
-        kinds.setdefault(note.code, []).append(note)
-    for first, *others in kinds.values():
-        more = words("bench.care.alike", n=len(others)) if others else ""
-        yield words("runs.note", note=note_text(first, words)) + more
-
-
-def _failed(bench: Bench, words: Words) -> Iterator[str]:
-    """Requests without an answer, by system and load."""
-    failed = bench.latency.group_by("system", "depth", maintain_order=True).agg(pl.col("n_censored", "n").sum())
-    systems = [
-        words("bench.care.failed_of", system=single_line(row_name(row)), n=row["n_censored"], total=row["n"])
-        for row in rows_of(failed.filter(pl.col("n_censored") > 0))
-    ]
-    if systems:
-        yield words("bench.care.failed", listed=words.listed(systems))
-
-
-_CONDITIONS = {
-    "unchanged": (pl.col("tau") == 1) & (pl.col("depth") > 1),
-    "same_set": (pl.col("overlap") == 1) & (pl.col("tau") < 1) & (pl.col("depth") > pl.col("k")),
-    "truncated": pl.col("truncated") > _TRUNCATED,
-    "tied": pl.col("ties") > _TIED,
-    "unjudged": pl.col("judged_before") - pl.col("judged_after") > _LESS_JUDGED,
-    "unstable": pl.col("n_unstable") > 0,
-}
-"""What a row of the diagnostics shows that a reader should know."""

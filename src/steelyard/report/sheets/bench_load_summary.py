@@ -1,0 +1,79 @@
+"""A load test in a few lines: whether the load is held, and a row a level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.bench.bench import Bench
+from steelyard.report.sheets.amounts import amount, milliseconds
+from steelyard.report.sheets.bench_care import care
+from steelyard.report.sheets.bench_cells import (
+    Row,
+    heads,
+    in_order,
+    load_text,
+    objective_text,
+    of_loop,
+    row_name,
+    rows_of,
+    time_ends,
+)
+from steelyard.report.sheets.bench_latency import joined_levels
+from steelyard.report.sheets.section import Paragraph, Section
+from steelyard.report.sheets.sheet import Sheet, percent
+from steelyard.report.visible import single_line
+from steelyard.report.words import Words
+
+
+def load_summary_section(bench: Bench, words: Words) -> Section:
+    """What `bench load` prints, and the report of its bench begins with."""
+    sheet = _sheet(bench, words)
+    sheet.notes += care(bench, words)
+    return Section("summary", load_headline(bench, words), list(map(Paragraph, _lines(bench, words))), [sheet])
+
+
+def load_headline(bench: Bench, words: Words) -> str:
+    """The rate that is held, and the lowest above it that is not; of several systems the rate of each."""
+    rows = rows_of(in_order(bench.sustained, bench.config))
+    objective = objective_text(bench.config, words)
+    if not rows:
+        return words("bench.headline.users", name=bench.config.name)
+    if len(rows) > 1:
+        rates = [
+            words("bench.headline.of", system=single_line(row_name(row)), rate=amount(row["rate"])) for row in rows
+        ]
+        return words("bench.headline.rates", objective=objective, listed=words.listed(rates, len(rates)))
+    row = rows[0]
+    values = {
+        "system": single_line(row_name(row)), "objective": objective, "rate": amount(row["rate"]),
+        "failing": amount(row["failing_rate"]),
+        "reason": "" if row["reason"] is None else words(f"bench.fails.{row['reason']}"),
+    }  # fmt: skip
+    return words(f"bench.headline.{_kind(row)}", **values)
+
+
+def _kind(row: Row) -> str:
+    """Whether a rate held, whether a higher one failed, or whether too few requests say nothing."""
+    if row["rate"] is None:
+        return "few" if row["reason"] in ("few", None) else "fails"
+    return "holds" if row["reason"] in ("few", None) else "holds_below"
+
+
+def _lines(bench: Bench, words: Words) -> Iterator[str]:
+    """What the times of each kind of load are."""
+    for loop in ("open", "closed"):
+        if not of_loop(bench.throughput, loop).is_empty():
+            yield words(f"bench.load.{loop}")
+
+
+def _sheet(bench: Bench, words: Words) -> Sheet:
+    """One row a level of load: what was answered of what came, times, errors."""
+    names = ("load", "achieved", "goodput", "errors", "p50", "p95", "interval", "p99")
+    rows = joined_levels(in_order(bench.latency, bench.config), in_order(bench.throughput, bench.config))
+    cells = [
+        [row_name(row), load_text(row, words), amount(row["achieved"]), amount(row["goodput"]),
+         percent(row["error_rate"], 1), milliseconds(row["p50"]), milliseconds(row["p95"]),
+         time_ends(row, "p95", words), milliseconds(row["p99"])]
+        for row in rows
+    ]  # fmt: skip
+    return Sheet([bench.config.name, *heads([f"short.{name}" for name in names], words)], cells, n_labels=2)
