@@ -32,9 +32,9 @@ def rankings(**values: object) -> pl.DataFrame:
     return pl.DataFrame([RANKING | values], schema=RANKINGS)
 
 
-def scores(system: str) -> Scores:
+def scores(*systems: str) -> Scores:
     rows = {"query_id": ["q1", "q2"], "measure": ["ndcg@10"] * 2, "value": [0.5, 1.0]}
-    return Scores.of(pl.DataFrame(rows), system=system)
+    return Scores.concat(Scores.of(pl.DataFrame(rows), system=system) for system in systems)
 
 
 def config(folder: Path) -> BenchConfig:
@@ -50,7 +50,7 @@ def write_bench(folder: Path, *, finished: str | None = "2026-11-22T00:00:00+00:
     path = folder / "bench"
     write_block(path, "r1-words-2", requests(), rankings())
     write_json(path / CONFIG, config(folder).resolved())
-    (path / SCORES).write_text(as_json(scores("words@2")))
+    (path / SCORES).write_text(as_json(scores("none", "words@2")))
     (path / CEILINGS).write_text(as_json(scores("ceiling@2")))
     write_bench_manifest(path, {"name": "small", "kind": "rerank", "base": "none", "finished": finished})
     return path
@@ -64,7 +64,7 @@ def test_bench_is_read_after_its_inputs_have_gone(tmp_path: Path) -> None:
     assert bench.config.truth == tmp_path / "qrels.txt"
     assert bench.config.prices == {"mine": {"per_query": 0.1, "date": "2026-01-02"}}
     assert bench.base_name == "none"
-    assert bench.scores.systems == ["words@2"]
+    assert bench.scores.systems == ["none", "words@2"]
     assert bench.ceilings is not None
     assert bench.ceilings.systems == ["ceiling@2"]
     assert bench.requests.schema == REQUESTS
@@ -77,6 +77,19 @@ def test_what_is_no_bench_is_refused(tmp_path: Path) -> None:
         Bench.read(tmp_path)
     with pytest.raises(sy.InputError, match="was interrupted; start it again"):
         Bench.read(write_bench(tmp_path, finished=None))
+
+
+def test_files_of_several_benches_are_refused(tmp_path: Path) -> None:
+    path = write_bench(tmp_path)
+    for name, systems in ((CEILINGS, ["ceiling@3"]), (SCORES, ["none", "words@3"])):
+        whole = (path / name).read_text()
+        (path / name).write_text(as_json(scores(*systems)))
+        with pytest.raises(sy.InputError, match="are not of one bench; start the same bench again"):
+            Bench.read(path)
+        (path / name).write_text(whole)
+    (path / CEILINGS).unlink()
+    with pytest.raises(sy.InputError, match="are not of one bench"):
+        Bench.read(path)
 
 
 def test_secrets_are_not_stored(tmp_path: Path) -> None:

@@ -190,6 +190,17 @@ def test_a_block_that_is_gone_or_damaged_is_measured_again(finished: Path, folde
         bench_rerankers(config, folder=folder)
 
 
+@pytest.mark.parametrize("name", ["scores.json", "ceilings.json", "config.json"])
+def test_what_is_computed_is_computed_anew_where_it_is_damaged(finished: Path, folder: Path, name: str) -> None:
+    whole = (folder / name).read_bytes()
+    (folder / name).write_text("{")
+    with pytest.raises(sy.InputError, match=name):
+        Bench.read(folder)
+    assert requests_asked(bench_config(finished), folder=folder)[1] == 0
+    if name != "config.json":  # That names its folder.
+        assert (folder / name).read_bytes() == whole
+
+
 def test_requests_that_fail_are_counted_and_do_not_end_the_bench(tmp_path: Path) -> None:
     systems = {"some": {"rerank": {"kind": FAILING, "on": "cat1"}}}
     bench = bench_rerankers(bench_config(tmp_path, systems=systems))

@@ -14,6 +14,7 @@ from steelyard.cli.app import app
 from steelyard.io.write import write_run, write_truth
 from steelyard.judges.calibrating import calibrate
 from steelyard.judges.self_tests import SelfTest
+from tests.fuzz.bench_seeds import bench_targets
 from tests.fuzz.review_seeds import rater_targets, review_targets
 from tests.fuzz.target import Target
 from tests.judges.labelled import labelled, scored
@@ -133,7 +134,7 @@ ANSWERS = (
 def write_seeds(folder: Path) -> list[Target]:
     """Write all files into a folder, and name what reads each of them; commands run in that folder."""
     targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder)]
-    targets += [*review_targets(folder), *rater_targets(folder)]
+    targets += [*review_targets(folder), *rater_targets(folder), *bench_targets(folder)]
     assert all((folder / target.file).is_file() for target in targets)
     return targets
 

@@ -12,7 +12,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice import choice
-from steelyard.bench.config import BenchConfig
+from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.costs import costs, request_costs
 from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.latency import latency, stages, token_fit
@@ -20,7 +20,8 @@ from steelyard.bench.quality import quality
 from steelyard.bench.reference import Reference
 from steelyard.bench.returns import returns
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
-from steelyard.data.bench_folder import CEILINGS, BenchFolder, find_bench_folder
+from steelyard.data.bench_folder import CEILINGS, SCORES, BenchFolder, find_bench_folder
+from steelyard.data.run_manifest import CONFIG
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import read_scores
 
@@ -57,11 +58,29 @@ class Bench:
                 "writes, with a manifest.json"
             )
         ceilings, blocks = folder.path / CEILINGS, folder.manifest.get("blocks")
-        return cls(
+        bench = cls(
             folder, BenchConfig.stored(folder.config), read_scores(folder.scores),
             ceilings=read_scores(ceilings) if ceilings.exists() else None,
             requests=read_requests(folder.path, blocks), rankings=read_rankings(folder.path, blocks),
         )  # fmt: skip
+        bench._check_fit()
+        return bench
+
+    def _check_fit(self) -> None:
+        """Raise   InputError where configuration, scores and ceilings are not of one bench of rerankers."""
+        if self.folder.kind == "load":
+            return
+        expected = [
+            self.base_name,
+            *(system_label(own.name, n) for own in self.config.rerankers for n in self.config.depths),
+        ]
+        ceilings = [system_label("ceiling", depth) for depth in self.config.depths]
+        fits = self.ceilings is not None and self.scores.systems == expected and self.ceilings.systems == ceilings
+        if not fits or self.ceilings is None or self.ceilings.query_ids != self.scores.query_ids:
+            raise InputError(
+                f"{self.folder.path}: {CONFIG}, {SCORES} and {CEILINGS} are not of one bench; start the same bench "
+                "again, which computes them from what was measured"
+            )
 
     @property
     def base_name(self) -> str:

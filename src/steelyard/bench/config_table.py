@@ -203,7 +203,7 @@ class BenchTable(BaseModel):
     min_gain: Annotated[float, Limits()] | None = None
     cluster: Text | None = None
     margin: Annotated[float, above(0)] = 0.01
-    repetitions: Count = 3
+    repetitions: Annotated[int, between(1, 1000)] = 3
     warm_up: Annotated[int, at_least(0), Words("a number of requests from 0")] = 10
     timeout: Seconds = 60.0
     seed: int = defaults.SEED

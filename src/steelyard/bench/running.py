@@ -67,14 +67,20 @@ def bench_rerankers(
     work = prepare_bench(config, folder)
     with run_lock(work.path) as earlier:
         writer = work.writer(overwrite=overwrite, taken_over=earlier)
-        if not writer.is_finished:
-            writer.begin()
-            _measure(writer, work, progress or no_progress)
-            names = [*work.digests, *_measure_load(writer, work, progress or no_progress)]
-            rankings, requests = (read(work.path, names) for read in (read_rankings, read_requests))
-            notes = late_notes(requests, work.config.load or LoadTable())
-            writer.finish(*weigh(work.config, work.candidates, rankings, requests), notes=notes)
+        if writer.is_finished and (bench := _whole_bench(work.path)) is not None:
+            return bench
+        writer.begin()
+        _measure(writer, work, progress or no_progress)
+        _finish(writer, work, [*work.digests, *_measure_load(writer, work, progress or no_progress)])
     return Bench.read(work.path)
+
+
+def _whole_bench(path: Path) -> Bench | None:
+    """The bench of a folder; None where what was computed is damaged, and is to be computed anew."""
+    try:
+        return Bench.read(path)
+    except InputError:
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +197,13 @@ def _measure_load(writer: BenchWriter, work: BenchWork, progress: Progress) -> l
     with ExitStack() as stack:
         systems = open_systems(work.config, stack, work.candidates)
         return measure_load(writer, work.config, systems, progress, before=before)
+
+
+def _finish(writer: BenchWriter, work: BenchWork, names: Sequence[str]) -> None:
+    """Weigh what the blocks of these names hold."""
+    rankings, requests = (read(work.path, names) for read in (read_rankings, read_requests))
+    notes = late_notes(requests, work.config.load or LoadTable())
+    writer.finish(*weigh(work.config, work.candidates, rankings, requests), notes=notes)
 
 
 class _Measured:
