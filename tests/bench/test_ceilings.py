@@ -51,19 +51,22 @@ def _chunks(draw: st.DrawFn) -> list[list[str]]:
 
 
 @examples(100)
-@given(_chunks(), st.integers(1, 5), st.integers(1, 4), st.lists(st.sampled_from("gh"), max_size=2))
-def test_no_order_of_the_first_chunks_shows_more_gold_and_one_shows_as_much(chunks, n, k, groups) -> None:
+@given(
+    _chunks(), st.integers(1, 5), st.integers(1, 4), st.lists(st.sampled_from("gh"), max_size=2),
+    st.lists(st.sampled_from([1, 2]), min_size=len(WORDS), max_size=len(WORDS)), st.sampled_from([1, 2]),
+)  # fmt: skip
+def test_no_order_of_the_first_chunks_shows_more_gold_and_one_shows_as_much(chunks, n, k, groups, gains, least) -> None:
     texts = {f"c{i}": " ".join(["filler", *words]) for i, words in enumerate(chunks)}
     orders = _orders(list(texts), n)
-    evidence = [{"text": word} for word in WORDS]
+    evidence = [{"text": word, "gain": gain} for word, gain in zip(WORDS, gains, strict=True)]
     for piece, group in zip(evidence, groups, strict=False):
-        piece["group"] = group
+        piece |= {"group": group, "gain": 1}
     questions = [{"qid": q, "query": "?", "evidence": evidence} for q in orders]
     outputs = [{"qid": q, "retrieved": [{"id": id, "text": texts[id]} for id in ids]} for q, ids in orders.items()]
     weighing = sy.weigh(questions, sy.Outputs(outputs))
     assume(weighing.by_evidence)
     for name in ("evidence_recall", "recall", "f1", "recall_cap", "set_map", "precision", "ndcg", "mrr", "map"):
-        spec = parse(f"{name}@{k}")
+        spec = parse(f"{name}@{k}", min_gain=least)
         values = spec(weighing.alignments[0])
         assert _ideal(weighing, spec, n) == pytest.approx(values.max(), abs=1e-12), spec
 
@@ -81,6 +84,8 @@ def test_the_chunks_that_cover_most_are_those_of_all_choices(masks, k):
 
 
 def test_too_many_choices_are_not_known():
+    pairs = [1 << i | 1 << j for i, j in combinations(range(30), 2)]
+    assert most_covered(pairs, 15) == 30
     triples = [1 << i | 1 << j | 1 << 30 for i, j in combinations(range(30), 2)]
     assert most_covered(triples, 1) == 3
     assert most_covered(triples, 6) is None
@@ -93,6 +98,13 @@ def test_where_the_best_order_is_not_known_nothing_is_said(name):
     weighing = sy.weigh({"q0": {"a": 1, "b": 2}}, {"q0": ["b", "a"]})
     assert not has_ideal_order(parse(name), weighing.alignments[0])
     assert np.isnan(_ideal(weighing, parse(name), 2))
+
+
+def test_labels_that_gain_alike_may_change_places():
+    weighing = sy.weigh({"q0": {"a": 1, "b": 2}}, {"q0": ["x", "a", "b"]})
+    spec = parse("dcg(gain={1:3,2:3})@2")
+    assert has_ideal_order(spec, weighing.alignments[0])
+    assert _ideal(weighing, spec, 2) == 3.0
 
 
 def test_documents_count_where_chunks_share_them(tmp_path):

@@ -63,7 +63,8 @@ def captured_share(
 
     def ends(r: float) -> tuple[float, float]:
         away = d - r * h
-        bounds = (min(-width, float(away.min())), max((1 - r) * width, float(away.max())) if r < 1 else 0.0)
+        # A query loses no more than the width, and gains no more than its headroom, which is no more than the width.
+        bounds = -width, (1 - r) * width if r < 1 else 0.0
         interval = mean_intervals(away[:, None], level=level, bounds=bounds, clusters=clusters)
         return float(interval.low[0]), float(interval.high[0])
 
