@@ -37,8 +37,8 @@ def rankings_of(pair_tokens: Sequence[Sequence[int]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=RANKINGS)
 
 
-def sustained_of(*rows: tuple[int, float | None]) -> pl.DataFrame:
-    return pl.DataFrame([{"system": "mine", "depth": d, "rate": rate, "failing_rate": None, "reason": None}
+def sustained_of(*rows: tuple[int, float | None], reason: str | None = None) -> pl.DataFrame:
+    return pl.DataFrame([{"system": "mine", "depth": d, "rate": rate, "failing_rate": None, "reason": reason}
                          for d, rate in rows], schema=SUSTAINED)  # fmt: skip
 
 
@@ -134,10 +134,14 @@ def test_without_load_a_request_pays_for_the_whole_machine() -> None:
     assert (row["per_query"], row["status"]) == (pytest.approx(0.0005), "sequential")
 
 
-def test_a_machine_that_sustains_nothing_has_no_cost() -> None:
+@pytest.mark.parametrize(
+    ("reason", "cost", "status"),
+    [("latency", None, "no_rate"), ("few", 0.001, "sequential"), ("generator", 0.001, "sequential")],
+)
+def test_a_machine_that_sustains_nothing_has_no_cost(reason: str, cost: float | None, status: str) -> None:
     config = config_of("self-host", self_host={"per_hour": 3.6})
-    row = row_of(config, requests_of({}, {}), sustained=sustained_of((50, None)))
-    assert (row["per_query"], row["status"]) == (None, "no_rate")
+    row = row_of(config, requests_of({}, {}), sustained=sustained_of((50, None), reason=reason))
+    assert (row["per_query"], row["status"]) == (cost and pytest.approx(cost), status)
 
 
 def test_failures_have_no_cost_and_no_tokens() -> None:

@@ -12,6 +12,7 @@ from steelyard.bench.axes import Axis, Option, Quality, cost_axis, latency_axis,
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import percentile_share
 from steelyard.bench.frames import CHOICE
+from steelyard.bench.throughput import INCONCLUSIVE
 from steelyard.experiment.scores import Scores
 from steelyard.stats.corrections import correct
 from steelyard.stats.equivalence import loss_p, non_inferiority
@@ -150,7 +151,7 @@ def _holds_slo(config: BenchConfig, requests: pl.DataFrame, sustained: pl.DataFr
 def _bears_nothing(sustained: pl.DataFrame, option: Option) -> bool:
     """Whether the system failed under every load, and not for want of requests or of a machine that sends them."""
     rows = sustained.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
-    failing = rows.filter(pl.col("rate").is_null() & ~pl.col("reason").is_in(["few", "generator"]))
+    failing = rows.filter(pl.col("rate").is_null() & ~pl.col("reason").is_in(INCONCLUSIVE))
     return bool(failing.height)
 
 

@@ -16,6 +16,7 @@ from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import COSTS
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import SERVICE_MS, Counted
+from steelyard.bench.throughput import INCONCLUSIVE
 from steelyard.services.prices import UnitPrice
 from steelyard.stats.intervals import mean_intervals
 
@@ -131,15 +132,21 @@ _COST: Mapping[str, _Cost] = {
 
 def _machine(requests: pl.DataFrame, sustained: pl.DataFrame | None) -> _Machine:
     """The machine of one system: by the deepest of its sustained rates."""
-    systems = requests["system"].unique()
-    rates = None if sustained is None else sustained.filter(pl.col("system").is_in(systems.implode())).sort("depth")
-    if rates is None or not rates.height or not systems.len():
+    if sustained is None or not requests.height:
+        return _Machine()
+    rates = sustained.filter(pl.col("system") == requests["system"][0], ~_says_nothing()).sort("depth")
+    if not rates.height:
         return _Machine()
     depth, rate = rates.select("depth", "rate").row(-1)
     at_depth = requests.filter(pl.col("outcome") == "ok", pl.col("depth").eq_missing(depth))
     service_s = at_depth.select(SERVICE_MS.mean() / 1000).item()
     served = rate * service_s if rate and service_s else None
     return _Machine(served, depth, measured=True)
+
+
+def _says_nothing() -> pl.Expr:
+    """Of rates that were sustained: whether none was found for reasons that say nothing of the system."""
+    return pl.col("rate").is_null() & pl.col("reason").is_in(INCONCLUSIVE).fill_null(value=False)
 
 
 def _described(price: UnitPrice | None) -> dict[str, Any]:

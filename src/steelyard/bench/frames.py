@@ -118,9 +118,10 @@ COSTS = pl.Schema(
 price     what the price is called;   unit   "per_search_unit", "per_query", "per_1m_tokens" or "per_gpu_hour"
 tokens    mean of a question;   counted   who counted them: "server", "tokenizer" or "estimate"
 per_query mean cost of a question;   per_day   of the questions of a day, where [value] names them
-status    "known"; "outdated": the price is old; "no_price"; "no_tokens": nobody knows how many, or nothing was answered
+status    "known"; "outdated": the price is old; "no_price"; "no_tokens": nobody counted, or nothing was answered;
           of a machine of one's own also "no_rate": no load held within the objective; "scaled": by the rate that was
-          sustained at another depth; "sequential": no load was put on, and one request at a time pays for all of it
+          sustained at another depth; "sequential": no load was put on that would say, and one request at a time pays
+          for all of it
 """
 
 RETURNS = pl.Schema(

@@ -19,6 +19,8 @@ from steelyard.stats.scalability import LEAST_LEVELS, fit_scalability
 
 LEAST_ACHIEVED = 0.98
 """Of the offered rate, that must be answered."""
+INCONCLUSIVE = ("few", "generator")
+"""Reasons that say nothing against a system: too few requests, or a machine that could not send them in time."""
 _ALPHA = 0.05
 _INNER = 0.1, 0.9
 """Of a block: there, requests that came before and after it hardly count."""
