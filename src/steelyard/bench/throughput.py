@@ -27,6 +27,7 @@ _INNER = 0.1, 0.9
 _N_STRETCHES = 10
 _LABEL = ("system", "depth")
 _LEVEL = (*_LABEL, "loop", "rate", "users")
+_TIMES = ("intended_s", "sent_s", "end_s", "outcome")
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
     limit (by the exact binomial test, see `exceedance_p`), and requests do not pile up.  A closed loop holds nothing:
     its users wait until they are served.
     """
-    loads = requests.filter(pl.col("loop") != "sequential")
-    loads = loads.sort(*_LEVEL, "repetition", "number", descending=[name == "loop" for name in (*_LEVEL, "", "")])
+    loads = requests.filter(pl.col("loop") != "sequential").select(*_LEVEL, "repetition", *_TIMES)
     rows = []
     for key, level in loads.group_by(_LEVEL, maintain_order=True):
         blocks = [_Block.of(block) for block in level.partition_by("repetition", maintain_order=True)]
         measured = _open(blocks, objective) if level["loop"][0] == "open" else _closed(blocks, objective)
         rows.append(dict.fromkeys(THROUGHPUT) | dict(zip(_LEVEL, key, strict=True)) | measured)
-    return pl.DataFrame(rows, schema=THROUGHPUT).with_columns(pl.col(pl.Float64).fill_nan(None))
+    levels = pl.DataFrame(rows, schema=THROUGHPUT).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return levels.sort(_LEVEL, descending=[name == "loop" for name in _LEVEL])
 
 
 def sustained(levels: pl.DataFrame) -> pl.DataFrame:
