@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import steelyard as sy
 from steelyard.base.errors import InputError, StageError
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
@@ -283,3 +284,28 @@ def test_a_chat_model_is_asked_once(tmp_path: Path) -> None:
         with pytest.raises(StageError, match=r"none of the first 3 requests .* answered 500 .* after 1 attempt"):
             load_test(config)
         assert len(server.seen(PATH)) == 3
+
+
+def gate_of(scores: object, folder: Path, limit_ms: float) -> str:
+    """The outcome of a gate on the P95."""
+    pytest.importorskip("scipy", reason="gates need the extra stats")
+    (folder / "mine.toml").write_text(
+        'name = "mine"\nlevels = ["slo"]\nbelow = "too_slow"\n[measures."latency_ms:p95"]\n'
+        f'given = true\nbetter = "lower"\nlevels = {{ slo = {limit_ms} }}\n'
+    )
+    return sy.gate(scores, str(folder / "mine.toml")).outcome
+
+
+@pytest.mark.parametrize(("limit_ms", "outcome"), [(1_500, "pass"), (900, "fail")])
+def test_requests_under_load_can_be_gated(tmp_path: Path, limit_ms: float, outcome: str) -> None:
+    times = [n / 10 for n in range(2_000)]
+    scores = request_scores(frame(*(("a", "open", at, at) for at in times)))
+    assert gate_of(scores, tmp_path, limit_ms) == outcome
+
+
+def test_the_folder_of_a_load_test_has_no_base_to_be_gated_against(
+    test_of: Callable[..., Bench], tmp_path: Path
+) -> None:
+    with sleepy_server(SleepySettings(service_s=0.005)) as server:
+        bench = test_of(f"{server.url}search", rate=200)
+    assert gate_of(str(bench.folder.path), tmp_path, 500) == "insufficient"  # All is of one second.

@@ -141,7 +141,9 @@ class BenchWriter:
 
     def _manifest(self) -> dict[str, Any]:
         return {
-            "name": self._config.name, "kind": self._kind, "base": self._config.base_name, "steelyard": __version__,
+            "name": self._config.name, "kind": self._kind, "steelyard": __version__,
+            # Systems under load are held against none of them.
+            **({"base": self._config.base_name} if self._kind == "rerank" else {}),
             "blocks": self._digests,
             "other_blocks": {name: digest for name, digest in self._known.items() if name not in self._digests},
             "notes": [note.as_json() for note in self._notes],
