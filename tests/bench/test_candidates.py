@@ -49,6 +49,12 @@ def test_a_run_with_documents_and_the_queries_beside_them(tmp_path: Path) -> Non
     assert not candidates.first("q9", 5)
 
 
+def test_a_run_may_be_called_anything(tmp_path: Path) -> None:
+    """Elsewhere NAME=FILE,FILE names several runs."""
+    (tmp_path / "a=b,c").mkdir()
+    assert bench(tmp_path, {"a=b,c/bm25.run": RUN}, candidates="a=b,c/bm25.run").doc_ids["q1"] == ["d2", "d1"]
+
+
 def test_what_is_odd_is_said(tmp_path: Path) -> None:
     candidates = bench(tmp_path, {"bm25.run": RUN + "q1 Q0 d1 3 0.1 run\nq2 Q0 d2 3 0.1 run\n"}, depths=[3])
     assert candidates.doc_ids["q1"] == ["d2", "d1"]

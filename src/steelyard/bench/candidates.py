@@ -80,7 +80,7 @@ def open_bench_inputs(config: BenchConfig) -> Inputs:
     if config.candidates is None:
         raise InputError(f'{config.line()}names no candidates; name a run, or a run folder: candidates = "bm25.run"')
     return open_inputs(
-        _truth(config), [str(config.candidates)], on_duplicate="error", corpus=config.documents,
+        _truth(config), [config.candidates], on_duplicate="error", corpus=config.documents,
         queries=config.queries or _queries_beside(config.documents),
     )  # fmt: skip
 

@@ -177,11 +177,13 @@ _PATHS = ("truth", "candidates", "documents", "queries", "exclude")
 
 
 def _as_json(value: Any) -> Any:
-    """What TOML holds as JSON does: days and times are texts."""
+    """What TOML or Python holds as JSON does: days, times and paths are texts."""
     if isinstance(value, Mapping):
         return {str(key): _as_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(inner) for inner in value]
+    if isinstance(value, Path):
+        return str(value)
     return value.isoformat() if isinstance(value, date | time) else value
 
 

@@ -228,9 +228,7 @@ class _Measured:
             self._warm.add(block.depth)
 
         def watch(request: Request) -> None:
-            if len(self._first) < GIVE_UP_AFTER:
-                self._first.append(request)
-                self._refuse_to_go_on()
+            self._watch(request)
             tick(request)
 
         tokens = self._tokens.first(block.depth)
@@ -245,11 +243,15 @@ class _Measured:
         """The first requests, which load models and fill caches, and do not count; the very first one in any case."""
         n, started = max(self._config.warm_up, 0 if self._warm else 1), perf_counter()
         for query_id, query in self._queries[:n]:
-            self._caller.send(calls, query_id, query, number=0)
+            self._watch(self._caller.send(calls, query_id, query, number=0))
             if perf_counter() - started > WARM_UP_S:
                 break
 
-    def _refuse_to_go_on(self) -> None:
+    def _watch(self, request: Request) -> None:
+        """Raise   StageError where this is the last of the first requests, and all failed alike."""
+        if len(self._first) == GIVE_UP_AFTER:
+            return
+        self._first.append(request)
         errors = {request.error for request in self._first if request.outcome != "ok"}
         failed = sum(request.outcome != "ok" for request in self._first)
         if failed == GIVE_UP_AFTER and len(errors) == 1:
