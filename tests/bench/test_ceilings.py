@@ -92,10 +92,18 @@ def test_too_many_choices_are_not_known():
 
 
 @pytest.mark.parametrize(
-    "name", ["span_recall@5", "n_retrieved", "unjudged@5", "dcg(gain={1:5,2:3})@5", "mrr(min_gain=0)"]
+    "name",
+    [
+        "span_recall@5",
+        "n_retrieved",
+        "unjudged@5",
+        "dcg(gain={1:5,2:3})@5",
+        "dcg(gain={0:1,1:2,2:3})@5",
+        "mrr(min_gain=0)",
+    ],
 )
 def test_where_the_best_order_is_not_known_nothing_is_said(name):
-    weighing = sy.weigh({"q0": {"a": 1, "b": 2}}, {"q0": ["b", "a"]})
+    weighing = sy.weigh({"q0": {"a": 1, "b": 2, "c": 0}}, {"q0": ["b", "a"]})
     assert not has_ideal_order(parse(name), weighing.alignments[0])
     assert np.isnan(_ideal(weighing, parse(name), 2))
 

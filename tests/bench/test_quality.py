@@ -142,6 +142,28 @@ def test_measures_without_a_known_best_order_have_no_ceiling(tmp_path):
     assert frame.filter(measure="unjudged@3")["verdict"].item() == "better"
 
 
+def test_percentiles_are_tested_as_compare_tests_them(tmp_path):
+    def flaky(gains, docs, r):
+        return None if r == 2 and "d1" in docs[:2] else [gains.get(doc, 0) for doc in docs]
+
+    collection = _collection(n=150)
+    config, scores, ceilings, *_ = _bench(
+        tmp_path, flaky, repetitions=2, collection=collection, measures=["ndcg@5:p50"], depths=[5, 12]
+    )
+    frame = quality(config, scores, ceilings)
+    for row in frame.iter_rows(named=True):
+        assert row["verdict"] == "better"
+        assert row["difference_low"] < row["difference"] < row["difference_high"]
+        assert row["captured"] is None
+    steady, *others = _bench(tmp_path, _oracle, collection=collection, measures=["ndcg@5:p50"], depths=[5, 12])[:3]
+    frame, compared = quality(steady, *others), compare(others[0].filter(measures=["ndcg@5:p50"])).frame
+    for depth, low, high, p, adjusted in frame.select(
+        "depth", "difference_low", "difference_high", "p", "p_corrected"
+    ).iter_rows():
+        row = compared.filter(system=f"mine@{depth}").row(0, named=True)
+        assert [low, high, p, adjusted] == pytest.approx([row[name] for name in ("low", "high", "p", "adjusted")])
+
+
 def test_clusters_count_once(tmp_path):
     truth, run = _collection(n=10)
     several = {f"{q}x{i}": gains for q, gains in truth.items() for i in range(4)}

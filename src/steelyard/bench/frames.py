@@ -25,7 +25,8 @@ QUALITY = pl.Schema(
 n           questions that both have a value for;   base, reranked   means before and after
 difference  reranked less base, with its 95% interval (difference_low, difference_high) under the same correction as p:
             it leaves 0 out exactly where p_corrected is .05 or less
-p           of the paired t test;   p_corrected   by Holm, over all rows: rerankers × depths × measures
+p           of the paired t test, for percentiles by ranks
+p_corrected by Holm, over all rows: rerankers × depths × measures
 ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched;
             null where the best order is not known
 captured    (reranked - base) / (ceiling - base), with its 95% interval under the same correction; null where the

@@ -9,19 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats, Ints
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import QUALITY
 from steelyard.comparison.intervals import NO_INTERVAL, difference_interval, interval_alphas
 from steelyard.comparison.plan import Plan
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import DefaultMeasures
+from steelyard.experiment.percentiles import run_values
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.captured import CapturedShare, captured_share
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import win_tie_loss
 from steelyard.stats.paired import paired_t
+from steelyard.stats.percentile_differences import PercentileDifference, percentile_difference
 from steelyard.stats.samples import ROUNDING, differences
 
 MEASURES = DefaultMeasures(
@@ -52,6 +54,7 @@ class _Pair:
     """A reranker over one depth beside the base, by one measure, on the n questions that both have a value of.
 
     base, reranked, ceiling   (n,) values;   clusters   (n,) or None
+    percentiles   the difference of a measure that is a percentile, over all runs; None of means
     """
 
     system: str
@@ -61,6 +64,7 @@ class _Pair:
     reranked: Floats
     ceiling: Floats
     clusters: Ints | None
+    percentiles: PercentileDifference | None
 
     @property
     def difference(self) -> Floats:
@@ -72,19 +76,39 @@ class _Pair:
         """1 where higher values are better, -1 where lower ones are."""
         return 1 if self.measure.definition.higher_is_better else -1
 
+    @property
+    def p(self) -> float:
+        """Of the paired t test, or that percentiles are equal; NaN for other aggregates, and too few questions."""
+        if self.percentiles is not None:
+            return self.percentiles.p if np.isfinite(self.percentiles.interval(1 - defaults.ALPHA)).any() else math.nan
+        return paired_t(self.difference, clusters=self.clusters).p if self.measure.aggregation.arithmetic else math.nan
+
+    def interval(self, alpha: float, plan: Plan) -> tuple[float, float]:
+        """Both ends of the interval of the difference; NaN where there are none."""
+        if self.percentiles is not None:
+            low, high = self.percentiles.interval(1 - alpha)
+            return (low if math.isfinite(low) else math.nan), (high if math.isfinite(high) else math.nan)
+        if not len(self.base) or not self.measure.aggregation.arithmetic:
+            return NO_INTERVAL
+        return difference_interval(
+            self.difference, plan, alpha=alpha, p=self.p, critical=math.nan, width=self.measure.definition.width,
+            clusters=self.clusters,
+        )  # fmt: skip
+
 
 def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.DataFrame:
     """Each reranker over each depth beside the candidates as they are, of schema QUALITY.
 
     scores, ceilings   of `weigh`; the measures are those of the ceilings, and without any there are no rows
-    Tests are paired t tests, with the error of clusters where questions have some, corrected by Holm over all rows.  A
-    measure whose values have another aggregate than the mean has none.
+    Tests are paired t tests, of percentiles tests by ranks, with the error of clusters where questions have some,
+    corrected by Holm over all rows.  A geometric mean has none.
     """
     pairs = [] if ceilings is None else list(_pairs(config, scores, ceilings))
-    tested = [paired_t(pair.difference, clusters=pair.clusters).p if _is_tested(pair) else math.nan for pair in pairs]
+    tested = [pair.p for pair in pairs]
     corrected = correct(tested, method="holm", family="rerankers, depths and measures").adjusted
     alphas = _alphas(scores, np.array(tested), corrected)
-    rows = [_row(*parts, scores) for parts in zip(pairs, tested, corrected.tolist(), alphas, strict=True)]
+    ends = [pair.interval(alpha, _plan(scores)) for pair, alpha in zip(pairs, alphas, strict=True)]
+    rows = [_row(*parts) for parts in zip(pairs, tested, corrected.tolist(), ends, alphas, strict=True)]
     return pl.DataFrame(rows, schema=QUALITY).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
@@ -104,17 +128,31 @@ def _pairs(config: BenchConfig, scores: Scores, ceilings: Scores) -> Iterator[_P
                     system.name, depth, measure, base[both], reranked[both],
                     _known_ceiling(ceiling[both], np.maximum(base[both], reranked[both])),
                     None if clusters is None else clusters[both],
+                    _percentiles(scores, place[config.base_name], i, j, both),
                 )  # fmt: skip
+
+
+def _percentiles(scores: Scores, base: int, reranked: int, j: int, both: Bools) -> PercentileDifference | None:
+    """The difference of a percentile over all runs; None without questions, and for measures that are none.
+
+    In place of a repetition that failed counts the mean of the others.
+    """
+    share = scores.measures[j].share
+    if share is None or not both.any():
+        return None
+
+    def runs(i: int) -> Floats:
+        rows = run_values(scores, i, j)
+        return np.where(np.isnan(rows), scores.values[i, j], rows)[:, both]
+
+    clusters = None if scores.clustering is None else scores.clustering.codes[both]
+    return percentile_difference(runs(base), runs(reranked), share, clusters=clusters)
 
 
 def _known_ceiling(ceiling: Floats, reached: Floats) -> Floats:
     """The ceiling; NaN where some question got above it, so that it is none: the measure has another best order."""
     above = (reached > ceiling + ROUNDING * np.maximum(1.0, np.abs(ceiling))).any()
     return np.full(len(ceiling), np.nan) if above else ceiling
-
-
-def _is_tested(pair: _Pair) -> bool:
-    return pair.measure.aggregation.arithmetic
 
 
 def _alphas(scores: Scores, p: Floats, corrected: Floats) -> list[float]:
@@ -129,13 +167,12 @@ def _plan(scores: Scores, n_tests: int = 1) -> Plan:
     return Plan(systems, scores.measures[:1], 0, "t", "holm", defaults.ALPHA, None, defaults.SEED)
 
 
-def _row(pair: _Pair, p: float, corrected: float, alpha: float, scores: Scores) -> dict[str, object]:
-    d, definition = pair.difference, pair.measure.definition
+def _row(
+    pair: _Pair, p: float, corrected: float, ends: tuple[float, float], alpha: float
+) -> dict[str, object]:  # fmt: skip
+    d, (low, high) = pair.difference, ends
     counts, captured = win_tie_loss(pair.sign * d), _captured(pair, alpha)
     base, reranked, ceiling = (_aggregate(pair.measure, values) for values in (pair.base, pair.reranked, pair.ceiling))
-    low, high = NO_INTERVAL if not len(d) or not _is_tested(pair) else difference_interval(
-        d, _plan(scores), alpha=alpha, p=p, critical=math.nan, width=definition.width, clusters=pair.clusters
-    )  # fmt: skip
     return {
         "system": pair.system, "depth": pair.depth, "measure": str(pair.measure), "n": len(d), "base": base,
         "reranked": reranked, "difference": reranked - base, "difference_low": low, "difference_high": high, "p": p,
@@ -151,7 +188,7 @@ def _captured(pair: _Pair, alpha: float) -> CapturedShare:
 
     alpha   of the interval, as of the difference's
     """
-    if not _is_tested(pair) or not len(pair.ceiling) or np.isnan(pair.ceiling).any():
+    if not pair.measure.aggregation.arithmetic or not len(pair.ceiling) or np.isnan(pair.ceiling).any():
         return CapturedShare(math.nan, math.nan, math.nan, 1 - alpha)
     return captured_share(
         pair.difference, differences(pair.base, pair.ceiling), width=pair.measure.definition.width, level=1 - alpha,
