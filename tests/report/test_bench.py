@@ -70,7 +70,8 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "bm25         0.300         –        0         –            –           –",
         "words@50     0.320    +0.020     6.25        96     $0.00004        +$16",
         "api@50       0.420   +0.120†      310      11.5       $0.002        −$80",
-        "†, ‡: better, worse than the base over 40 questions (paired, Holm over 4 comparisons). Intervals are of 95%.",
+        "NAME@N: N candidates are reranked. †, ‡: better, worse than the base over 40 questions (paired, Holm over 4 "
+        "comparisons). Intervals are of 95%.",
         "2 rows more are in the report, with every axis by itself.",
         "Pairs of question and text that are longer than the model reads are cut: api@10, api@50.",
     ]  # fmt: skip
@@ -81,7 +82,8 @@ def test_the_base_may_be_recommended(tmp_path: Path) -> None:
     lines = summary(rerank_bench(tmp_path, choice=choice)).splitlines()
     assert lines[0] == "Recommended: no reranker (bm25)."
     assert lines[2].endswith("among those that keep P95 ≤ 500 ms; the best so far is api@50.")
-    assert lines[3].startswith("Quality: ndcg@10 0.300 → 0.420")
+    assert lines[3] == "What api@50, the best reranker, would bring:"
+    assert lines[4].startswith("Quality: ndcg@10 0.300 → 0.420")
 
 
 def test_the_best_so_far_is_not_called_recommended(tmp_path: Path) -> None:

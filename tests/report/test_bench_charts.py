@@ -157,6 +157,8 @@ def test_the_page_opens_in_a_browser(browser: Any, tmp_path: Path, lang: str, sc
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"bench-{lang}-{scheme}-{width}.png", full_page=True)
     assert page.locator("h2").first.inner_text() == {"en": "Recommended: api@50.", "zh": "推荐：api@50。"}[lang]
+    page.click("nav a[href='#costs']")
+    assert page.evaluate("document.querySelector('#costs').getBoundingClientRect().top") < 100
     assert page.locator("figure svg").count() == len(BENCH_CHARTS)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     ink = page.evaluate("getComputedStyle(document.querySelector('figure svg .role-axis-label text')).fill")

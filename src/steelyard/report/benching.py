@@ -86,7 +86,8 @@ def _html(report: BenchReport, words: Words) -> str:
         drawing = Drawing(svg_of(chart, name), spec["title"], spec["description"])
         drawings.setdefault(BENCH_CHARTS[name][0], []).append(drawing)
     title = report.title or bench_title(report.bench, words)
-    return sections_html(title, bench_sections(report.bench, words), words, drawings=drawings, style=page_colours())
+    sections, style = bench_sections(report.bench, words), page_colours()
+    return sections_html(title, sections, words, drawings=drawings, style=style, nav=True)
 
 
 BENCH_FORMATS: dict[str, Callable[[BenchReport, Words], str]] = {

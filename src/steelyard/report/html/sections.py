@@ -29,14 +29,17 @@ class Drawing:
 
 def sections_html(
     title: str, sections: Iterable[Section], words: Words, *, drawings: Mapping[str, Sequence[Drawing]] | None = None,
-    style: str = "",
+    style: str = "", nav: bool = False,
 ) -> str:  # fmt: skip
     """A page with headings, paragraphs, charts and tables; no text of it can act, whatever names and sentences hold.
 
     drawings   those of each section by its name, above its tables;   style   what they need of CSS
+    nav        whether links to the sections, whose names differ, are below the title
     """
     style = read_part("html/base.css") + read_part("html/sections.css") + style
-    of = drawings or {}
+    sections, of = list(sections), drawings or {}
+    links = "".join(f'<a href="#{html.escape(own.name)}">{_text(own.title)}</a>\n' for own in sections) if nav else ""
+    contents = f'<nav aria-label="{_text(words("page.contents"))}">\n{links}</nav>\n' if nav else ""
     body = "\n".join(part for section in sections for part in _section(section, of.get(section.name, ())))
     return (
         f'<!doctype html>\n<html lang="{HTML_LANG[words.code]}">\n<head>\n<meta charset="utf-8">\n'
@@ -44,7 +47,7 @@ def sections_html(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f'<meta name="generator" content="Steelyard {__version__}">\n<title>{_text(title)}</title>\n'
-        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{_text(title)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{_text(title)}</h1>\n{contents}{body}\n</main>\n</body>\n</html>\n"
     )
 
 

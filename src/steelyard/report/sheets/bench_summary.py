@@ -73,6 +73,8 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
     shown = row if row is not None and row["depth"] is not None else best
     if shown["depth"] is None:
         return
+    if shown is not row:
+        yield words("bench.line.of", system=single_line(row_name(shown)))
     where = {"system": shown["system"], "depth": shown["depth"]}
     yield from _quality(_of(bench.quality, where, measure=shown["measure"]), words)
     yield from _latency(_of(of_loop(bench.latency, "sequential"), where), words)
