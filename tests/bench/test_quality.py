@@ -142,6 +142,13 @@ def test_measures_without_a_known_best_order_have_no_ceiling(tmp_path):
     assert frame.filter(measure="unjudged@3")["verdict"].item() == "better"
 
 
+def test_a_load_test_makes_no_lists(tmp_path):
+    config, scores, _, rankings, requests = _bench(tmp_path, _oracle)
+    of_load = scores.filter(measures="latency_ms")
+    assert quality(config, of_load, None).is_empty()
+    assert diagnostics(config, of_load, rankings, requests).is_empty()
+
+
 def test_percentiles_are_tested_as_compare_tests_them(tmp_path):
     def flaky(gains, docs, r):
         return None if r == 2 and "d1" in docs[:2] else [gains.get(doc, 0) for doc in docs]

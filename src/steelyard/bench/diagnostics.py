@@ -18,7 +18,8 @@ from steelyard.experiment.scores import Scores
 def diagnostics(config: BenchConfig, scores: Scores, rankings: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
     """What each reranker did to the lists of each depth, of schema DIAGNOSTICS.
 
-    scores   of `weigh`;   rankings, requests   of schemas RANKINGS and REQUESTS, of all blocks
+    scores   of `weigh`; those of a load test, which makes no lists, give no rows
+    rankings, requests   of schemas RANKINGS and REQUESTS, of all blocks
     Shares are means over the questions that have them: a question without candidates has no first result.
     """
     rows = list(_rows(config, scores, rankings, requests.filter(loop="sequential")))
@@ -29,7 +30,7 @@ def _rows(
     config: BenchConfig, scores: Scores, rankings: pl.DataFrame, requests: pl.DataFrame
 ) -> Iterator[dict[str, object]]:
     columns = {str(measure): j for j, measure in enumerate(scores.measures)}
-    for system in config.rerankers:
+    for system in config.rerankers if "first_changed" in columns else ():
         for depth in config.depths:
             if (label := system_label(system.name, depth)) not in scores.systems:
                 continue
