@@ -1,0 +1,72 @@
+"""Benches over public collections, in English and Chinese, with all systems that need no download."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.running import bench_rerankers
+from steelyard.experiment.opening import open_inputs
+from tests.shared_data import shared
+
+pytestmark = pytest.mark.slow
+SIMULATED = "steelyard.bench.simulated:SimulatedReranker"
+
+
+def shortest(query: str, texts: Sequence[str]) -> list[float]:
+    """A function as a reranker: no good one."""
+    return [-float(len(text)) for text in texts]
+
+
+def bench(folder: Path, collection: Path, **values: Any) -> sy.Bench:
+    perfect = {"kind": SIMULATED, "truth": str(collection)}
+    systems = {
+        "none": {}, "words": {"rerank": "lexical"}, "shortest": {"rerank": f"{__name__}:shortest"},
+        "perfect": {"rerank": perfect}, "noisy": {"rerank": {**perfect, "noise": 0.1}},
+    }  # fmt: skip
+    config = {
+        "truth": str(collection), "documents": str(collection), "depths": [1, 10, 50], "repetitions": 2, "warm_up": 1,
+    }  # fmt: skip
+    return bench_rerankers(BenchConfig.of({**config, **values, "systems": systems}, base=folder))
+
+
+def check(measured: sy.Bench, n: int) -> pl.DataFrame:
+    """What holds of any bench, and the table of its first measure."""
+    quality = measured.quality
+    assert measured.requests["outcome"].unique().to_list() == ["ok"]
+    assert quality["n"].unique().to_list() == [n]
+    first = quality.filter(depth=1)
+    assert first["reranked"].to_list() == first["base"].to_list()
+    perfect = quality.filter(system="perfect")
+    assert perfect["reranked"].to_list() == pytest.approx(perfect["ceiling"].to_list(), abs=1e-12)
+    assert (quality["reranked"] <= quality["ceiling"] + 1e-12).all()
+    assert measured.diagnostics["n_unstable"].sum() == 0
+    return quality.filter(measure=quality["measure"][0], depth=50)
+
+
+def test_cranfield(tmp_path: Path) -> None:
+    run = shared("cranfield", "runs", "results_english_bm25.run.gz")
+    measured = bench(tmp_path, shared("cranfield", "beir"), candidates=str(run))
+    rows = check(measured, 225)
+    verdicts = dict(rows.select("system", "verdict").iter_rows())
+    assert verdicts == {"words": "worse", "shortest": "worse", "perfect": "better", "noisy": "better"}
+
+
+def test_chinese_questions(tmp_path: Path) -> None:
+    collection = shared("zh_cmrc2018", "beir")
+    inputs = open_inputs(collection, {"none": {}}, on_duplicate="error")
+    assert isinstance(inputs.gold, sy.Truth)
+    frame = inputs.gold.frame
+    some = frame["query_id"].unique(maintain_order=True).head(300).to_list()
+    labels = frame.filter(pl.col("query_id").is_in(some))
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {d} {g:g}\n" for q, d, g in labels.iter_rows()))
+    asked = [{"qid": query_id, "query": inputs.questions[query_id].query} for query_id in some]
+    sy.Pipeline(collection, chunk="none", index="bm25", unit="document", k=50).run(asked, tmp_path / "runs")
+    files = {"truth": str(tmp_path / "qrels.txt"), "queries": str(collection / "queries.jsonl.gz")}
+    rows = check(bench(tmp_path, collection, candidates=str(tmp_path / "runs"), **files), 300)
+    assert rows["base"][0] > 0.9  # Little is left to gain: titles and texts share their words with the questions.
+    assert rows.filter(system="shortest")["verdict"].to_list() == ["worse"]
