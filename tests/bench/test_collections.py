@@ -10,7 +10,6 @@ import pytest
 import steelyard as sy
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.running import bench_rerankers
-from steelyard.experiment.opening import open_inputs
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
@@ -58,15 +57,13 @@ def test_cranfield(tmp_path: Path) -> None:
 
 def test_chinese_questions(tmp_path: Path) -> None:
     collection = shared("zh_cmrc2018", "beir")
-    inputs = open_inputs(collection, {"none": {}}, on_duplicate="error")
-    assert isinstance(inputs.gold, sy.Truth)
-    frame = inputs.gold.frame
-    some = frame["query_id"].unique(maintain_order=True).head(300).to_list()
-    labels = frame.filter(pl.col("query_id").is_in(some))
-    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {d} {g:g}\n" for q, d, g in labels.iter_rows()))
-    asked = [{"qid": query_id, "query": inputs.questions[query_id].query} for query_id in some]
-    sy.Pipeline(collection, chunk="none", index="bm25", unit="document", k=50).run(asked, tmp_path / "runs")
-    files = {"truth": str(tmp_path / "qrels.txt"), "queries": str(collection / "queries.jsonl.gz")}
-    rows = check(bench(tmp_path, collection, candidates=str(tmp_path / "runs"), **files), 300)
+    folder = tmp_path / "cmrc"  # The same collection with its first 300 questions.
+    (folder / "qrels").mkdir(parents=True)
+    for name in ("corpus.jsonl.gz", "queries.jsonl.gz"):
+        (folder / name).symlink_to(collection / name)
+    labels = (collection / "qrels" / "test.tsv").read_text("utf-8").splitlines(keepends=True)
+    (folder / "qrels" / "test.tsv").write_text("".join(labels[:301]))
+    pipeline = sy.Pipeline(folder, chunk="none", index="bm25", unit="document", k=50)
+    rows = check(bench(tmp_path, folder, candidates=str(pipeline.run(folder, tmp_path / "runs").path)), 300)
     assert rows["base"][0] > 0.9  # Little is left to gain: titles and texts share their words with the questions.
     assert rows.filter(system="shortest")["verdict"].to_list() == ["worse"]

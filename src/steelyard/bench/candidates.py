@@ -112,12 +112,25 @@ def _candidates(inputs: Inputs, config: BenchConfig) -> Candidates:
             f"{outputs.name}: has no list for any of the {len(query_ids)} questions of {inputs.gold.name}, such as "
             f"{quoted(query_ids[0])}; check that both name the same questions"
         )
+    _refuse_unlabelled(inputs.gold, lists, outputs.name)
     reached = dict.fromkeys(doc for listed in lists.values() for doc in listed[: config.depths[-1]])
     texts = _texts(list(reached), outputs, inputs)
     queries = _queries([query_id for query_id, listed in lists.items() if listed], inputs)
     notes += [*_named("candidates_empty", [doc for doc, text in texts.items() if not text.strip()])]
     notes += [*_short(lists, config.depths)]
     return Candidates(outputs.name, query_ids, queries, doc_ids=lists, texts=texts, notes=tuple(notes), inputs=inputs)
+
+
+def _refuse_unlabelled(gold: Truth | Questions, lists: Mapping[str, Sequence[str]], name: str) -> None:
+    """Refuse lists of other things than those that the truth names: no order of them is better than another."""
+    if not isinstance(gold, Truth):
+        return
+    labels = zip(gold.query_ids, gold.labels, strict=True)
+    if not any(not labelled.keys().isdisjoint(lists[query_id]) for query_id, labelled in labels):
+        raise InputError(
+            f"{name}: no candidate of any question has a label in {gold.name}; check that both name the same things. A "
+            "run folder names chunks, such as doc#1: weigh it by questions, or by a folder in BEIR's layout"
+        )
 
 
 def _query_ids(gold: Truth | Questions) -> list[str]:
