@@ -24,7 +24,7 @@ from steelyard.bench.request_scores import request_scores
 from steelyard.bench.requests import REQUESTS, SERVICE_MS
 from tests.bench.test_running import bench_config
 from tests.rag.ranking_model import PATH
-from tests.rag.server import serving, status
+from tests.rag.server import change, serving, status
 
 SHORT: dict[str, Any] = {"duration": 0.1, "warm_up": 0, "timeout": 5, "arrivals": "constant"}
 CALLS: list[str] = []
@@ -272,6 +272,25 @@ def test_a_rate_that_this_machine_cannot_offer_is_noted() -> None:
     assert [note.as_json() for note in notes] == [
         {"code": "load_late", "values": {"n": 1, "names": ["a 10/s"], "ms": 60.0}}
     ]
+
+
+def test_an_endpoint_that_refuses_is_asked_once_a_request_and_accounts_for_the_others(tmp_path: Path) -> None:
+    def account(answer: Any) -> Any:
+        return answer | {"meta": {"billed_units": {"search_units": 1}}, "usage": {"total_tokens": 90}}
+
+    load = {"rates": [100], "arrivals": "constant", "duration": 0.1, "warm_up": 0, "sustained": False}
+    with serving() as server:
+        system = {"rerank": {"kind": "endpoint", "url": f"{server.url}/rerank"}}
+        config = bench_config(tmp_path, systems={"none": {}, "api": system}, load=load)
+        busy = status(429, Retry_After="60")
+        server.script("/rerank", *[change(account)] * 3, *[busy] * 4)
+        server.always("/rerank", change(account))
+        requests = load_test(config).requests
+        assert len(server.seen("/rerank")) == 1 + len(requests)  # One was asked before.
+    assert requests["outcome"].value_counts().sort("count").rows() == [("error", 4), ("ok", 6)]
+    answered = requests.filter(outcome="ok")
+    assert answered.select("tokens_in", "counted", "search_units").unique().rows() == [(90, "server", 1.0)]
+    assert requests["error"].drop_nulls().str.contains("429").all()
 
 
 def test_a_chat_model_is_asked_once(tmp_path: Path) -> None:
