@@ -1,12 +1,14 @@
 """The machine and the versions behind a time."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from steelyard.base import machine as module
-from steelyard.base.machine import cpu_model, loaded_versions, machine
+from steelyard.base.machine import computing, cpu_model, loaded_versions, machine
 
 
 def test_a_machine_is_named() -> None:
@@ -37,3 +39,14 @@ def test_versions_are_those_of_loaded_libraries() -> None:
     assert loaded_versions({"numpy": "numpy", "no_such_module": "numpy", "sys": "no-such-distribution"}) == {
         "numpy": np.__version__
     }
+
+
+def test_threads_and_gpu_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert computing()["OMP_NUM_THREADS"] == "3"
+    assert not {"torch threads", "gpu"} & computing().keys()
+    cuda = SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "a GPU")
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(get_num_threads=lambda: 4, cuda=cuda))
+    assert computing()["torch threads"] == 4
+    assert computing()["gpu"] == "a GPU"

@@ -11,9 +11,14 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 _CPU_INFO = Path("/proc/cpuinfo")
 _CPU_KEYS = ("model name", "Hardware", "cpu model")
+_OF_THREADS = (
+    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS",
+    "TOKENIZERS_PARALLELISM", "CUDA_VISIBLE_DEVICES",
+)  # fmt: skip
 
 
 @cache
@@ -47,6 +52,20 @@ def cpu_model() -> str:
     pairs = (line.partition(":") for line in lines)
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in _CPU_KEYS if values.get(key)), platform.processor())
+
+
+def computing() -> dict[str, str | int]:
+    """What decides by how many threads, and on which GPU, this process computes: variables that are set, and torch.
+
+    "torch threads" and "gpu" are there where torch was imported.
+    """
+    settings: dict[str, str | int] = {name: os.environ[name] for name in _OF_THREADS if name in os.environ}
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        settings["torch threads"] = int(torch.get_num_threads())
+        if torch.cuda.is_available():
+            settings["gpu"] = str(torch.cuda.get_device_name())
+    return settings
 
 
 def timestamp() -> str:

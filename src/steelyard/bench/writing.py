@@ -12,7 +12,7 @@ from typing import Any
 
 from steelyard._version import __version__
 from steelyard.base.errors import InputError, OutputError
-from steelyard.base.machine import loaded_versions, machine, timestamp
+from steelyard.base.machine import computing, loaded_versions, machine, timestamp
 from steelyard.base.notes import Note
 from steelyard.bench.blocks import has_block
 from steelyard.bench.config import BenchConfig
@@ -148,7 +148,8 @@ class BenchWriter:
             "other_blocks": {name: digest for name, digest in self._known.items() if name not in self._digests},
             "notes": [note.as_json() for note in self._notes],
             "machine": dict(machine()), "machines": self._measured_on, "python": platform.python_version(),
-            "libraries": loaded_versions(LIBRARIES), "started": self._started, "finished": None,
+            "libraries": loaded_versions(LIBRARIES), "computing": computing(),
+            "started": self._started, "finished": None,
         }  # fmt: skip
 
 

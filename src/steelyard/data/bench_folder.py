@@ -21,7 +21,8 @@ _SHAPE = Table(
     {"name": str, "kind": str},
     {
         "base": str, "blocks": Each(dict, str), "other_blocks": Each(dict, str), "notes": Each(list, dict),
-        "machine": dict, "machines": Each(list, dict), "finished": (str, NoneType), "started": str, "libraries": dict,
+        "machine": dict, "machines": Each(list, dict), "finished": (str, NoneType), "started": str,
+        "libraries": dict, "computing": dict,
         "steelyard": str, "python": str,
     },
 )  # fmt: skip

@@ -71,7 +71,8 @@ def _about(bench: Bench, words: Words) -> Section:
     of_kind = _load_facts(config, words) if bench.folder.kind == "load" else _rerank_facts(config)
     facts = {
         "name": config.name, "finished": manifest.get("finished"), "machine": _machines(manifest, words),
-        "versions": _versions(manifest), **of_kind, "timeout": config.timeout, "seed": config.seed,
+        "computing": _listed(manifest.get("computing") or {}), "versions": _versions(manifest),
+        **of_kind, "timeout": config.timeout, "seed": config.seed,
     }  # fmt: skip
     rows = [[words(f"bench.about.{name}"), f"{value}"] for name, value in facts.items() if value not in (None, "")]
     order = [] if bench.folder.kind == "load" else [words("bench.about.order")]
@@ -107,4 +108,8 @@ def _machines(manifest: Mapping[str, Any], words: Words) -> str:
 def _versions(manifest: Mapping[str, Any]) -> str:
     """Steelyard, Python, and the libraries that took part."""
     own = {name: manifest.get(name) for name in ("steelyard", "python")} | dict(manifest.get("libraries") or {})
-    return ", ".join(f"{name} {version}" for name, version in own.items() if version is not None)
+    return _listed({name: version for name, version in own.items() if version is not None})
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
