@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.bench.ceilings import has_ideal_order, ideal_values
 from steelyard.bench.coverage import most_covered
+from steelyard.data.corpus import Chunks, Document
 from steelyard.measures import Measure, parse
 from tests.bench.blocks_of_scores import config_of, value, weighed
 from tests.hypothesis_profiles import examples
@@ -67,6 +68,26 @@ def test_no_order_of_the_first_chunks_shows_more_gold_and_one_shows_as_much(chun
     assume(weighing.by_evidence)
     for name in ("evidence_recall", "recall", "f1", "recall_cap", "set_map", "precision", "ndcg", "mrr", "map"):
         spec = parse(f"{name}@{k}", min_gain=least)
+        values = spec(weighing.alignments[0])
+        assert _ideal(weighing, spec, n) == pytest.approx(values.max(), abs=1e-12), spec
+
+
+@examples(60)
+@given(
+    st.lists(st.tuples(st.integers(0, 55), st.integers(1, 25)), min_size=1, max_size=4, unique=True),
+    st.permutations(range(6)), st.integers(1, 4), st.integers(1, 3),
+)  # fmt: skip
+def test_spans_in_a_whole_corpus_count_relevant_chunks(spans, order, n, k) -> None:
+    """Six chunks of ten characters: recall counts the chunks that hold a span, and evidence_recall the spans."""
+    document = Document("d", "0123456789" * 6)
+    chunks = Chunks([document], np.zeros(6, np.int64), np.arange(0, 60, 10), np.arange(10, 61, 10))
+    orders = _orders([chunks.ids[i] for i in order], n)
+    evidence = [{"doc": "d", "start": start, "end": min(start + length, 60)} for start, length in spans]
+    questions = [{"qid": q, "query": "?", "evidence": evidence} for q in orders]
+    outputs = [{"qid": q, "retrieved": [{"id": id} for id in ids]} for q, ids in orders.items()]
+    weighing = sy.weigh(questions, sy.Outputs(outputs), corpus=chunks)
+    for name in ("evidence_recall", "recall", "f1", "recall_cap", "set_map", "ndcg"):
+        spec = parse(f"{name}@{k}")
         values = spec(weighing.alignments[0])
         assert _ideal(weighing, spec, n) == pytest.approx(values.max(), abs=1e-12), spec
 
