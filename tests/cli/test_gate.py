@@ -100,7 +100,7 @@ def test_a_run_folder_is_weighed_by_the_profile(folder: Path, capsys: pytest.Cap
 
 def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The failed question counts as slower than any limit: of 80, one leaves P95 without an upper end.
-    assert open_scores(folder).latency_ms == {"mine": [*(100.0 + i for i in range(79)), math.inf]}
+    assert open_scores(folder).latency_ms == {"mine": [[*(100.0 + i for i in range(79)), math.inf]]}
     profile = tmp_path / "fast.toml"
     profile.write_text('levels = ["ok"]\nrecommend = ["mrr"]\n[measures.latency_ms_p95]\ngiven = true\n'
                        'better = "lower"\nlevels.ok = 200\n')  # fmt: skip

@@ -134,7 +134,7 @@ def test_run_folders_are_opened_once(tmp_path: Path, opened: Counter[str], monke
     assert opened["outputs.jsonl"] == len(folders)
     assert chunks_read == [folders[0]]
     assert weighing.reranks == dict.fromkeys(weighing.systems, True)
-    assert all(len(times) == 4 for times in weighing.latency_ms.values())
+    assert all([len(run) for run in runs] == [4] for runs in weighing.latency_ms.values())
     assert list(weighing.folders) == weighing.systems
     assert opened["config.json"] == len(folders)
     assert opened["outputs.jsonl"] == len(folders)

@@ -96,6 +96,17 @@ def test_clusters_widen_the_interval() -> None:
     assert widths[1] > widths[0]
 
 
+def test_seconds_of_a_load_count_as_far_as_neighbours_are_alike() -> None:
+    slow = np.repeat(RNG.random(12) < 0.3, 10)
+    values = 40 + RNG.random(120) + 100 * slow
+    frame = times(values).frame.with_columns(second=pl.Series([f"20/s:{i // 2}" for i in range(120)]))
+    scores = sy.Scores.of(frame, cluster="second").with_percentiles("latency_ms:p50")
+    want = percentile_interval(values, 0.5, clusters=np.arange(120) // 2, in_time=True)
+    median = row(scores, "latency_ms:p50")
+    assert (median["low"], median["high"]) == (want.low, want.high)
+    assert want.n_effective < 30
+
+
 def test_json_holds_them_and_gives_them_back(tmp_path: Path) -> None:
     scores = times(failed=10).with_percentiles(["latency_ms:p95", "latency_ms:p5"])
     path = tmp_path / "scores.json"

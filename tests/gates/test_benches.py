@@ -15,6 +15,9 @@ from steelyard.experiment.scores_json import as_json
 from steelyard.experiment.stored import open_scores
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.ratings import rate
+from steelyard.report.formats.gating import gate_text
+from steelyard.report.words import read_words
+from steelyard.stats.percentile_differences import percentile_difference
 from steelyard.stats.percentiles import percentile_interval
 from tests.cli.test_gate import exits
 from tests.gates.stated import stated
@@ -132,6 +135,36 @@ def test_percentiles_of_measures_have_levels_too(tmp_path: Path) -> None:
     assert [(check.system, check.name, check.reason) for check in verdict.checks] == [
         ("none", "mrr:p10", "missed"), ("mine@50", "mrr:p10", "reached"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("margin", "factor", "n", "reason"),
+    [
+        (30.0, 1.0, 80, "not_worse"),
+        (30.0, 2.0, 80, "worse"),
+        (30.0, 1.12, 80, "undecided"),
+        (30.0, 1.0, 9, "few_questions"),
+    ],
+)
+def test_percentiles_are_held_against_those_of_the_baseline(
+    margin: float, factor: float, n: int, reason: str
+) -> None:  # fmt: skip
+    ids, rng = [f"q{i:03}" for i in range(n)], np.random.default_rng(1)
+    base = np.linspace(100, 400, n)
+    rows = [(s, q, "latency_ms", v) for s, values in (("old", base), ("new", base * factor + rng.random(n)))
+            for q, v in zip(ids, values, strict=True)]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["system", "query_id", "measure", "value"], orient="row")
+    scores = sy.Scores.of(frame).filter(measures="latency_ms:p50")
+    verdict = gate(scores, baseline="old", margin=margin)
+    (check,) = verdict.checks
+    assert (check.name, check.reason, check.n) == ("latency_ms:p50", reason, n)
+    for code in ("en", "zh"):
+        assert gate_text(verdict, read_words(code))
+    if reason == "undecided":
+        want = percentile_difference(base[None], scores.filter(systems="new").values[0], 0.5)
+        assert (check.low, check.high) == want.interval(0.9)
+        text = " ".join(gate_text(verdict, read_words("en")).split())
+        assert "a loss of 30 cannot be ruled out, nor shown, by 80 questions" in text
 
 
 @pytest.mark.parametrize("n_above", [0, 2, 3, 9, 10, 11, 40])

@@ -70,6 +70,17 @@ def test_latencies_become_the_percentile_with_its_interval() -> None:
     assert found["b", "latency_ms:p95"].level is None
 
 
+def test_runs_of_the_same_questions_say_hardly_more_than_one() -> None:
+    scores = scores_of(np.full((1, 1, 30), 0.9), ["mrr"])
+    times = np.linspace(100, 400, 200)
+    runs = [times.tolist(), [*times[:-1].tolist(), math.nan], [*times[:-2].tolist(), math.inf, math.inf]]
+    one, several = ({r.measure: r for r in rate(scores, "reranker", latency_ms={"a": of})}["latency_ms:p95"]
+                    for of in (times.tolist(), runs))  # fmt: skip
+    assert several.low < one.low + 5
+    assert several.high > one.high - 5
+    assert (several.n, several.n_failed) == (200, 2)
+
+
 def test_a_number_that_is_handed_in_counts_before_latencies_and_for_all_systems() -> None:
     scores = scores_of(np.full((2, 1, 30), 0.9), ["mrr"])
     rated = rate(scores, "reranker", numbers={"latency_ms:p95": 200}, latency_ms={"a": [900.0] * 100})

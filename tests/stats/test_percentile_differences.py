@@ -64,6 +64,16 @@ def test_copies_of_runs_and_clusters_say_nothing_new() -> None:
     assert in_pairs.interval(0.95) == pytest.approx(alone.interval(0.95), abs=1.5)
 
 
+def test_neighbours_in_time_widen_the_interval() -> None:
+    slow = np.repeat(RNG.random(20) < 0.3, 20)[None] * 100
+    seconds, other = np.arange(400) // 4, slow + RNG.random((1, 400)) + 5
+    apart, in_time = (
+        percentile_difference(slow + RNG.random((1, 400)), other, 0.6, clusters=seconds, in_time=flag)
+        for flag in (False, True)
+    )
+    assert in_time.first.n_effective(0.95) < apart.first.n_effective(0.95) / 2
+
+
 def test_failures_leave_ends_open_or_decide() -> None:
     some, most = BASE.copy(), BASE.copy()
     some[0, :4], most[0, :100] = math.inf, math.inf

@@ -6,9 +6,9 @@ import polars as pl
 
 from steelyard.bench.config import system_label
 from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, SERVICE_MS
+from steelyard.experiment.percentiles import SECOND
 from steelyard.experiment.scores import Scores
 
-CLUSTER = "second"
 _OPTIONAL = ("tokens", "search_units")
 
 
@@ -28,7 +28,8 @@ def request_scores(requests: pl.DataFrame) -> Scores:
     Measures   latency_ms from the intended start, service_ms from sending, dispatch_ms between the two; tokens and
                search_units where they are known.  A request without an answer has no value, and failed
 
-    Requests of the same second count as one for intervals and tests: they stood in the same queue.  Those of closed
+    Requests of the same second count as one for intervals and tests: they stood in the same queue; for percentiles,
+    those of neighbouring seconds count as far as they are alike.  Those of closed
     loops are called after the system too, since nothing makes pairs of them.
     """
     load = pl.struct("rate", "users").map_elements(
@@ -53,8 +54,8 @@ def request_scores(requests: pl.DataFrame) -> Scores:
     measures = ["latency_ms", "service_ms", "dispatch_ms"]
     measures += [name for name in _OPTIONAL if labelled[name].is_not_null().any()]
     rows = labelled.select(
-        "system", "query_id", "status", CLUSTER, *(pl.col(name).cast(pl.Float64) for name in measures)
+        "system", "query_id", "status", SECOND, *(pl.col(name).cast(pl.Float64) for name in measures)
     )
-    long = rows.unpivot(measures, index=["system", "query_id", "status", CLUSTER], variable_name="measure")
+    long = rows.unpivot(measures, index=["system", "query_id", "status", SECOND], variable_name="measure")
     answered = pl.when(pl.col("status") == "ok").then(pl.col("value"))
-    return Scores.of(long.with_columns(value=answered), cluster=CLUSTER)
+    return Scores.of(long.with_columns(value=answered), cluster=SECOND)

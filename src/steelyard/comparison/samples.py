@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
-from steelyard.experiment.percentiles import counted, run_values
+from steelyard.experiment.percentiles import counted, is_in_time, run_values
 from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
@@ -33,6 +33,7 @@ class Sample:
     errors       place of a system -> its mean difference from the baseline, with error and degrees of freedom, where
                  these are not those of its values, as they are corrected; NaN where it cannot be
     lack         of what there is too little where a difference cannot be corrected
+    in_time      whether clusters are seconds, numbered in time
     runs         of a percentile, (r, n) values of each system in its r runs, inf where it failed; none of means
     """
 
@@ -46,6 +47,7 @@ class Sample:
     clusters: Ints | None = None
     errors: Mapping[int, MeanError] = field(default_factory=dict)
     lack: Literal["few anchors", "few labels"] = "few anchors"
+    in_time: bool = False
     runs: Sequence[Floats] = ()
 
     @property
@@ -59,8 +61,8 @@ class Sample:
         """How far the percentile of one system is above that of another."""
         assert self.measure.share is not None
         return percentile_difference(
-            self.runs[baseline], self.runs[other], self.measure.share, clusters=self.clusters
-        )  # fmt: skip
+            self.runs[baseline], self.runs[other], self.measure.share, clusters=self.clusters, in_time=self.in_time
+        )
 
     @property
     def n_clusters(self) -> int | None:
@@ -85,7 +87,7 @@ def samples(scores: Scores, segment: str | None = None, members: Bools | None = 
             segment, measure, values[:, common], int((inside & ~common).sum()),
             lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1), common=common,
             clusters=None if scores.clustering is None else scores.clustering.codes[common],
-            runs=[of_system[:, common] for of_system in runs],
+            in_time=is_in_time(scores), runs=[of_system[:, common] for of_system in runs],
         )  # fmt: skip
 
 

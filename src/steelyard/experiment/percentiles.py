@@ -12,6 +12,8 @@ from steelyard.experiment.score_arrays import ScoreArrays
 from steelyard.measures import Measure
 from steelyard.stats.percentiles import PercentileInterval, percentile_interval
 
+SECOND = "second"
+"""Clusters by this column are seconds, numbered in time: requests of neighbouring ones are alike too."""
 METHOD = "binomial_ranks"
 """What recipes call the intervals of percentiles."""
 
@@ -23,7 +25,13 @@ def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, P
             continue
         for i in range(len(scores.systems)):
             values, clusters = pooled_values(scores, i, j)
-            yield i, j, percentile_interval(values, measure.share, level=level, clusters=clusters)
+            in_time = is_in_time(scores)
+            yield i, j, percentile_interval(values, measure.share, level=level, clusters=clusters, in_time=in_time)
+
+
+def is_in_time(scores: ScoreArrays) -> bool:
+    """Whether clusters are seconds of a load."""
+    return scores.clustering is not None and scores.clustering.by == SECOND
 
 
 def pooled_values(scores: ScoreArrays, i: int, j: int) -> tuple[Floats, Ints | None]:

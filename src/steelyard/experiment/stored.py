@@ -23,12 +23,12 @@ from steelyard.measures import Measure
 class StoredScores:
     """Scores at a path.
 
-    latency_ms   system -> milliseconds of each question, of a run folder; scores have them as a column, if at all
+    latency_ms   system -> run -> milliseconds of each question, of a run folder; scores have a column, if at all
     base         of a bench, the system that all others are held against: the candidates as they are; else None
     """
 
     scores: Scores
-    latency_ms: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    latency_ms: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
     base: str | None = None
 
 

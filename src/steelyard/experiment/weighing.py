@@ -164,20 +164,13 @@ class Weighing:
         return {system.name: system.reranks for system in self.weighed if system.reranks is not None}
 
     @property
-    def latency_ms(self) -> dict[str, list[float]]:
-        """System -> milliseconds of each question, of those that report any; infinite where the system failed.
+    def latency_ms(self) -> dict[str, list[list[float]]]:
+        """System -> run -> milliseconds of each question, of those that report any; infinite where the system failed.
 
-        How long an answer to a failed question would have taken nobody knows: longer than any limit.
+        How long an answer to a failed question would have taken nobody knows: longer than any limit.  Questions are in
+        one order in all runs of a system, NaN where a run does not report one.
         """
-        return {
-            system.name: [
-                latency
-                for run in system.runs
-                for latency in {**run.latency_ms, **dict.fromkeys([*run.failures, *run.unanswered], math.inf)}.values()
-            ]
-            for system in self.weighed
-            if system.latency_ms
-        }
+        return {system.name: _latencies(system.runs) for system in self.weighed if system.latency_ms}
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -492,3 +485,10 @@ def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+
+def _latencies(runs: Sequence[Weighed]) -> list[list[float]]:
+    """(r, n) milliseconds of the runs of one system."""
+    of_runs = [{**run.latency_ms, **dict.fromkeys([*run.failures, *run.unanswered], math.inf)} for run in runs]
+    query_ids = dict.fromkeys(query_id for of_run in of_runs for query_id in of_run)
+    return [[of_run.get(query_id, math.nan) for query_id in query_ids] for of_run in of_runs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.scores import LEVEL, Scores
 from steelyard.gates.checks import Check, CheckKind, CheckReason
 from steelyard.gates.levels import side_of
+from steelyard.gates.percentile_checks import percentile_check
 from steelyard.gates.profiles import Profile
 from steelyard.measures import Measure
 from steelyard.measures.registry import Direction
@@ -42,16 +44,13 @@ def baseline_checks(
     for measure in scores.measures if margin is not None else ():
         if profile is not None and not profile.covers(measure):
             continue
-        pair = _paired(scores, system, other, against, measure)
-        yield _margin_check(
-            system,
-            measure,
-            pair,
-            margin=margin or 0.0,
-            min_questions=min_questions,
-            alpha=alpha,
-            better=_better(profile, measure),
-        )
+        bounds: dict[str, Any] = {"margin": margin, "min_questions": min_questions, "alpha": alpha}
+        better = _better(profile, measure)
+        if measure.share is not None and measure in scores.measures and measure in other.measures:
+            yield percentile_check(scores, system, other, against, measure, better=better, **bounds)
+        else:
+            pair = _paired(scores, system, other, against, measure)
+            yield _margin_check(system, measure, pair, better=better, **bounds)
     if profile is not None and (relative := profile.relative) is not None:
         pair = _paired(scores, system, other, against, relative.measure)
         yield _relative_check(
@@ -106,7 +105,7 @@ class _Pair:
 
 
 def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
-    if not (aggregation := measure.aggregation).arithmetic:
+    if not (aggregation := measure.aggregation).arithmetic and measure.share is None:
         raise InputError(f"{measure} is {aggregation.noun}, and a margin is of arithmetic means; judge by another")
     if measure not in scores.measures or measure not in other.measures:
         return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)

@@ -101,8 +101,8 @@ def rate(
     profile     one that was read, or the name or path of one
     numbers     name -> number, such as {"cost_usd_per_million_tokens": 0.04}, for all systems alike; they count before
                 columns of the scores
-    latency_ms  system -> milliseconds of each question, for the profile's latency_ms:pNN where the scores have no such
-                column; infinite for one that failed, which counts as slower than any limit
+    latency_ms  system -> milliseconds of each question, or of each in each run, for the profile's latency_ms:pNN where
+                the scores have no such column; infinite for one that failed, which counts as slower than any limit
     Raises      InputError for an unknown profile, a number that the profile does not ask for, or one that is not finite
 
     >>> from steelyard.experiment.evaluation import evaluate

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
+from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.experiment.percentiles import counted
@@ -16,13 +17,13 @@ from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import ANY_K, Standard, number_name
 from steelyard.measures.spec import measure_or_column
 from steelyard.stats.effects import relative_change
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.percentiles import PercentileInterval, percentile_interval
 
 Numbers = Mapping[str, float]
 """Numbers handed in, by the name that the profile gives them."""
 
-Latencies = Mapping[str, Sequence[float]]
-"""system -> milliseconds of each of its questions."""
+Latencies = Mapping[str, Sequence[float] | Sequence[Sequence[float]]]
+"""system -> milliseconds of each of its questions, or of each in each of its runs; NaN where a run has none."""
 
 _LATENCIES = "latency_ms"
 _PER_MILLION = "_per_million_"
@@ -89,7 +90,8 @@ def _mean(scores: Scores, i: int, j: int, standard: Standard) -> StandardValue:
 
 
 def _number(
-    scores: Scores, i: int, standard: Standard, numbers: Numbers, latencies: Sequence[float]
+    scores: Scores, i: int, standard: Standard, numbers: Numbers,
+    latencies: Sequence[float] | Sequence[Sequence[float]],
 ) -> StandardValue:  # fmt: skip
     """A number by what there is of it: handed in, a column of the scores, a ratio of two, or latencies."""
     system, name = scores.systems[i], standard.measure
@@ -100,12 +102,20 @@ def _number(
         value = _mean(scores, i, list(scores.measures).index(measure), standard)
         return value if value.n else StandardValue(system, name, standard)
     if measure.share is not None and measure.name == _LATENCIES and len(latencies):
-        interval = percentile_interval(latencies, measure.share)
+        runs = np.atleast_2d(np.asarray(latencies, np.float64))
+        interval = _of_latencies(runs, measure.share)
         return StandardValue(
-            system, name, standard, value=interval.value, low=interval.low, high=interval.high, n=interval.n,
-            n_failed=interval.n_censored,
+            system, name, standard, value=interval.value, low=interval.low, high=interval.high,
+            n=int((~np.isnan(runs)).any(axis=0).sum()), n_failed=int(np.isposinf(runs).any(axis=0).sum()),
         )  # fmt: skip
     return _ratio(scores, i, standard)
+
+
+def _of_latencies(runs: Floats, share: float) -> PercentileInterval:
+    """A percentile of (r, n) values, of which those of one question belong together."""
+    there = ~np.isnan(runs)
+    clusters = np.broadcast_to(np.arange(runs.shape[1]), runs.shape)[there] if len(runs) > 1 else None
+    return percentile_interval(runs[there], share, clusters=clusters)
 
 
 def _ratio(scores: Scores, i: int, standard: Standard) -> StandardValue:

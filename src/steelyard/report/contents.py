@@ -23,10 +23,11 @@ from steelyard.experiment.weighing import Weighing
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
+from steelyard.gates.values import Latencies
 from steelyard.measures import Measure
+from steelyard.measures.aggregates import percentile
 from steelyard.report.details.details import Details
 from steelyard.report.details.judging import Judging
-from steelyard.stats.percentiles import percentile_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +129,7 @@ class Contents:
             details=Details.of(weighing),
             notes={system: list(folder.notes) for system, folder in weighing.folders.items() if folder.notes},
             latency_ms={
-                system: (percentile_interval(values, 0.5).value, percentile_interval(values, 0.95).value)
-                for system, values in latencies.items()
+                system: (_percentile(runs, 0.5), _percentile(runs, 0.95)) for system, runs in latencies.items()
             },
             gate=_gate(scores, profile, comparison, latencies, mixed_judges) if named and ratings else None,
             judging={name: Judging.of(run) for name, run in weighing.answers.first_runs.items()},
@@ -144,9 +144,14 @@ class Contents:
         return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
 
 
+def _percentile(runs: Sequence[Sequence[float]], share: float) -> float:
+    """A percentile of the values of all runs."""
+    values = np.concatenate([np.asarray(run, np.float64) for run in runs])
+    return percentile(share).of(values[~np.isnan(values)])
+
+
 def _gate(
-    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Mapping[str, Sequence[float]],
-    mixed_judges: bool,
+    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Latencies, mixed_judges: bool,
 ) -> Gate | None:  # fmt: skip
     """The profile's gate; against the baseline where a margin, or the profile, says what may be lost or must be won."""
     level = next(iter(profile.levels), None)

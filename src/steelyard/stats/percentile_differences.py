@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.stats.percentiles import Percentile, PercentileSample
 from steelyard.stats.samples import Clusters, cluster_codes, cluster_sums, finite, share
@@ -83,7 +83,7 @@ class PercentileDifference:
 
 
 def percentile_difference(
-    baseline: npt.ArrayLike, other: npt.ArrayLike, p: float, *, clusters: Clusters | None = None
+    baseline: npt.ArrayLike, other: npt.ArrayLike, p: float, *, clusters: Clusters | None = None, in_time: bool = False
 ) -> PercentileDifference:
     """The difference of a percentile of two systems over the same n questions.
 
@@ -91,6 +91,7 @@ def percentile_difference(
                       others
     p                 share below the percentile, in (0, 1)
     clusters          (n,) of questions that count as one; None: each question by itself, all of its runs together
+    in_time           whether clusters are numbered in time, as of `percentile_interval`
     Raises            InputError for NaN, other numbers of questions, p outside (0, 1)
 
     >>> slow, fast = 10.0 + np.arange(100)[None], 5.0 + np.arange(100)[None]
@@ -106,13 +107,14 @@ def percentile_difference(
     if rows[1].shape[1] != n:
         raise InputError(f"the baseline has values of {n} questions and the other system of {rows[1].shape[1]}")
     codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
-    first, second = (_percentile(values, codes, p) for values in rows)
+    first, second = (_percentile(values, codes, p, in_time) for values in rows)
     beyond = np.stack([(values > part.value).mean(axis=0) for values, part in zip(rows, (first, second), strict=True)])
     return PercentileDifference(first, second, _correlation(cluster_sums(beyond - beyond.mean(axis=1)[:, None], codes)))
 
 
-def _percentile(values: Floats, codes: npt.NDArray[np.int64], p: float) -> Percentile:
-    return PercentileSample.of(values.ravel(), np.broadcast_to(codes, values.shape).ravel()).percentile(p)
+def _percentile(values: Floats, codes: Ints, p: float, in_time: bool) -> Percentile:
+    clusters = np.broadcast_to(codes, values.shape).ravel()
+    return PercentileSample.of(values.ravel(), clusters, in_time=in_time).percentile(p)
 
 
 def _correlation(sums: Floats) -> float:

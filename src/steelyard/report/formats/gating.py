@@ -11,6 +11,7 @@ from steelyard.gates.checks import Check, Outcome
 from steelyard.gates.gating import Gate
 from steelyard.gates.judges import JUDGE_PREFIX
 from steelyard.gates.levels import measures_in_reach
+from steelyard.measures.spec import measure_or_column
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.notes import notes_of_systems
@@ -246,7 +247,7 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     if check.needed is not None:
         reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
     elif reason == "undecided" and check.kind == "baseline" and math.isnan(check.detectable):
-        reason = "no_spread"
+        reason = "undecided_percentile" if measure_or_column(check.name).share is not None else "no_spread"
     elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"
