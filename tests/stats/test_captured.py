@@ -44,6 +44,13 @@ def test_the_interval_holds_the_share_and_shrinks_with_queries():
     assert widths == sorted(widths, reverse=True)
 
 
+def test_at_a_strict_level_nothing_may_be_ruled_out():
+    headroom = np.tile([0.0, 0.0, 0.3], 14)
+    loose, strict = (captured_share(0.5 * headroom, headroom, width=1, level=level) for level in (0.9, 1 - 1e-9))
+    assert -1.5 < loose.low < 0.5
+    assert (strict.share, strict.low, strict.high) == (0.5, -math.inf, 1.0)
+
+
 def test_clusters_widen_it():
     rng = np.random.default_rng(4)
     headroom = np.repeat(rng.beta(1, 3, 30), 5)
