@@ -119,7 +119,7 @@ def test_a_key_that_the_server_repeats_is_in_no_file(
     key = "sk-very/secret+key0123456789"
     monkeypatch.setenv("STEELYARD_TEST_KEY", key)
     server.script("/rerank", None, *[None, status(500, f"no: Bearer {key}")] * 6)  # The first one warms up.
-    rerank = {"kind": "endpoint", "url": f"{server.url}/rerank", "api_key_env": "STEELYARD_TEST_KEY", "attempts": 1}
+    rerank = {"kind": "endpoint", "url": f"{server.url}/rerank", "api_key_env": "STEELYARD_TEST_KEY"}
     config = bench_config(tmp_path, systems={"api": {"rerank": rerank}}, depths=[3])
     bench = bench_rerankers(config)
     errors = bench.requests["error"].drop_nulls().to_list()
@@ -130,3 +130,12 @@ def test_a_key_that_the_server_repeats_is_in_no_file(
     assert len(files) > 5
     assert not any(b"secret" in path.read_bytes() for path in files)
     assert "STEELYARD_TEST_KEY" in bench.folder.config.read_text("utf-8")
+
+
+def test_a_bench_asks_each_question_once(server: Server, tmp_path: Path) -> None:
+    server.script("/rerank", None, None, status(429, Retry_After="60"), None, CUT)
+    rerank = {"kind": "endpoint", "url": f"{server.url}/rerank"}
+    config = bench_config(tmp_path, systems={"api": {"rerank": rerank}}, depths=[3], repetitions=1)
+    bench = bench_rerankers(config)
+    assert bench.requests["outcome"].to_list() == ["ok", "error", "ok", "error", "ok", "ok"]
+    assert len(server.seen("/rerank")) == 1 + 6

@@ -29,6 +29,7 @@ from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.weighing import weigh
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
 from steelyard.data.run_lock import Holder, run_lock
+from steelyard.models.endpoints import Endpoint
 from steelyard.rag.fingerprint import describe, digest
 from steelyard.rag.making import make_stage
 from steelyard.rag.running import GIVE_UP_AFTER
@@ -207,9 +208,14 @@ def _finish(writer: BenchWriter, work: BenchWork, names: Sequence[str]) -> None:
 
 
 class _Measured:
-    """A reranker while it is measured: its tokens are counted when it is first needed, which loads its model too."""
+    """A reranker while it is measured: its tokens are counted when it is first needed, which loads its model too.
+
+    An endpoint is asked by a client that repeats nothing and waits for nobody: its times are the server's.
+    """
 
     def __init__(self, name: str, reranker: Reranker, candidates: Candidates, config: BenchConfig) -> None:
+        if isinstance(reranker, Endpoint):
+            reranker = reranker.directly(config.timeout)
         self._name, self._reranker, self._candidates, self._config = name, reranker, candidates, config
         self._tokens = PairTokens.of(reranker, candidates, config.depths[-1])
         self._queries = [(query_id, candidates.queries[query_id]) for query_id in candidates.searched]
@@ -258,8 +264,10 @@ class _Measured:
             raise StageError(f"{self._name}: the first {GIVE_UP_AFTER} requests all failed: {errors.pop()}")
 
     def close(self) -> None:
-        """Let its thread end."""
+        """Let its thread end, and close its connections."""
         self._caller.close()
+        if isinstance(self._reranker, Endpoint):
+            self._reranker.close()
 
 
 def _rankings(requests: pl.DataFrame, calls: RerankerCalls, tokens: PairTokens) -> pl.DataFrame:
