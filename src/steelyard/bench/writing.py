@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard._version import __version__
-from steelyard.base.errors import InputError, OutputError
+from steelyard.base.errors import InputError
 from steelyard.base.machine import computing, loaded_versions, machine, timestamp
 from steelyard.base.notes import Note
 from steelyard.bench.blocks import has_block
@@ -19,7 +18,7 @@ from steelyard.bench.config import BenchConfig
 from steelyard.bench.pricing import stored_prices
 from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, Kind, read_bench_manifest, write_bench_manifest
 from steelyard.data.run_lock import Holder
-from steelyard.data.run_manifest import CONFIG, MANIFEST, write_json
+from steelyard.data.run_manifest import CONFIG, MANIFEST, visible_entries, write_json
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
 from steelyard.io.json_files import parse_json
@@ -158,12 +157,7 @@ def refuse_other_folder(path: Path) -> None:
 
     Raises   InputError; OutputError where the path is no folder.
     """
-    try:
-        names = [name for name in sorted(os.listdir(path)) if not name.startswith(".")]
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise OutputError(f"{path}: cannot hold a bench ({error.strerror or error}); choose another path") from error
+    names = visible_entries(path, wanted="hold a bench")
     if names and read_bench_manifest(path) is None:
         what = "something else under that name" if MANIFEST in names else f"other things ({names[0]})"
         raise InputError(f"{path}: holds {what}, but no bench; choose a folder of its own")

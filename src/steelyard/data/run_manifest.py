@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from steelyard.base.errors import InputError, quoted
+from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.shapes import Each, Shape, Table, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
@@ -61,6 +62,20 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write manifest.json whole; what it holds makes the folder a run folder."""
     write_json(path / MANIFEST, {MARK: _VERSION, **manifest})
+
+
+def visible_entries(path: Path, *, wanted: str) -> list[str]:
+    """Names in a folder but hidden ones, sorted; none where the folder is absent.
+
+    wanted   what it is to be, for the message: "cannot " and these words
+    Raises   OutputError where the path is no folder, or cannot be read.
+    """
+    try:
+        return [name for name in sorted(os.listdir(path)) if not name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise OutputError(f"{path}: cannot {wanted} ({error.strerror or error}); choose another path") from error
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -26,6 +26,7 @@ from steelyard.data.run_manifest import (
     OUTPUTS,
     PARTIAL,
     read_manifest,
+    visible_entries,
     write_json,
     write_manifest,
 )
@@ -315,12 +316,7 @@ def refuse_foreign_folder(path: Path) -> None:
 
     Raises   InputError; OutputError where the path is no folder.
     """
-    try:
-        names = [name for name in sorted(os.listdir(path)) if not name.startswith(".")]
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be a run folder ({error.strerror or error}); choose another path") from error
+    names = visible_entries(path, wanted="be a run folder")
     if names and read_manifest(path) is None:
         if {CONFIG, OUTPUTS} <= {*names} or {CONFIG, PARTIAL} <= {*names}:
             raise InputError(
