@@ -10,6 +10,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.report.formats.scores import scores_text
+from steelyard.report.words import read_words
 from steelyard.stats.percentiles import percentile_interval
 
 RNG = np.random.default_rng(8)
@@ -120,3 +122,13 @@ def test_json_holds_them_and_gives_them_back(tmp_path: Path) -> None:
 def test_several_scores_put_together_keep_them() -> None:
     both = sy.Scores.concat([times().with_percentiles("latency_ms:p95"), times(TIMES * 2, system="t")])
     assert row(both.filter(systems="s"), "latency_ms:p95")["mean"] == np.quantile(TIMES, 0.95)
+
+
+def test_tables_say_which_intervals_are_by_ranks() -> None:
+    scores = sy.evaluate(TRUTH, RUN, ["mrr", "mrr:p10"])
+    for code, note in (
+        ("en", "intervals by ranks whatever the distribution: mrr:p10."),
+        ("zh", "与分布无关：mrr:p10。"),
+    ):
+        assert note in scores_text(scores, "table", read_words(code), width=500)
+    assert "by ranks" not in scores_text(sy.evaluate(TRUTH, RUN, "mrr"), "table", read_words("en"), width=500)

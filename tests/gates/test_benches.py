@@ -1,6 +1,7 @@
 """Gates of benches: quality against the candidates as they are, P95 of latency, and cost by tokens."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,11 @@ def test_an_interrupted_bench_and_a_folder_of_something_else_are_refused(tmp_pat
         gate(tmp_path / "c", "reranker")
     with pytest.raises(InputError, match="holds scores already, and verdicts are for a run folder"):
         gate(bench(tmp_path / "d"), "reranker", verdicts=["x.json"])
+
+
+def test_runs_of_systems_that_are_not_judged_are_left_out() -> None:
+    columns = {"query_id": ["a", "b"] * 2, "system": ["x", "x", "y", "y"], "measure": "mrr", "value": [0.5, 1, 1, 1]}
+    scores = sy.Scores.of(pl.DataFrame(columns))
+    scores = replace(scores, repeats={name: np.full((2, 1, 2), 0.5) for name in "xy"})
+    verdict = gate(scores, "monitoring", max_failed=0.5, system="y", min_questions=1)
+    assert verdict.components["system"].unique().to_list() == ["y"]

@@ -241,7 +241,8 @@ def gate(
         min_questions=min_questions, alpha=alpha, checks=(*checks, *(trust.checks if trust else ())),
         other_truth=len(truths) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
-        recipe=scores.recipe, clustering=scores.clustering, components=scores.components,
+        recipe=scores.recipe, clustering=scores.clustering,
+        components=scores.components.filter(pl.col("system").is_in(judged)),
         notes=notes | (dict(trust.notes) if trust else {}),
     )  # fmt: skip
 

@@ -122,6 +122,8 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
     shown = f"{sizes[0]:,}" if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
     yield words(f"scores.interval.{interval_key(scores)}", shown=shown)
+    if percentiles := [str(measure) for measure in scores.measures if measure.share is not None]:
+        yield words("scores.interval.percentiles", measures=words("list.comma").join(percentiles))
     yield from lacking_intervals(scores, words)
     yield from scores_cluster_notes(scores, words)
     yield from component_notes(scores.components, words)
