@@ -188,6 +188,8 @@ def test_prices_that_a_bench_used_are_stored_whole(tmp_path: Any) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"value": {"value_per_query": 1, "queries_per_day": 1, "currency": "usd"}},
+     "currency must be a code such as USD, not 'usd'"),
     ({"systems": {"a": {"rerank": "lexical", "price": "cohere/rerank-9"}}},
      "systems.a.price: no price is called 'cohere/rerank-9'; did you mean cohere/rerank"),
     ({"systems": {"a": {"rerank": "lexical", "price": {"amount": 1}}}}, "systems.a.price: price a: "),
@@ -206,5 +208,5 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("values", "message"), REFUSED)
 def test_prices_that_do_not_fit_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        system_prices(BenchConfig.of(values))
+        system_prices(BenchConfig.of({"systems": {"a": {"rerank": "lexical"}}, **values}))
     assert message in str(caught.value)

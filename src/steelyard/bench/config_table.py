@@ -14,6 +14,7 @@ from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
 from steelyard.rag.config_table import Count, PathText, Text, parse_measures, parse_stage
+from steelyard.services.prices import currency_code
 
 MOST_REQUESTS = 10_000_000
 """Of one schedule: beyond, rate or duration is a slip of the pen."""
@@ -143,7 +144,7 @@ class ValueTable(BaseModel):
     queries_per_day: Annotated[float, above(0)]
     success: Annotated[Text, AfterValidator(lambda name: parse_measures(name)[0])] | None = None
     prompt: PromptTable | None = None
-    currency: Text = "USD"
+    currency: Annotated[Text, AfterValidator(currency_code)] = "USD"
 
     @model_validator(mode="after")
     def _one_value(self) -> Self:

@@ -70,8 +70,10 @@ class UnitPrice:
         if len(units) != 1:
             has = f"has {' and '.join(units)}" if units else "has no unit"
             raise SettingError(f"{has}; expected one of {', '.join(UNITS)}", *units[1:2])
-        if not _CURRENCY.fullmatch(self.currency):
-            raise SettingError(f"currency must be a code such as USD, not {self.currency!r}", "currency")
+        try:
+            currency_code(self.currency)
+        except SettingError as error:
+            raise error.inside("currency") from None
         object.__setattr__(self, "date", _day(self.date))
         _in_and_out(self.per_1m_tokens)
 
@@ -131,6 +133,16 @@ class UnitPrice:
         defaults = {field.name: field.default for field in fields(self)}
         table = {key: value for key, value in values.items() if value != defaults[key]}
         return {key: value.isoformat() if isinstance(value, datetime.date) else value for key, value in table.items()}
+
+
+def currency_code(text: str) -> str:
+    """The code of a currency, as it is.
+
+    Raises   SettingError for what is none.
+    """
+    if not _CURRENCY.fullmatch(text):
+        raise SettingError(f"currency must be a code such as USD, not {text!r}")
+    return text
 
 
 def read_price(table: Mapping[str, Any], name: str) -> UnitPrice:
