@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.sustaining import probe_seconds, sustained_rate
+from steelyard.bench.sustaining import is_too_slow, probe_seconds, sustained_rate
 from steelyard.bench.throughput import Objective, throughput
 from tests.bench.queueing import Queue, requests
 
@@ -95,6 +95,20 @@ def test_it_ends_after_so_many_probes() -> None:
 def test_probes_are_long_enough(rate: float, objective: Objective, seconds: float) -> None:
     assert probe_seconds(rate, objective, least_s=10) == pytest.approx(seconds)
     assert probe_seconds(rate, objective, least_s=900) == 900
+
+
+def test_who_is_too_slow_alone() -> None:
+    def alone(delay_s: float, n: int = 50, **changes: object) -> bool:
+        block = even(10.0, n / 10, delay_s).with_columns(loop=pl.lit("sequential"), rate=pl.lit(None, pl.Float64))
+        return is_too_slow(block.with_columns(pl.lit(value).alias(name) for name, value in changes.items()), OBJECTIVE)
+
+    assert alone(0.6)
+    assert alone(0.6, loop="closed", users=1)
+    assert not alone(0.6, loop="closed", users=2)
+    assert not alone(0.6, loop="open")
+    assert not alone(0.4)
+    assert not alone(0.6, n=0)
+    assert alone(0.1, outcome="error")
 
 
 def test_bad_input() -> None:

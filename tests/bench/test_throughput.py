@@ -99,6 +99,15 @@ def test_closed_loops_obey_littles_law_and_hold_nothing() -> None:
     assert forgotten["little_gap"] > 0.5
 
 
+def test_answers_at_the_limit_are_within_it() -> None:
+    came = np.arange(0, 40, 0.25)
+    assert level(came, 0.5)["holds"]
+    assert not level(came, 0.5625)["holds"]
+    for delay_s, share in ((0.5, 1), (0.5625, 0)):
+        closed = only(throughput(requests(came, came + delay_s, users=1), OBJECTIVE))
+        assert closed["goodput"] == pytest.approx(share * closed["achieved"])
+
+
 def test_users_who_are_not_let_in_show_in_littles_law() -> None:
     """Half of the time of each user passes outside of any request: the harness is the bottleneck."""
     block = Queue(0.05, 4).occupy(4, 60, np.random.default_rng(0), think_time_s=0.05)

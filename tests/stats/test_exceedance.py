@@ -39,6 +39,9 @@ def test_a_burst_over_several_seconds_counts_as_one() -> None:
     burst = (times >= 100) & (times < 116)
     assert exceedance_p(burst, 0.05, times=times) > 0.2
     assert exceedance_p(burst, 0.05) < 0.05
+    scattered = (times % 25) == 0  # Whole seconds too, and none beside another.
+    assert scattered.sum() == burst.sum()
+    assert exceedance_p(burst, 0.05, times=times) > 2 * exceedance_p(scattered, 0.05, times=times)
 
 
 def test_edges() -> None:

@@ -29,7 +29,7 @@ def test_the_law_itself_is_fitted(gamma: float, sigma: float, kappa: float) -> N
     assert fit.rate(8) == pytest.approx(law(np.array([8.0]), gamma, sigma, kappa)[0], rel=1e-6)
 
 
-@examples(40)
+@examples(80)
 @given(st.lists(st.floats(1, 100), min_size=6, max_size=6))
 def test_no_other_parameters_are_nearer(rates: list[float]) -> None:
     measured = np.array(rates)
@@ -44,7 +44,7 @@ def test_no_other_parameters_are_nearer(rates: list[float]) -> None:
     inside = {"type": "ineq", "fun": lambda p: p[0] - p[1]}
     for start in ([a, a / 2, a / 100], [a, 0.0, a / 10], [2 * a, a, 0.0]):
         other = minimize(error, np.array(start), bounds=[(1e-9, None), (0, None), (0, None)], constraints=[inside])
-        assert mine <= other.fun + 1e-6
+        assert mine <= other.fun + 1e-4 * (1 + mine)  # The constraint holds to 1e-6 alone.
 
 
 def test_the_peak() -> None:
@@ -74,6 +74,19 @@ def test_intervals_need_a_fourth_level() -> None:
         assert parameter.low < parameter.high
     again, other = fit_scalability(USERS, noisy), fit_scalability(USERS, noisy, seed=1)
     assert again == fit != other
+
+
+@pytest.mark.parametrize(("n_stretches", "noise"), [(10, 0.06), (1, 0.02)])
+def test_intervals_are_as_wide_as_fits_scatter(n_stretches: int, noise: float) -> None:
+    rng = np.random.default_rng(0)
+    fits = [
+        fit_scalability(USERS, law(USERS, 20, 0.1, 0.01)[:, None] * (1 + noise * scatter), n_resamples=100)
+        for scatter in rng.standard_normal((40, 6, n_stretches))
+    ]
+    for name in ("gamma", "sigma", "kappa"):
+        parts = [getattr(fit, name) for fit in fits]
+        width = np.median([part.high - part.low for part in parts])
+        assert 2.5 <= width / np.std([part.value for part in parts]) <= 9
 
 
 def test_bad_input() -> None:
