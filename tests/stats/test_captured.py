@@ -7,6 +7,7 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.stats.captured import captured_share
+from steelyard.stats.intervals import mean_intervals
 
 
 def test_all_of_the_headroom_in_each_query_is_1_and_leaves_room_for_other_queries():
@@ -42,6 +43,18 @@ def test_the_interval_holds_the_share_and_shrinks_with_queries():
         assert captured.low < captured.share < captured.high <= 1
     widths = [captured.high - captured.low for captured in intervals]
     assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize("captured", [-0.5, 0.0, 0.5])
+def test_ends_are_the_shares_at_which_the_rest_may_just_be_nothing(captured):
+    headroom = np.tile([0.0, 0.0, 0.3], 14)
+    gain = captured * headroom
+    result = captured_share(gain, headroom, width=1)
+    for r, end in ((result.low, "low"), (result.high, "high")):
+        # A gain is from -1 to its headroom, which is 1 at most: the rest is from -1 to (1 - r).
+        rest = mean_intervals((gain - r * headroom)[:, None], bounds=(-1, 1 - r))
+        assert getattr(rest, end)[0] == pytest.approx(0, abs=1e-9)
+    assert result.low < captured < result.high < 1
 
 
 def test_at_a_strict_level_nothing_may_be_ruled_out():
