@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -44,6 +44,7 @@ def test_no_other_parameters_are_nearer(rates: list[float]) -> None:
     inside = {"type": "ineq", "fun": lambda p: p[0] - p[1]}
     for start in ([a, a / 2, a / 100], [a, 0.0, a / 10], [2 * a, a, 0.0]):
         other = minimize(error, np.array(start), bounds=[(1e-9, None), (0, None), (0, None)], constraints=[inside])
+        assume(other.x[0] > 1e-6)  # Else a single user would be infinitely fast, which no fit is.
         assert mine <= other.fun + 1e-4 * (1 + mine)  # The constraint holds to 1e-6 alone.
 
 

@@ -136,7 +136,8 @@ def _fits(users: Floats, rates: Floats) -> Floats:
     """(r, 3) gamma, sigma and kappa of (r, n) rates.
 
     users / rate = a + s (c - 1) + k c (c - 1) with a = 1 / gamma, s = sigma a, k = kappa a is linear.  Least squares
-    within 0 <= s <= a, 0 <= k is that of one of the faces of this region: the best one that lies in it.
+    within 0 <= s <= a, 0 <= k is that of one of the faces of this region: the best one that lies in it.  The face a = 0
+    is none, as one user would be infinitely fast there.
     """
     weights = rates / users
     pairs = users * (users - 1)
