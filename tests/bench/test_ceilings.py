@@ -129,6 +129,14 @@ def test_where_the_best_order_is_not_known_nothing_is_said(name):
     assert np.isnan(_ideal(weighing, parse(name), 2))
 
 
+@pytest.mark.parametrize(
+    "name", ["ndcg", "ndcg(gain=exp)@3", "err", "map", "rbp", "recall@2", "dcg(gain={0.25:1,0.5:1})"]
+)
+def test_labels_of_any_size_have_a_best_order(name):
+    weighing = sy.weigh({"q0": {"a": 0.25, "b": 0.5, "c": 0, "d": -1}}, {"q0": ["a", "b"]})
+    assert has_ideal_order(parse(name), weighing.alignments[0])
+
+
 def test_labels_that_gain_alike_may_change_places():
     weighing = sy.weigh({"q0": {"a": 1, "b": 2}}, {"q0": ["x", "a", "b"]})
     spec = parse("dcg(gain={1:3,2:3})@2")
