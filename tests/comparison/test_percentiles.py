@@ -1,5 +1,6 @@
 """Systems compared by percentiles of a measure or a column."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.report.formats.comparison import comparison_terminal
+from steelyard.report.formats.comparison import comparison_json, comparison_terminal
 from steelyard.report.words import read_words
 from steelyard.stats.percentile_differences import percentile_difference
 
@@ -87,6 +88,7 @@ def test_failures_decide_where_they_are_many_and_leave_ends_open_where_they_are_
     assert many["n"] == 150
     assert (few["verdict"], few["high"]) == ("worse", math.inf)
     text = comparison_terminal(sy.compare(times(40, a=BASE, b=LATER).filter(measures=P95)), read_words("en"), width=120)
+    assert json.loads(comparison_json(sy.compare(times(40, a=BASE, b=LATER).filter(measures=P95))))
     assert "∞" in text
     assert "inf" not in text
 

@@ -46,6 +46,12 @@ def test_a_measure_has_percentiles_beside_its_mean() -> None:
     assert "percentiles" not in sy.evaluate(TRUTH, RUN, "mrr").recipe["interval"]
 
 
+def test_an_end_that_is_not_there_is_that_of_the_range() -> None:
+    scores = sy.evaluate({"a": {"d": 1}, "b": {"d": 1}}, {"a": ["d"], "b": ["x", "d"]}, "mrr:p50")
+    assert (scores.intervals.low.item(), scores.intervals.high.item()) == (0.0, 1.0)
+    assert row(times(TIMES[:4]).with_percentiles("latency_ms:p50"), "latency_ms:p50")["high"] == math.inf
+
+
 def test_percentiles_are_taken_of_columns_that_are_there() -> None:
     scores = times().filter(measures=["latency_ms:p95", "latency_ms:p50"])
     assert [str(measure) for measure in scores.measures] == ["latency_ms:p95", "latency_ms:p50"]
@@ -127,7 +133,7 @@ def test_several_scores_put_together_keep_them() -> None:
 def test_tables_say_which_intervals_are_by_ranks() -> None:
     scores = sy.evaluate(TRUTH, RUN, ["mrr", "mrr:p10"])
     for code, note in (
-        ("en", "intervals by ranks whatever the distribution: mrr:p10."),
+        ("en", "by ranks whatever the distribution: mrr:p10."),
         ("zh", "与分布无关：mrr:p10。"),
     ):
         assert note in scores_text(scores, "table", read_words(code), width=500)

@@ -33,10 +33,15 @@ def percentile_columns(sample: Sample, i: int, plan: Plan) -> dict[str, object]:
 
 
 def percentile_ends(sample: Sample, i: int, plan: Plan, alpha: float) -> dict[str, float]:
-    """Ends of the interval of the difference, infinite where there is none; and its share of the baseline's value."""
+    """Ends of the interval of the difference, infinite or as wide as the range where there is none; and its share."""
     difference, baseline = sample.difference(plan.reference, i), float(sample.means[plan.reference])
     low, high = difference.interval(1 - alpha) if _has_end(difference, alpha) else NO_INTERVAL
-    return {"low": low, "high": high, "relative": difference.value / baseline if baseline else math.nan}
+    width = sample.measure.definition.width
+    return {
+        "low": max(low, -width),
+        "high": min(high, width),
+        "relative": difference.value / baseline if baseline else math.nan,
+    }
 
 
 def _has_end(difference: PercentileDifference, alpha: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,19 @@ METHOD = "binomial_ranks"
 
 
 def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, PercentileInterval]]:
-    """Places of system and measure, and the percentile, of all measures that are one."""
+    """Places of system and measure, and the percentile, of all measures that are one.
+
+    An end that values are too few for is that of the measure's range.
+    """
     for j, measure in enumerate(scores.measures):
         if measure.share is None:
             continue
         for i in range(len(scores.systems)):
             values, clusters = pooled_values(scores, i, j)
             in_time = is_in_time(scores)
-            yield i, j, percentile_interval(values, measure.share, level=level, clusters=clusters, in_time=in_time)
+            interval = percentile_interval(values, measure.share, level=level, clusters=clusters, in_time=in_time)
+            least, most = measure.definition.range
+            yield i, j, replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
 def is_in_time(scores: ScoreArrays) -> bool:
