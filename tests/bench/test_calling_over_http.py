@@ -132,6 +132,20 @@ def test_a_key_that_the_server_repeats_is_in_no_file(
     assert "STEELYARD_TEST_KEY" in bench.folder.config.read_text("utf-8")
 
 
+@pytest.mark.parametrize("mode", ["pointwise", "listwise"])
+def test_tokens_that_no_server_says_are_those_of_prompts_and_replies(server: Server, mode: str) -> None:
+    model = {"mode": mode, "model": "m", "base_url": f"{server.url}/ranker/v1", "attempts": 1}
+    by_server, _ = block(make("rerank", "llm", model), 1)
+    assert by_server.select("tokens_in", "counted").unique().rows() == [(300 if mode == "pointwise" else 100, "server")]
+    server.always(PATH, put(None, "usage"))
+    reranker = make("rerank", "llm", model)
+    requests, _ = block(reranker, 1)
+    assert requests["counted"].to_list() == ["estimate"]
+    usage = reranker.estimate("what weighs", list(TEXTS.values()))
+    assert requests.select("tokens_in", "tokens_out").row(0) == (usage.tokens_in, usage.tokens_out)
+    assert usage.tokens_in > sum(PairTokens.of(reranker, candidates(1), 3).counts["q0"])
+
+
 def test_a_bench_asks_each_question_once(server: Server, tmp_path: Path) -> None:
     server.script("/rerank", None, None, status(429, Retry_After="60"), None, CUT)
     rerank = {"kind": "endpoint", "url": f"{server.url}/rerank"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from queue import Empty, SimpleQueue
 from time import perf_counter
 
@@ -15,9 +16,10 @@ from steelyard.bench.candidates import Candidates
 from steelyard.bench.load.served import Ask, Request, Served, given_up, requests_frame, send
 from steelyard.bench.requests import Counted
 from steelyard.rag.reranking import check_scores
-from steelyard.rag.stages import MeteredReranker, Reranked, Reranker, TokenCounter
+from steelyard.rag.stages import EstimatingReranker, MeteredReranker, Reranked, Reranker, TokenCounter
 from steelyard.services.budget import estimate_tokens
 from steelyard.services.loops import SIGNAL_S, cancel_requests
+from steelyard.services.spending import Usage
 
 
 class RerankerCalls:
@@ -61,12 +63,14 @@ class PairTokens:
     counted    who counted them: the model's tokenizer, or nobody, so that they are estimates
     longest    pair that the model reads; None where nothing is cut
     is_limit_known   whether it is known that there is a limit, or none
+    of_request tokens of a question with so many pairs, where they are not those of the pairs: see `EstimatingReranker`
     """
 
     counts: Mapping[str, Sequence[int]]
     counted: Counted
     longest: int | None = None
     is_limit_known: bool = False
+    of_request: Callable[[str, Sequence[int]], Usage] | None = None
 
     @classmethod
     def of(cls, reranker: Reranker, candidates: Candidates, depth: int) -> PairTokens:
@@ -75,7 +79,8 @@ class PairTokens:
         Raises   StageError where a reranker cannot count them.
         """
         if not isinstance(reranker, TokenCounter):
-            return cls(estimated_tokens(candidates, depth), "estimate")
+            of_request = partial(estimated_usage, reranker, candidates)
+            return cls(estimated_tokens(candidates, depth), "estimate", of_request=of_request)
         counts = dict[str, Sequence[int]]()
         for query_id in candidates.searched:
             texts = [candidates.texts[doc] for doc in candidates.first(query_id, depth)]
@@ -90,35 +95,49 @@ class PairTokens:
     def first(self, depth: int) -> PairTokens:
         """Those of fewer candidates."""
         counts = {query_id: counts[:depth] for query_id, counts in self.counts.items()}
-        return PairTokens(counts, self.counted, self.longest, self.is_limit_known)
+        return replace(self, counts=counts)
 
     def fill(self, requests: pl.DataFrame) -> pl.DataFrame:
         """Requests with tokens and truncated pairs where no server accounts for them.
 
         A pair that is longer than the model reads counts as long as it is read.
         """
-        longest = self.longest
-        rows = [
-            {
-                "query_id": query_id,
-                "_tokens": sum(counts) if longest is None else sum(min(n, longest) for n in counts),
-                "_truncated": sum(n > longest for n in counts) if longest is not None else 0,
-            }
-            for query_id, counts in self.counts.items()
-        ]
-        schema = {"query_id": pl.String, "_tokens": pl.Int64, "_truncated": pl.Int64}
+        rows = []
+        for query_id, counts in self.counts.items():
+            usage, n_longer = self._usage(query_id, counts)
+            rows.append((query_id, usage.tokens_in, usage.tokens_out or None, n_longer))
+        schema = dict.fromkeys(("_tokens", "_tokens_out", "_truncated"), pl.Int64)
+        own = pl.DataFrame(rows, schema={"query_id": pl.String, **schema}, orient="row")
         by_server = pl.col("tokens_in").is_not_null()
         truncated = pl.col("_truncated") if self.is_limit_known else pl.col("n_truncated")
         return (
-            requests.join(pl.DataFrame(rows, schema=schema), on="query_id", how="left", maintain_order="left")
+            requests.join(own, on="query_id", how="left", maintain_order="left")
             .with_columns(
                 tokens_in=pl.coalesce("tokens_in", "_tokens"),
+                tokens_out=pl.when(by_server).then(pl.col("tokens_out")).otherwise(pl.col("_tokens_out")),
                 counted=pl.when(by_server).then(pl.lit("server")).when(pl.col("_tokens").is_not_null())
                 .then(pl.lit(self.counted)),
                 n_truncated=truncated,
             )
             .select(requests.columns)
         )  # fmt: skip
+
+    def _usage(self, query_id: str, counts: Sequence[int]) -> tuple[Usage, int]:
+        """Tokens of a question, and pairs that are longer than the model reads."""
+        if self.of_request is not None:
+            return self.of_request(query_id, counts), 0
+        longest = self.longest
+        if longest is None:
+            return Usage(sum(counts)), 0
+        return Usage(sum(min(n, longest) for n in counts)), sum(n > longest for n in counts)
+
+
+def estimated_usage(reranker: Reranker, candidates: Candidates, query_id: str, counts: Sequence[int]) -> Usage:
+    """Tokens of a question with so many pairs: the reranker's own estimate, else those of the pairs."""
+    if not isinstance(reranker, EstimatingReranker):
+        return Usage(sum(counts))
+    texts = [candidates.texts[doc] for doc in candidates.first(query_id, len(counts))]
+    return reranker.estimate(candidates.queries[query_id], texts)
 
 
 def estimated_tokens(candidates: Candidates, depth: int) -> dict[str, list[int]]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from steelyard.bench.calling import estimated_tokens
-from steelyard.bench.candidates import Candidates
+from steelyard.bench.calling import estimated_tokens, estimated_usage
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.running import BenchWork, prepare_bench
-from steelyard.rag.stages import EstimatingReranker, Reranker
-from steelyard.services.spending import Usage
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,
@@ -108,7 +105,7 @@ def _questions(work: BenchWork) -> pl.DataFrame:
         for system, reranker in work.rerankers.items():
             label = {"system": system, "depth": depth, "repetition": 1}
             for query_id, counts in tokens.items():
-                usage = _estimate(reranker, work.candidates, query_id, counts)
+                usage = estimated_usage(reranker, work.candidates, query_id, counts)
                 requests.append({
                     **label, "query_id": query_id, "outcome": "ok", "loop": "sequential", "n_pairs": len(counts),
                     "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "counted": "estimate",
@@ -121,11 +118,3 @@ def _questions(work: BenchWork) -> pl.DataFrame:
         frame.select(*keys, pairs="n_pairs", tokens=pl.col("tokens_in") + pl.col("tokens_out"))
         .join(costs.select(*keys, "cost"), on=keys, how="left", maintain_order="left")
     )  # fmt: skip
-
-
-def _estimate(reranker: Reranker, candidates: Candidates, query_id: str, counts: Sequence[int]) -> Usage:
-    """Tokens of a question: the reranker's own estimate, else those of the pairs."""
-    if not isinstance(reranker, EstimatingReranker):
-        return Usage(sum(counts))
-    texts = [candidates.texts[doc] for doc in candidates.first(query_id, len(counts))]
-    return reranker.estimate(candidates.queries[query_id], texts)
