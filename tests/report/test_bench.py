@@ -18,6 +18,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.running import bench_rerankers
 from steelyard.report.benching import BENCH_FORMATS, BenchReport
+from steelyard.report.charts.bench import draw_bench
 from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
 from steelyard.report.sheets.amounts import money
 from steelyard.report.sheets.bench import bench_sections
@@ -149,6 +150,23 @@ def test_notes_of_the_bench_are_in_the_summary(tmp_path: Path) -> None:
 
 
 # Every code has words ------------------------------------------------------------------------------------------------
+
+
+def test_a_reranker_that_fails_on_questions_has_a_base_of_its_own(tmp_path: Path) -> None:
+    one = (pl.col("system") == "words") & (pl.col("depth") == 10)
+    nothing = [name for name, kind in frames.QUALITY.items() if kind == pl.Float64]
+    quality = axes()["quality"].with_columns(
+        n=pl.when(one).then(0).otherwise("n"), verdict=pl.when(one).then(pl.lit("not_shown")).otherwise("verdict"),
+        **{name: pl.when(one).then(None).otherwise(name) for name in nothing},
+    )  # fmt: skip
+    bench = rerank_bench(tmp_path, quality=quality)
+    sheet = next(section for section in bench_sections(bench, EN) if section.name == "quality").sheets[0]
+    assert sheet.header[:4] == [MEASURE, "questions", "base", "mean"]
+    assert [row[:4] for row in sheet.rows[:2]] == [
+        ["words@10", "0", "–", "–"], ["words@50", "40", "0.3000", "0.3200"],
+    ]  # fmt: skip
+    assert sheet.best == {(3, 3)}
+    assert "shares" in draw_bench(bench, words=EN)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.bench.bench import Bench
+from steelyard.report.charts.bench_quality import paired_ends
 from steelyard.report.charts.plot import LISTED, WIDTH, altair, log_axis, plot, series, titled, tooltips
 from steelyard.report.sheets.amounts import amount
 from steelyard.report.sheets.bench_cells import Row, of_loop, row_name, rows_of
@@ -101,13 +102,11 @@ def _point(row: Row, quality: Row | None, across: tuple[Any, ...] | None, words:
         return None
     x = across[0]
     kind = "recommended" if row["recommended"] else "front" if row["on_front"] else "behind"
-    low, high = (quality["base"] + (quality[f"difference_{end}"] or 0) for end in ("low", "high"))
+    low, high = paired_ends(quality, row["quality"])
     return {
         "label": single_line(row_name(row)), "system": single_line(row["system"]), "x": x, "y": row["quality"],
         "left": across[1] if _is_known(across[1]) else x, "right": across[2] if _is_known(across[2]) else x,
-        "low": low if quality["difference_low"] is not None else row["quality"],
-        "high": high if quality["difference_high"] is not None else row["quality"],
-        "kind": words(f"charts.bench_front.{kind}"), "text": amount(x),
+        "low": low, "high": high, "kind": words(f"charts.bench_front.{kind}"), "text": amount(x),
     }  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from steelyard.bench.bench import Bench
 from steelyard.report.charts.plot import LISTED, WIDTH, altair, plot, series, titled, tooltips
 from steelyard.report.sheets.bench_cells import Row, rows_of
@@ -22,7 +24,9 @@ def draw(bench: Bench, words: Words) -> TopLevelMixin | None:
     if bench.quality.is_empty():
         return None
     alt, measure = altair(), bench.quality["measure"][0]
-    of_measure = rows_of(bench.quality.filter(measure=measure))
+    of_measure = rows_of(bench.quality.filter(pl.col("measure") == measure, pl.col("reranked").is_not_nan()))
+    if not of_measure:
+        return None
     points = [_point(row) for row in of_measure]
     depths = sorted({row["depth"] for row in of_measure})
     ceilings = {row["depth"]: row["ceiling"] for row in of_measure if row["ceiling"] is not None}
@@ -54,12 +58,18 @@ def draw(bench: Bench, words: Words) -> TopLevelMixin | None:
 
 def _point(row: Row) -> dict[str, Any]:
     """The mean after reranking, with the interval of its difference to the base around it."""
-    known = row["difference_low"] is not None
-    return {
-        "system": single_line(row["system"]), "depth": row["depth"], "value": row["reranked"],
-        "low": row["base"] + row["difference_low"] if known else row["reranked"],
-        "high": row["base"] + row["difference_high"] if known else row["reranked"],
-    }  # fmt: skip
+    low, high = paired_ends(row, row["reranked"])
+    return {"system": single_line(row["system"]), "depth": row["depth"], "value": row["reranked"], "low": low,
+            "high": high}  # fmt: skip
+
+
+def paired_ends(row: Row, mean: float) -> tuple[float, float]:
+    """The interval of the difference of a row of the quality, laid around a mean; the mean where there is none."""
+    ends = row["difference_low"], row["difference_high"]
+    if row["difference"] is None or None in ends:
+        return mean, mean
+    low, high = (mean + end - row["difference"] for end in ends)
+    return low, high
 
 
 def _text(row: Row, words: Words) -> str:

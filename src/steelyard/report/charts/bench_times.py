@@ -100,7 +100,7 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
         {"system": single_line(row_name(row)), "rate": row["rate"], "ms": row[name],
          "low": max(row[f"{name}_low"], 0.0) or row[name],
          "high": row[f"{name}_high"] if math.isfinite(row[f"{name}_high"]) else row[name]}
-        for row in levels if row[name] is not None and math.isfinite(row[name])
+        for row in levels if row[name] and math.isfinite(row[name])
     ]  # fmt: skip
     if not rows:
         return None

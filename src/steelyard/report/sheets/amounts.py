@@ -33,6 +33,17 @@ def amount(value: float | None) -> str:
     return f"{Decimal(f'{value:.{_DIGITS}g}'):f}".replace("-", "−")
 
 
+def multiple(ratio: float | None) -> str:
+    """A ratio that may be large, such as a return on what was paid, in per cent with its sign.
+
+    >>> multiple(1.0833), multiple(4215.34), multiple(-0.5), multiple(float("inf")), multiple(None)
+    ('+108%', '+421,534%', '−50%', '∞', '–')
+    """
+    if ratio is None or not math.isfinite(ratio):
+        return amount(ratio)
+    return f"{'+' if ratio > 0 else ''}{amount(100 * ratio)}%"
+
+
 def money(value: float | None, currency: str, *, sign: bool = False) -> str:
     """An amount of money: cents from one on, and three digits below; the sign of its currency, or its code.
 

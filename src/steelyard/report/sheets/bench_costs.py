@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from steelyard.report.sheets.amounts import amount, milliseconds, money
+from steelyard.report.sheets.amounts import amount, milliseconds, money, multiple
 from steelyard.report.sheets.bench_cells import (
     Row,
     difference_ends,
@@ -87,12 +87,17 @@ def returns_sheet(returns: pl.DataFrame, currency: str, words: Words) -> Sheet |
          percent(row["relative_gain"], 1, sign=True), share_ends(row, "relative_gain", words),
          money(row["cost"], currency), money(row["saving"] or None, currency),
          money(row["net_per_day"], currency, sign=True), _ends(row, "net_per_day", currency, sign=True),
-         percent(row["p_positive"]), percent(row["roi"], 0, sign=True), share_ends(row, "roi", words),
+         percent(row["p_positive"]), multiple(row["roi"]), _roi_ends(row, words),
          money(row["break_even"], currency), _ends(row, "break_even", currency), words(f"bench.answer.{row['worth']}")]
         for row in rows
     ]  # fmt: skip
     notes = [words("bench.returns.note", measure=rows[0]["success"])]
     return Sheet(*without_empty(heads(["system", *names], words), cells), notes=notes)
+
+
+def _roi_ends(row: Row, words: Words) -> str:
+    low, high = (multiple(row[f"roi_{end}"]) for end in ("low", "high"))
+    return "–" if row["roi_low"] is None else words("compare.interval", low=low, high=high)
 
 
 def choice_sheet(choice: pl.DataFrame, currency: str, words: Words) -> Sheet | None:

@@ -25,18 +25,22 @@ def quality_sheets(quality: pl.DataFrame, base: str, words: Words) -> list[Sheet
 
 
 def _quality(quality: pl.DataFrame, measure: str, base: str, words: Words) -> Sheet:
+    """Questions and base have columns where some rerankers lack a value for some questions."""
     rows = rows_of(quality)
-    names = ("mean", "difference", "interval", "p", "counts", "ceiling", "captured", "interval", "verdict")
-    cells = [[base, number(rows[0]["base"]), *["–"] * 7, words("bench.verdict.base")]]
+    uneven = quality["n"].n_unique() > 1
+    names = (*(("questions", "base") if uneven else ()), "mean", "difference", "interval", "p", "counts", "ceiling",
+             "captured", "interval", "verdict")  # fmt: skip
+    means = [None if uneven else rows[0]["base"], *(row["reranked"] for row in rows)]
+    cells = [[base, *["–"] * (2 * uneven), number(means[0]), *["–"] * 7, words("bench.verdict.base")]]
     cells += [
-        [row_name(row), number(row["reranked"]), signed(row["difference"], 4),
-         difference_ends(row, "difference", words), p_text(row["p_corrected"]),
+        [row_name(row), *([f"{row['n']:,}", number(row["base"])] if uneven else []), number(row["reranked"]),
+         signed(row["difference"], 4), difference_ends(row, "difference", words), p_text(row["p_corrected"]),
          f"{row['won']:,}/{row['tied']:,}/{row['lost']:,}", number(row["ceiling"]), percent(row["captured"]),
          share_ends(row, "captured", words), words(f"bench.verdict.{row['verdict']}")]
         for row in rows
     ]  # fmt: skip
-    means = np.array([rows[0]["base"], *(row["reranked"] for row in rows)], dtype=float)
-    return Sheet([measure, *heads(names, words)], cells, {(r, 1) for r in best_places(means)})
+    best = best_places(np.array(means, dtype=float))
+    return Sheet([measure, *heads(names, words)], cells[uneven:], {(r - uneven, 1 + 2 * uneven) for r in best})
 
 
 def _notes(quality: pl.DataFrame, n_measures: int, words: Words) -> Iterator[str]:
