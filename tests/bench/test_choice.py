@@ -207,6 +207,12 @@ def test_where_lower_is_better_the_lowest_is_the_best() -> None:
     assert rows["b"]["not_inferior"] == "no"
 
 
+def test_a_percentile_in_front_does_not_decide() -> None:
+    scores = Scores.concat([scores_of({"a": np.clip(GOOD, 0, 1)}, name) for name in ("ndcg@10:p10", "ndcg@10")])
+    frame = choice(config_of(["a"]), scores, requests_of({"a": 1.0}), costs_of({"a": 1.0}), SUSTAINED_BY_NONE)
+    assert frame["measure"].to_list() == ["ndcg@10"] * 2
+
+
 def test_a_bench_of_load_alone_has_nothing_to_choose_from() -> None:
     config = config_of(["mine"])
     scores = Scores.of(pl.DataFrame({"query_id": ["1", "2"], "measure": "latency_ms", "value": [1.0, 2.0]}))

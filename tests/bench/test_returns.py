@@ -182,6 +182,10 @@ def test_what_success_is() -> None:
     assert success_measure(config_of(ABSOLUTE), scores) == 1
     assert success_measure(config_of({**ABSOLUTE, "success": "R@5"}), scores) == 2
     assert success_of(config_of(None)) is None
+    with pytest.raises(InputError, match=r"goes by ndcg@10:p10, .*; value is of means"):
+        success_measure(config_of({**ABSOLUTE, "success": "ndcg@10:p10"}), scores)
+    with_percentile = Scores.concat([scores_of(*HITS, measure=name) for name in ("ndcg@10:p10", "mrr@10")])
+    assert success_measure(config_of(RELATIVE), with_percentile) == 1
     with pytest.raises(InputError, match="goes by recall@50, which was not measured; did you mean recall@5"):
         success_measure(config_of({**ABSOLUTE, "success": "recall@50"}), scores)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -15,6 +15,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.requests import CENSORED_MS
 from steelyard.experiment.scores import Scores
+from steelyard.measures import Measure
 from steelyard.stats.percentiles import PercentileInterval, percentile_interval
 from steelyard.stats.samples import less, mean_error
 from steelyard.stats.student import t_quantile
@@ -54,20 +55,29 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """Values of the first measure, question by question.
+    """Values of the first measure that is a mean, question by question.
 
     values    (n, q) of all options, higher being better;   codes   (q,) clusters, or None
     """
 
+    measure: Measure
     values: Floats
     codes: Ints | None
 
     @classmethod
     def of(cls, scores: Scores, options: Sequence[Option]) -> Quality:
-        """By the first measure of the scores."""
-        rows = [list(scores.systems).index(option.label) for option in options]
-        sign = -1.0 if scores.primary.definition.direction == "lower" else 1.0
-        return cls(sign * scores.values[rows, 0], None if scores.clustering is None else scores.clustering.codes)
+        """Of these options, by the scores."""
+        rows, column = [list(scores.systems).index(option.label) for option in options], first_mean(scores)
+        quality = cls(
+            scores.measures[column], scores.values[rows, column],
+            None if scores.clustering is None else scores.clustering.codes,
+        )  # fmt: skip
+        return replace(quality, values=quality.sign * quality.values)
+
+    @property
+    def sign(self) -> float:
+        """Of the measure's own values."""
+        return -1.0 if self.measure.definition.direction == "lower" else 1.0
 
     @cached_property
     def means(self) -> Floats:
@@ -93,6 +103,11 @@ class Quality:
                 far = abs(average.mean) > t_quantile(_UPPER, average.df) * average.error
                 better[i, j], better[j, i] = far and average.mean > 0, far and average.mean < 0
         return Axis(self.means, better)
+
+
+def first_mean(scores: Scores) -> int:
+    """The place of the first measure that is an arithmetic mean, which questions add up to: no percentile."""
+    return next((j for j, measure in enumerate(scores.measures) if measure.aggregation.arithmetic), 0)
 
 
 def options_of(config: BenchConfig, scores: Scores) -> list[Option]:

@@ -55,11 +55,11 @@ def choice(
     inferior = _not_inferior(quality, best, eligible, config, scores, options)
     enough = [i for i in eligible if inferior[i] == "yes"]
     place = max(enough, key=_preference(axes, "cost", "latency", "quality"), default=best)
-    sign = np.array([-1.0 if scores.primary.definition.direction == "lower" else 1.0, -1.0, -1.0])
+    sign = np.array([quality.sign, -1.0, -1.0])
     numbers = np.stack([axis.values for axis in axes.values()], axis=1) * sign
     rows = [
         {
-            "system": option.system, "depth": option.depth, "measure": str(scores.primary),
+            "system": option.system, "depth": option.depth, "measure": str(quality.measure),
             **dict(zip(("quality", "p95", "cost"), numbers[i].tolist(), strict=True)),
             "on_front": front[i], "not_told_apart": apart[i], "not_inferior": inferior[i], "holds_slo": slo[i],
             "recommended": i == place, "reason": _reason(front[i], inferior[i], slo[i], recommended=i == place),
@@ -101,7 +101,7 @@ def _not_inferior(
 
     Source   Zhao, Small & Su, Multiple Testing When Many p-Values Are Uniformly Conservative, JASA 2019.
     """
-    width = scores.primary.definition.width
+    width = quality.measure.definition.width
     lists = [scores.run_digest(option.label) for option in options]
     rivals = sorted(eligible, key=lambda i: -quality.means[i])
 

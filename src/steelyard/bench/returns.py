@@ -13,7 +13,7 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.bench.axes import Option, options_of
+from steelyard.bench.axes import Option, first_mean, options_of
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import ValueTable
 from steelyard.bench.frames import RETURNS
@@ -69,8 +69,9 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
 
 
 def success_of(config: BenchConfig) -> Measure | None:
-    """The measure of success that value goes by, None for the first measure: value per success goes by SUCCESS, where
-    no other one is named.
+    """The measure of success that value goes by: value per success goes by SUCCESS, where no other one is named.
+
+    None stands for the first measure that is a mean.
     """
     value = config.value
     if value is None or (value.success is None and value.value_per_success is None):
@@ -82,11 +83,13 @@ def success_of(config: BenchConfig) -> Measure | None:
 def success_measure(config: BenchConfig, scores: Scores) -> int:
     """The place of the measure that value goes by.
 
-    Raises   InputError where it was not measured.
+    Raises   InputError where it was not measured, or is no mean.
     """
     success = success_of(config)
     if success is None:
-        return 0
+        return first_mean(scores)
+    if not success.aggregation.arithmetic:
+        raise InputError(f"[value] goes by {success}, {success.aggregation.noun}; value is of means, such as {SUCCESS}")
     if success not in scores.measures:
         hint = nearest(str(success), map(str, scores.measures))
         raise InputError(f"[value] goes by {success}, which was not measured; {hint}")
