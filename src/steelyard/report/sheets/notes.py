@@ -12,18 +12,21 @@ from steelyard.report.words import Words
 
 
 def note_text(note: Note, words: Words) -> str:
-    """A note as a sentence; one of an earlier version as it was written, one of a later version as data.
+    """A note as a sentence; one of an earlier version as it was written, one that lacks what the text names as data.
 
     >>> from steelyard.report.words import read_words
     >>> note_text(Note("documents_empty", {"n": 4, "names": ["a", "b", "c"]}), read_words("en"))
     '4 documents are empty: a, b, c, ...'
+    >>> note_text(Note("documents_empty", {"names": ["a"]}), read_words("en"))
+    'documents_empty {"names": ["a"]}'
     """
     key = f"notes.{note.code}"
     if note.code == PLAIN:
         return str(note.values["text"])
-    if key not in words and f"{key}.one" not in words:
+    try:
+        return words(key, **{name: _listed(value, note, words) for name, value in note.values.items()})
+    except KeyError:  # Of another version, or damaged.
         return f"{note.code} {json.dumps(dict(note.values), ensure_ascii=False)}"
-    return words(key, **{name: _listed(value, note, words) for name, value in note.values.items()})
 
 
 def notes_of_systems(
