@@ -71,10 +71,12 @@ def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
     folder, text = made
     commands = [line.strip() for line in text.splitlines() if line.startswith("  steelyard ")]
     assert [command.split()[1] for command in commands] == [
-        "run", "evaluate", "compare", "report", "judge", "evaluate", "chat"
+        "run", "evaluate", "compare", "report", "judge", "evaluate", "bench", "chat"
     ]  # fmt: skip
-    for command in commands[:-1]:
+    for command in commands[:-2]:
         printed(*shlex.split(command)[1:], cwd=folder)
+    # The page on rerankers runs the bench itself.
+    assert "simulated-large" in printed(*shlex.split(commands[-2])[1:], "--dry-run", cwd=folder)
     assert (folder / "report.html").read_text("utf-8").startswith("<!doctype html>")
     done = printed(*shlex.split(commands[-1])[1:], cwd=folder, stdin=b"exit\n")
     assert "chunks of 24 documents" in done

@@ -33,4 +33,5 @@ def run(folder: Path, lang: str | None) -> None:
     print(f"  steelyard report questions.jsonl {runs} {flags} -o report.html")
     print(f"  steelyard judge pilot.jsonl runs/{ASSISTANT}")
     print(f"  steelyard evaluate pilot.jsonl runs/{ASSISTANT} {of_answers} -m ndcg@5")
+    print("  steelyard bench rerank bench.toml")
     print("  steelyard chat hybrid-rerank.toml")
