@@ -174,6 +174,17 @@ def test_a_model_at_its_own_address_has_its_price() -> None:
     assert stored_prices(overridden) == {"cohere/rerank-v3.5": {"per_search_unit": 0.001, "date": "2026-11-01"}}
 
 
+@pytest.mark.parametrize(
+    ("settings", "price"),
+    [({}, "openai/gpt-4.1-mini"), ({"base_url": "https://api.openai.com/v1"}, "openai/gpt-4.1-mini"),
+     ({"base_url": "http://127.0.0.1:8000/v1"}, None)],
+)  # fmt: skip
+def test_a_chat_model_has_its_price_at_its_own_address_alone(settings: dict[str, str], price: str | None) -> None:
+    stage = {"kind": "llm", "mode": "listwise", "model": "gpt-4.1-mini", **settings}
+    known = system_prices(BenchConfig.of({"systems": {"llm": {"rerank": stage}}}))["llm"]
+    assert (None if known is None else known.name) == price
+
+
 def test_prices_that_a_bench_used_are_stored_whole(tmp_path: Any) -> None:
     (tmp_path / "prices.toml").write_text("[mine]\nper_query = 0.5\ndate = 2026-10-01\n", encoding="utf-8")
     values = {"systems": {"a": {"rerank": "lexical", "price": "mine"},

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.base.settings import SettingError, read_toml
 from steelyard.bench.config import BenchConfig, BenchSystem
+from steelyard.models.endpoints import OPENAI
 from steelyard.services.prices import SELF_HOST, UnitPrice, find_price, price_at, read_price
 
 _USD = "USD"
@@ -111,8 +112,10 @@ def _self_host(config: BenchConfig) -> UnitPrice:
 
 def _at_address(system: BenchSystem, own: Mapping[str, UnitPrice]) -> UnitPrice | None:
     """The price of the model that a stage names, at the address that it names."""
-    settings: Mapping[str, Any] = {} if system.rerank is None else system.rerank.settings
-    model, url = settings.get("model"), settings.get("url", settings.get("base_url"))
+    if system.rerank is None:
+        return None
+    settings, usual = system.rerank.settings, OPENAI if system.rerank.kind == "llm" else None
+    model, url = settings.get("model"), settings.get("url", settings.get("base_url", usual))
     if not (isinstance(model, str) and isinstance(url, str)):
         return None
     price = price_at(model, url)
