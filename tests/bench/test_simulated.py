@@ -42,8 +42,8 @@ def reranker(folder: Path, **settings: Any) -> SimulatedReranker:
     files = {"truth": "qrels.txt", "documents": "corpus.jsonl", "queries": "queries.jsonl"}
     table = {"kind": KIND, **files, **settings}
     (system,) = BenchConfig.of({"systems": {"simulated": {"rerank": table}}}, base=folder).rerankers
-    made: SimulatedReranker = make_stage("rerank", system.rerank, folder)
-    return made
+    stage: SimulatedReranker = make_stage("rerank", system.rerank, folder)
+    return stage
 
 
 def test_without_noise_scores_are_the_gains(folder: Path) -> None:

@@ -33,8 +33,8 @@ CASES = [
 
 def reranker(server: Server, mode: str, **more: Any) -> LLMReranker:
     settings = {"model": "m", "base_url": f"{server.url}/ranker/v1", "timeout_s": 5.0, "attempts": 1, **more}
-    made: LLMReranker = make("rerank", "llm", {"mode": mode, **settings})
-    return made
+    stage: LLMReranker = make("rerank", "llm", {"mode": mode, **settings})
+    return stage
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["label"])
