@@ -192,6 +192,13 @@ def test_users_of_a_system_that_scales_and_of_one_that_does_not() -> None:
     assert len(scalability(alone.filter(pl.col("users") > 2))) == 0
 
 
+def test_a_level_that_stalls_for_a_while_is_fitted_too() -> None:
+    rng = np.random.default_rng(0)
+    blocks = [Queue().occupy(users, 20, rng) for users in (1, 2, 4)]
+    stalled = blocks[0].filter(~pl.col("end_s").is_between(8, 14))
+    assert only(scalability(pl.concat([stalled, *blocks[1:]])))["n"] == 3
+
+
 def test_a_level_without_answers_is_left_out_of_the_law() -> None:
     rng = np.random.default_rng(0)
     blocks = [Queue().occupy(users, 20, rng) for users in (1, 2, 4)]

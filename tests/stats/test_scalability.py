@@ -90,10 +90,17 @@ def test_intervals_are_as_wide_as_fits_scatter(n_stretches: int, noise: float) -
         assert 2.5 <= width / np.std([part.value for part in parts]) <= 9
 
 
+def test_a_stall_in_one_stretch_is_a_rate_of_0() -> None:
+    rates = np.tile(law(USERS, 10, 0.1, 0.001)[:, None], 10)
+    rates[2, 4] = 0
+    stalled, smooth = fit_scalability(USERS, rates), fit_scalability(USERS, rates[:, :4])
+    assert stalled.gamma.high - stalled.gamma.low > smooth.gamma.high - smooth.gamma.low
+
+
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="rates of 2 numbers of users; expected 3 at least"):
         fit_scalability([1, 2, 2], [[1.0], [2.0], [2.0]])
-    with pytest.raises(InputError, match="the lowest rate is 0 a second"):
+    with pytest.raises(InputError, match="the lowest mean rate is 0 a second"):
         fit_scalability([1, 2, 4], [[1.0], [2.0], [0.0]])
     with pytest.raises(InputError, match="3 numbers of users and rates of 2 levels"):
         fit_scalability([1, 2, 4], [[1.0], [2.0]])
@@ -105,12 +112,14 @@ def test_bad_input() -> None:
     (20, 0.05, 0.001), (20, 0.3, 0.0), (20, 0.0, 0.0), (5, 0.0, 0.01), (50, 0.1, 0.01), (20, 0.95, 0.0005),
 ])  # fmt: skip
 def test_intervals_cover(truth: tuple[float, float, float], n_stretches: int, noise: float) -> None:
+    """Where levels scatter as counts do."""
     rng, n = np.random.default_rng(0), 300
     for users in (USERS, USERS[:4]):
         covered = np.zeros(3)
         for _ in range(n):
-            scatter = noise * rng.standard_normal((len(users), n_stretches))
-            fit = fit_scalability(users, law(users, *truth)[:, None] * (1 + scatter), n_resamples=400)
+            rates = law(users, *truth)
+            scatter = noise * rng.standard_normal((len(users), n_stretches)) * np.sqrt(rates.mean() / rates)[:, None]
+            fit = fit_scalability(users, rates[:, None] * np.maximum(1 + scatter, 0), n_resamples=300)
             parameters = (fit.gamma, fit.sigma, fit.kappa)
             covered += [p.low - 1e-9 <= value <= p.high + 1e-9 for p, value in zip(parameters, truth, strict=True)]
-        assert (covered / n >= 0.91).all(), covered / n
+        assert (covered / n >= 0.89).all(), covered / n
