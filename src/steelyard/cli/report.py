@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
@@ -17,13 +17,13 @@ from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.benching import BenchReport
-from steelyard.report.charts.saving import save_charts
-from steelyard.report.formats.bench import bench_terminal
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.report import REPORT_FORMATS, Report
 from steelyard.report.words import Words, read_words
+
+if TYPE_CHECKING:
+    from steelyard.report.benching import BenchReport
 
 
 def run(
@@ -36,23 +36,42 @@ def run(
         refuse_overwriting(path, [truth, *run_paths(runs)])
         if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
-    if not runs:
-        _refuse_options(truth, options)
-    report = _of_runs(truth, runs, title, words, **options) if runs else BenchReport.read(truth, title=title)
+    report = _of_runs(truth, runs, title, words, **options) if runs else _of_bench(truth, title, options)
     for path in output:
         report.write(path, lang=words.code)
         print(path)
     if charts is not None:
-        saved = save_charts(report, charts, words=words) if isinstance(report, Report) else report.save_charts(
-            charts, lang=words.code)  # fmt: skip
-        for path in saved:
+        for path in _saved(report, charts, words):
             print(path)
     if not output and charts is None:
-        view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
-        if isinstance(report, Report):
-            print(report_terminal(report, words, **view), end="")
-        else:
-            print(bench_terminal(report.bench, words, title=title, **view), end="")
+        print(_shown(report, words), end="")
+
+
+def _saved(report: Report | BenchReport, folder: Path, words: Words) -> list[Path]:
+    """The files of every chart."""
+    if not isinstance(report, Report):
+        return report.save_charts(folder, lang=words.code)
+    from steelyard.report.charts.saving import save_charts
+
+    return save_charts(report, folder, words=words)
+
+
+def _shown(report: Report | BenchReport, words: Words) -> str:
+    """What the terminal shows."""
+    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
+    if isinstance(report, Report):
+        return report_terminal(report, words, **view)
+    from steelyard.report.formats.bench import bench_terminal
+
+    return bench_terminal(report.bench, words, title=report.title, **view)
+
+
+def _of_bench(path: str, title: str, options: Mapping[str, Any]) -> BenchReport:
+    """The report of a bench, whose modules take a moment to import."""
+    from steelyard.report.benching import BenchReport
+
+    _refuse_options(path, options)
+    return BenchReport.read(path, title=title)
 
 
 def _of_runs(
