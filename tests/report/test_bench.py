@@ -323,12 +323,12 @@ def test_the_command_writes_the_report_of_a_bench(tmp_path: Path) -> None:
 
 
 def test_options_of_runs_are_refused_beside_a_bench(tmp_path: Path) -> None:
-    refused = steelyard("report", tmp_path, "--baseline", "bm25")
+    refused = steelyard("report", stored(tmp_path), "--baseline", "bm25")
     assert refused.returncode == 2
     assert "--baseline is for runs, and only" in refused.stderr.decode()
-    missing = steelyard("report", tmp_path)
+    missing = steelyard("report", tmp_path / "qrels.txt", "--baseline", "bm25")
     assert missing.returncode == 2
-    assert "is no folder of a bench" in missing.stderr.decode()
+    assert "name the runs behind it; alone, only the folder of a bench has a report" in missing.stderr.decode()
 
 
 # Money ---------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.cli.commands import COMMANDS
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import terminal_width
+from steelyard.data.bench_folder import find_bench_folder
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
@@ -70,6 +71,8 @@ def _of_bench(path: str, title: str, options: Mapping[str, Any]) -> BenchReport:
     """The report of a bench, whose modules take a moment to import."""
     from steelyard.report.benching import BenchReport
 
+    if find_bench_folder(path) is None:
+        raise InputError(f"{path}: name the runs behind it; alone, only the folder of a bench has a report")
     _refuse_options(path, options)
     return BenchReport.read(path, title=title)
 
