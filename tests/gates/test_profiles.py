@@ -183,6 +183,10 @@ BAD = {
     "measure no table": ('measures.map = 3', r"line 1: measures\.map must be a table"),
     "relative": (OWN + '[relative]\nmeasure = "map"\nleast = 0\n', r"line 21: relative\.least must be a share above 0"),
     "relative measure": (OWN + '[relative]\nmeasure = "mapp"\nleast = 0.1\n', r"line 20: no measure is called 'mapp'"),
+    "relative percentile": (
+        OWN + '[relative]\nmeasure = "ndcg@10:p10"\nleast = 0.1\n',
+        r"line 20: ndcg@10:p10 is a percentile, and relative changes are of arithmetic means"),
+    "relative gmap": (OWN + '[relative]\nmeasure = "gm_map"\nleast = 0.1\n', r"line 20: gm_map is a geometric mean"),
     "relative key": (OWN + '[relative]\nmeasure = "map"\nmost = 0.1\n', r"line 21: \[relative\] has no setting 'most'"),
     "relative no table": ('relative = 3\n' + OWN, r"line 1: relative must be a table"),
     "empty levels": (OWN.replace("levels = { fine = 0.8 }", "levels = {}"), r"line 13: levels is empty"),

@@ -105,10 +105,10 @@ class _Pair:
 
 
 def _paired(scores: Scores, system: str, other: Scores, against: str, measure: Measure) -> _Pair:
-    if not (aggregation := measure.aggregation).arithmetic and measure.share is None:
-        raise InputError(f"{measure} is {aggregation.noun}, and a margin is of arithmetic means; judge by another")
     if measure not in scores.measures or measure not in other.measures:
         return _Pair(np.zeros(0), np.zeros(0), (0, 0), measured=False)
+    if not (aggregation := measure.aggregation).arithmetic:
+        raise InputError(f"{measure} is {aggregation.noun}, and changes are of arithmetic means; judge by another")
     means = [part.corrections.get(name, {}).get(str(measure)) for part, name in ((scores, system), (other, against))]
     labelled = None if means[0] is None or means[1] is None else (means[0].mean, means[1].mean)
     values, baseline = _values(scores, system, measure, labelled), _values(other, against, measure, labelled, place=1)

@@ -138,7 +138,15 @@ def _levels(own: MeasureTable, names: Sequence[str], *path: Key) -> dict[str, fl
 
 
 def _relative(table: RelativeTable | None) -> Relative | None:
-    return None if table is None else Relative(_measure(table.measure, "relative", "measure"), table.least)
+    if table is None:
+        return None
+    measure = _measure(table.measure, "relative", "measure")
+    if not (aggregation := measure.aggregation).arithmetic:
+        raise SettingError(
+            f"{measure} is {aggregation.noun}, and relative changes are of arithmetic means; name a measure of these",
+            "relative", "measure",
+        )  # fmt: skip
+    return Relative(measure, table.least)
 
 
 def _spec(key: str, *path: Key) -> str:
