@@ -11,7 +11,6 @@ from steelyard.demo import copy_data
 
 def test_the_bundled_bench(tmp_path: Path) -> None:
     folder = copy_data(tmp_path / "demo")
-    (folder / "runs" / "bm25").mkdir(parents=True)
     config = BenchConfig.read(folder / "bench.toml")
     rerankers = make_rerankers(config)
     assert list(rerankers) == ["words", "simulated-small", "simulated-large"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
+from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.cli import bench_rerank
 from tests.bench.test_running import FAILING, bench_config
 from tests.cli.command import complaint, printed, steelyard
@@ -48,7 +49,7 @@ def test_a_dry_run_in_chinese_and_over_a_folder(tmp_path: Path) -> None:
 
 def test_an_interruption_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object, **options: object) -> None:
-        raise bench_rerank.BenchInterrupted(3, 8)
+        raise BenchInterrupted(3, 8)
 
     monkeypatch.setattr(bench_rerank, "bench_rerankers", interrupted)
     done = steelyard("bench", "rerank", configured(tmp_path))

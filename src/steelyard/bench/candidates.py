@@ -12,6 +12,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.notes import Note
 from steelyard.base.schema import canonical_order
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.first_search import candidates_path
 from steelyard.data.outputs import Outputs
 from steelyard.data.question_files import beir_queries_file
 from steelyard.data.questions import Questions
@@ -77,19 +78,17 @@ def open_bench_inputs(config: BenchConfig) -> Inputs:
     A run folder names its questions itself, and a folder in BEIR's layout its queries.
     Raises   InputError and its children, naming the file.
     """
-    if config.candidates is None:
-        raise InputError(f'{config.line()}names no candidates; name a run, or a run folder: candidates = "bm25.run"')
+    path = candidates_path(config)
     return open_inputs(
-        _truth(config), [config.candidates], on_duplicate="error", corpus=config.documents,
+        _truth(config, path), [path], on_duplicate="error", corpus=config.documents,
         queries=config.queries or _queries_beside(config.documents),
     )  # fmt: skip
 
 
-def _truth(config: BenchConfig) -> str | Path:
+def _truth(config: BenchConfig, candidates: Path) -> str | Path:
     if config.truth is not None:
         return config.truth
-    assert config.candidates is not None
-    folder = find_run_folder(config.candidates)
+    folder = find_run_folder(candidates)
     questions = None if folder is None else folder.config.get("questions")
     if not isinstance(questions, str | Path):
         raise InputError(f'{config.line()}names no truth; name judged documents, or questions: truth = "qrels.txt"')

@@ -22,6 +22,7 @@ from steelyard.bench.calling import PatientCaller
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import LoadTable
+from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.open_loop import MOST_UNDER_WAY
 from steelyard.bench.load.quiet import allow_open_files
@@ -129,6 +130,8 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
             "(--users 8, users=8)"
         )
     refuse_other_folder(config.folder)
+    if config.rerankers:
+        search_candidates(config, overwrite=overwrite, progress=progress)
     allow_open_files(MOST_UNDER_WAY + _OTHER_FILES)
     with ExitStack() as stack:
         systems = open_systems(config, stack)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,6 +20,7 @@ from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, ca
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import LoadTable
+from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Request
@@ -52,8 +53,10 @@ def bench_rerankers(
     config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/rerankers.md
     folder      made where it is absent; by default the one that the configuration names
     overwrite   measure anew what the folder holds
-    progress    called as progress("requests", done, total), and progress("levels", done, total) under load
+    progress    called as progress("requests", done, total), progress("levels", done, total) under load, and as the
+                first search does
 
+    Where candidates are the configuration of a pipeline, it is run first, into its own run folder, unless it is there.
     Each reranker is asked all questions over each number of candidates, several times, in an order that evens out what
     changes meanwhile.  Then, where the configuration names load, each system is put under it, rerankers over one number
     of candidates, and the rate that it sustains is searched.  All of it is in blocks, each of which is on disk, whole,
@@ -65,7 +68,7 @@ def bench_rerankers(
     Raises   InputError for a configuration, candidates or a folder that do not fit; StageError where a reranker fails
              from the start; OutputError where the folder cannot be written, or another process writes it.
     """
-    work = prepare_bench(config, folder)
+    work = prepare_bench(config, folder, search=partial(search_candidates, overwrite=overwrite, progress=progress))
     with run_lock(work.path) as earlier:
         writer = work.writer(overwrite=overwrite, taken_over=earlier)
         if writer.is_finished and (bench := _whole_bench(work.path)) is not None:
@@ -115,9 +118,15 @@ class BenchWork:
 
 
 def prepare_bench(
-    config: str | Path | Mapping[str, Any] | BenchConfig, folder: str | Path | None = None
-) -> BenchWork:  # fmt: skip
-    """Open and check all that `bench_rerankers` needs, with its options and errors; nobody is asked."""
+    config: str | Path | Mapping[str, Any] | BenchConfig,
+    folder: str | Path | None = None,
+    *,
+    search: Callable[[BenchConfig], None] | None = None,
+) -> BenchWork:
+    """Open and check all that `bench_rerankers` needs, with its options and errors; no reranker is asked.
+
+    search   called before candidates are opened, to get them where they are to be searched first
+    """
     if not isinstance(config, BenchConfig):
         config = BenchConfig.of(config) if isinstance(config, Mapping) else BenchConfig.read(config)
     config = replace(config, folder=config.folder if folder is None else Path(folder))
@@ -125,6 +134,8 @@ def prepare_bench(
     rerankers = make_rerankers(config)
     with config.origin().locating():
         system_prices(config)
+    if search is not None:
+        search(config)
     candidates = open_candidates(config)
     weigh(config, candidates, RANKINGS.to_frame(), REQUESTS.to_frame())  # Refuses what does not fit before it is asked.
     return BenchWork(config, candidates, rerankers, plan_blocks(config))

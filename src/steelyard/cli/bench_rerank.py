@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.planning import plan_bench
 from steelyard.bench.running import bench_rerankers
-from steelyard.cli.progress import progress_bars
-from steelyard.cli.run import INTERRUPTED
+from steelyard.cli.benching import measuring
 from steelyard.cli.terminal import terminal_width
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.formats.bench_plan import bench_plan_text
@@ -25,14 +23,6 @@ def run(config: Path, *, output: Path | None, overwrite: bool, dry_run: bool, la
         plan = plan_bench(config, folder=output, overwrite=overwrite)
         print(bench_plan_text(plan, words, **view), end="")
         return
-    try:
-        with progress_bars(words, between_calls=True) as bars:
-            bench = bench_rerankers(config, folder=output, overwrite=overwrite, progress=bars)
-    except BenchInterrupted as interrupted:
-        print(
-            f"steelyard: interrupted; {interrupted.n_done} of {interrupted.n} blocks are measured and kept. "
-            "The same command goes on from there",
-            file=sys.stderr,
-        )
-        sys.exit(INTERRUPTED)
+    with measuring(words, "blocks") as bars:
+        bench = bench_rerankers(config, folder=output, overwrite=overwrite, progress=bars)
     print(bench_summary(bench, words, **view), end="")
