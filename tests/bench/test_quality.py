@@ -49,6 +49,14 @@ def test_the_frame_has_a_row_for_each_reranker_depth_and_measure(tmp_path):
     assert set(frame["n"]) == {40}
 
 
+def test_what_so_many_questions_show_is_as_of_the_comparison(tmp_path):
+    bench = _bench(tmp_path, _oracle)
+    frame, compared = quality(*bench[:3]), compare(bench[1].filter(measures=["ndcg@5", "mrr"]), test="t").frame
+    for depth, measure, detectable in frame.select("depth", "measure", "detectable").iter_rows():
+        least = compared.filter(system=f"mine@{depth}", measure=measure)["detectable"].item()
+        assert detectable == (pytest.approx(least) if depth > 1 else None)
+
+
 def test_one_candidate_is_the_base(tmp_path):
     config, scores, ceilings, *_ = _bench(tmp_path, lambda gains, docs, r: [0.1 * r for _ in docs], repetitions=3)
     row = quality(config, scores, ceilings).filter(depth=1, measure="mrr").row(0, named=True)

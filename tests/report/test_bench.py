@@ -17,6 +17,7 @@ from steelyard.bench import frames
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.running import bench_rerankers
+from steelyard.experiment.scores import Scores
 from steelyard.report.benching import BENCH_FORMATS, BenchReport
 from steelyard.report.charts.bench import draw_bench
 from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
@@ -93,6 +94,45 @@ def test_the_best_so_far_is_not_called_recommended(tmp_path: Path) -> None:
     assert lines[0] == "Best so far: api@50."
     assert "it is not shown that nothing else is better by 0.01" in lines[2]
     assert summary(rerank_bench(tmp_path, choice=so_far), ZH).startswith("目前最好：api@50。")
+
+
+def without_gain(**columns: object) -> dict[str, pl.DataFrame]:
+    """A choice without a reranker that is shown to be better, and what the gains are."""
+    is_base = pl.col("depth").is_null()
+    reason = pl.when(is_base).then(pl.lit("no_gain")).otherwise(pl.lit("not_better")).alias("reason")
+    gains = changed("quality", difference_low=-0.016, difference_high=0.256, verdict="not_shown", **columns)
+    return {"choice": axes()["choice"].with_columns(reason, recommended=is_base), "quality": gains}
+
+
+def test_without_a_gain_the_largest_is_named_and_what_so_many_questions_show(tmp_path: Path) -> None:
+    bench = rerank_bench(tmp_path, **without_gain(detectable=0.1234))
+    lines = summary(bench).splitlines()
+    assert lines[0] == "Recommended: no reranker (bm25)."
+    assert lines[2] == (
+        "No reranker among those that keep P95 ≤ 500 ms is shown to be better than the candidates as they are: api@50, "
+        "the best of them, changes ndcg@10 by +0.120 (−0.016 to +0.256); 40 questions show a gain of 0.123 or more in "
+        "80 of 100 cases."
+    )
+    assert lines[3] == "What api@50, the best reranker, would bring:"
+    assert "（−0.016 至 +0.256）；40 个问题在 100 次中有 80 次能显示出不小于 0.123 的提升。" in summary(bench, ZH)
+    few = summary(rerank_bench(tmp_path, **without_gain(detectable=None))).splitlines()
+    assert few[2].endswith("changes ndcg@10 by +0.120 (−0.016 to +0.256).")
+
+
+def test_where_all_rerankers_are_too_slow_none_has_a_gain(tmp_path: Path) -> None:
+    axis = without_gain()
+    slow = pl.when(pl.col("depth").is_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    axis["choice"] = axis["choice"].with_columns(holds_slo=slow)
+    lines = summary(rerank_bench(tmp_path, **axis)).splitlines()
+    assert lines[2] == "No reranker has a value on every axis among those that keep P95 ≤ 500 ms."
+
+
+def test_where_lower_is_better_the_lowest_is_named_as_the_best(tmp_path: Path) -> None:
+    axis = {name: of.with_columns(measure=pl.lit("rank_error")) for name, of in without_gain().items()}
+    scores = Scores.of(pl.DataFrame({"query_id": ["q1"], "system": "bm25", "measure": "rank_error", "value": [1.0]}))
+    lines = summary(rerank_bench(tmp_path, scores=scores, **axis)).splitlines()
+    assert "words@10, the best of them, changes rank_error by +0.010" in lines[2]
+    assert any(line.startswith("api@10") for line in lines)
 
 
 def test_nothing_may_be_recommended(tmp_path: Path) -> None:
@@ -173,7 +213,8 @@ def test_a_reranker_that_fails_on_questions_has_a_base_of_its_own(tmp_path: Path
     ("axis", "column", "codes"),
     [
         ("choice", "reason",
-         ["recommended", "best_so_far", "inferior", "slow", "unknown", "maybe_inferior", "maybe_slow", "dearer"]),
+         ["recommended", "best_so_far", "no_gain", "inferior", "slow", "unknown", "not_better", "maybe_inferior",
+          "maybe_slow", "dearer"]),
         ("choice", "holds_slo", ["yes", "no", "open", None]),
         ("choice", "on_front", [True, False, None]),
         ("quality", "verdict", ["better", "worse", "not_shown"]),

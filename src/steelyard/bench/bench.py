@@ -148,7 +148,9 @@ class Bench:
     @cached_property
     def choice(self) -> pl.DataFrame:
         """Which reranker to take, and why not the others, of schema CHOICE."""
-        return choice(self.config, self.scores, self._sequential, self.costs, self.sustained)
+        return choice(
+            self.config, self.scores, self._sequential, gains=self.quality, costs=self.costs, sustained=self.sustained
+        )
 
     @property
     def day(self) -> date:

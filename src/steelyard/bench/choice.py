@@ -23,23 +23,29 @@ ALPHA = 0.05
 """So often at most is any option called good enough that is worse than the best one by the margin, in truth."""
 _HOPELESS = 0.5
 """Options whose p is above this are further below a rival than the margin; they do not count for the family."""
+_BASE = 0
+"""The place of the base among the options."""
 _P95 = 0.95
 _MS = 1000
 
 
 def choice(
-    config: BenchConfig, scores: Scores, requests: pl.DataFrame, costs: pl.DataFrame, sustained: pl.DataFrame
-) -> pl.DataFrame:
+    config: BenchConfig, scores: Scores, requests: pl.DataFrame, *, gains: pl.DataFrame, costs: pl.DataFrame,
+    sustained: pl.DataFrame,
+) -> pl.DataFrame:  # fmt: skip
     """The base and each reranker at each depth, with what speaks for it and against it; of schema CHOICE.
 
     Latency and cost are what reranking adds, so the base has none.  Eligible is what holds the objective of [load]:
     each percentile by its whole interval, one request after the other, and some of the load where load was put on.
     Good enough is what is shown not to be worse by the margin of the configuration than any that is eligible,
-    whichever of them is the best, with Holm's correction for all that come near it.  Of the eligible that are good
-    enough the cheapest is recommended; of equal ones, or without any price, the fastest.  Where none is shown to be,
-    it is the best so far.
+    whichever of them is the best, with Holm's correction for all that come near it.
 
-    requests   sequential ones, of schema REQUESTS;   costs, sustained   of schemas COSTS and SUSTAINED
+    A reranker has to be shown to be better than the base, as it is what costs time and money.  Of the base and those
+    that are, the cheapest that is good enough is recommended; of equal ones, or without any price, the fastest.  Where
+    none of them is shown to be good enough, it is the best of the rerankers so far; where no reranker is shown to be
+    better, the base.
+
+    requests   sequential ones, of schema REQUESTS;   gains, costs, sustained   of schemas QUALITY, COSTS and SUSTAINED
     """
     options = options_of(config, scores)
     if not options:
@@ -51,9 +57,13 @@ def choice(
     front, apart = _front([axis for axis in axes.values() if axis.measured], options)
     slo = [_holds_slo(config, requests, sustained, option) for option in options]
     eligible = [i for i in range(len(options)) if front[i] is not None and slo[i] in ("yes", None)]
-    best = max(eligible, key=_preference(axes, "quality", "cost", "latency"))
-    inferior = _not_inferior(quality, best, eligible, config, scores, options)
-    enough = [i for i in eligible if inferior[i] == "yes"]
+    by_quality = _preference(axes, "quality", "cost", "latency")
+    ahead = max(eligible, key=by_quality, default=_BASE)
+    inferior = _not_inferior(quality, ahead, eligible, config, scores, options)
+    gainful = _gainful(gains, str(quality.measure), options)
+    rerankers = [i for i in eligible if gainful[i]]
+    enough = [i for i in eligible if inferior[i] == "yes" and (i == _BASE or gainful[i])]
+    best = max(rerankers, key=by_quality, default=_BASE)
     place = max(enough, key=_preference(axes, "cost", "latency", "quality"), default=best)
     sign = np.array([quality.sign, -1.0, -1.0])
     numbers = np.stack([axis.values for axis in axes.values()], axis=1) * sign
@@ -62,7 +72,9 @@ def choice(
             "system": option.system, "depth": option.depth, "measure": str(quality.measure),
             **dict(zip(("quality", "p95", "cost"), numbers[i].tolist(), strict=True)),
             "on_front": front[i], "not_told_apart": apart[i], "not_inferior": inferior[i], "holds_slo": slo[i],
-            "recommended": i == place, "reason": _reason(front[i], inferior[i], slo[i], recommended=i == place),
+            "recommended": i == place,
+            "reason": _reason(front[i], inferior[i], slo[i], is_base=i == _BASE, gainful=gainful[i],
+                              recommended=i == place),
         }
         for i, option in enumerate(options)
     ]  # fmt: skip
@@ -88,6 +100,12 @@ def _preference(axes: Mapping[str, Axis], *names: str) -> Callable[[int], tuple[
     """The key of an option: its values on some axes, by the first of them; of equal ones, the earlier."""
     columns = [np.nan_to_num(axes[name].values, nan=0.0) for name in names]
     return lambda i: (*(float(column[i]) for column in columns), -i)
+
+
+def _gainful(gains: pl.DataFrame, measure: str, options: Sequence[Option]) -> list[bool]:
+    """Whether each option is shown to be better than the base; p is corrected for all rows of the frame."""
+    better = set(gains.filter(measure=measure, verdict="better").select("system", "depth").iter_rows())
+    return [(option.system, option.depth) in better for option in options]
 
 
 def _not_inferior(
@@ -161,11 +179,13 @@ def _within(interval: PercentileInterval | None, limit: float) -> str:
     return "yes" if interval.high <= limit else "no" if interval.low > limit else "open"
 
 
-def _reason(front: bool | None, inferior: str, slo: str | None, *, recommended: bool) -> str:
+def _reason(
+    front: bool | None, inferior: str, slo: str | None, *, is_base: bool, gainful: bool, recommended: bool
+) -> str:  # fmt: skip
     """Why an option is recommended or not, as a code: what weighs most."""
     conditions = {
-        "recommended": recommended and inferior == "yes", "best_so_far": recommended,
-        "inferior": inferior == "no", "slow": slo == "no", "unknown": front is None,
-        "maybe_inferior": inferior == "open", "maybe_slow": slo == "open",
+        "recommended": recommended and inferior == "yes", "no_gain": recommended and is_base,
+        "best_so_far": recommended, "inferior": inferior == "no", "slow": slo == "no", "unknown": front is None,
+        "not_better": not (is_base or gainful), "maybe_inferior": inferior == "open", "maybe_slow": slo == "open",
     }  # fmt: skip
     return next((reason for reason, holds in conditions.items() if holds), "dearer")

@@ -16,8 +16,9 @@ def _with_interval(*names: str) -> _Columns:
 QUALITY = pl.Schema(
     {
         **_LABEL, "measure": pl.String, "n": pl.Int64, "base": pl.Float64, "reranked": pl.Float64,
-        **_with_interval("difference"), "p": pl.Float64, "p_corrected": pl.Float64, "won": pl.Int64, "tied": pl.Int64,
-        "lost": pl.Int64, "ceiling": pl.Float64, **_with_interval("captured"), "verdict": pl.String,
+        **_with_interval("difference"), "detectable": pl.Float64, "p": pl.Float64, "p_corrected": pl.Float64,
+        "won": pl.Int64, "tied": pl.Int64, "lost": pl.Int64, "ceiling": pl.Float64, **_with_interval("captured"),
+        "verdict": pl.String,
     }
 )  # fmt: skip
 """A row for each reranker, depth and measure.
@@ -25,6 +26,7 @@ QUALITY = pl.Schema(
 n           questions that both have a value for;   base, reranked   means before and after
 difference  reranked less base, with its 95% interval (difference_low, difference_high) under the same correction as p:
             it leaves 0 out exactly where p_corrected is .05 or less
+detectable  smallest difference that these questions show in 80 of 100 cases, so corrected; null for percentiles
 p           of the paired t test, for percentiles by ranks
 p_corrected by Holm, over all rows: rerankers × depths × measures
 ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched;
@@ -156,10 +158,12 @@ not_told_apart  labels: of one on the front, those that it is not shown to be be
                 that dominate it and are not shown to be better in anything
 not_inferior    "yes", "no" or "open": to the best of those that hold the objective, within the margin
 holds_slo       likewise: the objective of [load]; null where there is none
-recommended     the cheapest of those with two yes, or else the best so far of those that hold the objective
-reason          "recommended", "best_so_far" (recommended, as none is shown to be good enough); or what is against it:
-                "inferior", "slow", "unknown" (a value is missing), "maybe_inferior", "maybe_slow", "dearer" (good
-                enough, but another one is cheaper, or as cheap and faster)
+recommended     of the base, and of rerankers that hold the objective and are shown to be better than the base: the
+                cheapest with two yes, or else the best of these rerankers so far, or else the base
+reason          "recommended", "best_so_far" (recommended, as none is shown to be good enough), "no_gain" (the base, as
+                no reranker is shown to be better); or what is against it: "inferior", "slow", "unknown" (a value is
+                missing), "not_better" (not shown to be better than the base), "maybe_inferior", "maybe_slow", "dearer"
+                (good enough, but another one is cheaper, or as cheap and faster)
 """
 
 REFERENCE_LATENCY = pl.Schema(

@@ -21,6 +21,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.captured import CapturedShare, captured_share
 from steelyard.stats.corrections import correct
+from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import win_tie_loss
 from steelyard.stats.paired import paired_t
 from steelyard.stats.percentile_differences import PercentileDifference, percentile_difference
@@ -83,6 +84,15 @@ class _Pair:
             return self.percentiles.p if np.isfinite(self.percentiles.interval(1 - defaults.ALPHA)).any() else math.nan
         return paired_t(self.difference, clusters=self.clusters).p if self.measure.aggregation.arithmetic else math.nan
 
+    def detectable(self, plan: Plan) -> float:
+        """The smallest difference that so many questions show in 80 of 100 cases; NaN where that is not known."""
+        if not self.measure.aggregation.arithmetic or not len(self.base):
+            return math.nan
+        least = min_detectable_difference(
+            self.difference, alpha=plan.alpha, n_comparisons=plan.n_comparisons, clusters=self.clusters
+        )
+        return least if 0 < least < math.inf else math.nan  # Questions that differ by the same say nothing of others.
+
     def interval(self, alpha: float, plan: Plan) -> tuple[float, float]:
         """Both ends of the interval of the difference; NaN where there are none."""
         if self.percentiles is not None:
@@ -108,7 +118,11 @@ def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.
     corrected = correct(tested, method="holm", family="rerankers, depths and measures").adjusted
     alphas = _alphas(scores, np.array(tested), corrected)
     ends = [pair.interval(alpha, _plan(scores)) for pair, alpha in zip(pairs, alphas, strict=True)]
-    rows = [_row(*parts) for parts in zip(pairs, tested, corrected.tolist(), ends, alphas, strict=True)]
+    plan = _plan(scores, _n_tests(np.array(tested)))
+    rows = [
+        _row(*parts) | {"detectable": parts[0].detectable(plan)}
+        for parts in zip(pairs, tested, corrected.tolist(), ends, alphas, strict=True)
+    ]
     return pl.DataFrame(rows, schema=QUALITY).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
@@ -157,8 +171,11 @@ def _known_ceiling(ceiling: Floats, reached: Floats) -> Floats:
 
 def _alphas(scores: Scores, p: Floats, corrected: Floats) -> list[float]:
     """The alpha of each row's interval, so that it leaves 0 out exactly where the corrected p is small enough."""
-    n = max(1, int((~np.isnan(p)).sum()))
-    return list(interval_alphas(pl.DataFrame({"p": p, "adjusted": corrected}), _plan(scores, n)))
+    return list(interval_alphas(pl.DataFrame({"p": p, "adjusted": corrected}), _plan(scores, _n_tests(p))))
+
+
+def _n_tests(p: Floats) -> int:
+    return max(1, int((~np.isnan(p)).sum()))
 
 
 def _plan(scores: Scores, n_tests: int = 1) -> Plan:

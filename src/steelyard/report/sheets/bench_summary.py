@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,10 @@ def recommended_row(bench: Bench) -> Row | None:
 def shown_rows(bench: Bench) -> list[Row]:
     """The base, of each reranker the depth with the best mean, the smaller of equal ones; and what is recommended."""
     rows = rows_of(bench.choice)
-    best: dict[str, Row] = {}
+    best, goodness = dict[str, Row](), _goodness(bench)
     for row in rows:
         ahead = best.get(row["system"])
-        if ahead is None or (row["quality"] or 0) > (ahead["quality"] or 0):
+        if ahead is None or goodness(row) > goodness(ahead):
             best[row["system"]] = row
     return [row for row in rows if row["recommended"] or row is best[row["system"]]]
 
@@ -66,7 +67,8 @@ def shown_rows(bench: Bench) -> list[Row]:
 
 def _lines(bench: Bench, words: Words) -> Iterator[str]:
     """Why, then quality, latency, load, cost and return of what is recommended; else of the best in quality."""
-    row, best = recommended_row(bench), _best(bench)
+    row = recommended_row(bench)
+    best = _best(bench, row)
     if best is None:
         return
     yield _why(bench, row, best, words)
@@ -83,10 +85,24 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
     yield from _return(_of(bench.returns, where), bench, words)
 
 
-def _best(bench: Bench) -> Row | None:
-    """The best in quality of those that hold the objective."""
+def _best(bench: Bench, recommended: Row | None) -> Row | None:
+    """The best in quality of those that hold the objective; of rerankers alone, where they have to show a gain."""
     rows = (row for row in rows_of(bench.choice) if row["on_front"] is not None and row["holds_slo"] in ("yes", None))
-    return max(rows, key=lambda row: row["quality"] or 0, default=None)
+    if recommended is None or recommended["reason"] != "no_gain":
+        return max(rows, key=_goodness(bench), default=None)
+    return max((row for row in rows if row["depth"] is not None), key=_goodness(bench), default=recommended)
+
+
+def _goodness(bench: Bench) -> Callable[[Row], float]:
+    """Quality of a row of the choice, higher being better."""
+    lower = {str(measure) for measure in bench.scores.measures if not measure.definition.higher_is_better}
+
+    def goodness(row: Row) -> float:
+        if row["quality"] is None:
+            return -math.inf
+        return float(-row["quality"] if row["measure"] in lower else row["quality"])
+
+    return goodness
 
 
 def _of(frame: pl.DataFrame, where: dict[str, Any], **more: Any) -> Row | None:
@@ -101,11 +117,27 @@ def _why(bench: Bench, row: Row | None, best: Row, words: Words) -> str:
         "measure": best["measure"], "margin": f"{bench.config.margin:g}",
         "within": words("bench.why.within", objective=objective) if objective else "",
     }  # fmt: skip
+    if row is not None and row["reason"] == "no_gain":
+        return _no_gain(bench, best, values, words)
     if row is None or row["reason"] == "best_so_far":
         return words(f"bench.why.{'none' if row is None else 'so_far'}", **values)
     named = "" if row_name(row) == row_name(best) else words("bench.why.other", best=single_line(row_name(best)))
     by = "cost" if any(own["cost"] for own in rows_of(bench.choice)) else "time"
     return words(f"bench.why.by_{by}", best=named, **values)
+
+
+def _no_gain(bench: Bench, best: Row, values: Mapping[str, str], words: Words) -> str:
+    """What the best reranker comes to, where none is shown to be better, and what so many questions can show."""
+    quality = _of(bench.quality, {"system": best["system"], "depth": best["depth"]}, measure=best["measure"])
+    if quality is None:
+        return words("bench.why.no_reranker", **values)
+    least = quality["detectable"]
+    detectable = "" if least is None else words(
+        "bench.why.detectable", n=quality["n"], detectable=number(least, 3))  # fmt: skip
+    return words(
+        "bench.why.no_gain", best=single_line(row_name(best)), difference=signed(quality["difference"], 3),
+        ends=difference_ends(quality, "difference", words), detectable=detectable, **values,
+    )  # fmt: skip
 
 
 def _quality(row: Row | None, words: Words) -> Iterator[str]:
@@ -198,7 +230,7 @@ def _sheet(bench: Bench, words: Words) -> Sheet:
         for r, (row, mean) in enumerate(zip(rows, means, strict=True))
     ]
     measure = rows[0]["measure"] if rows else words("bench.head.mean")
-    best = {(r, 1) for r in best_places(np.array([row["quality"] for row in rows], dtype=float))}
+    best = {(r, 1) for r in best_places(np.array(list(map(_goodness(bench), rows))))}
     header = [bench.config.name, measure, *heads([f"short.{name}" for name in shown], words)]
     return Sheet(header, cells, best, list(_sheet_notes(bench, rows, shown, words)))
 
