@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.demo import ANSWER_MEASURES, ANSWERING, ASSISTANT, MEASURES, copy_data, demo_text, run_demo
+from steelyard.demo import ANSWER_MEASURES, ANSWERING, ASSISTANT, DATA, MEASURES, copy_data, demo_text, run_demo
 from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed, steelyard
 
@@ -133,11 +133,20 @@ def test_the_library_gives_what_the_command_prints(made: tuple[Path, str], tmp_p
     assert demo.report.diagnosis.captured
 
 
-def test_it_runs_again_in_ascii_and_spares_what_is_not_its_own(made: tuple[Path, str], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_it_runs_again_in_ascii(made: tuple[Path, str]) -> None:
     folder, text = made
     done = steelyard("demo", folder, environment={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr.decode()
     in_ascii = text.encode("ascii", "backslashreplace").decode()
     assert done.stdout.decode("ascii").split("Median")[0] == in_ascii.split("Median")[0]
+
+
+def test_its_data_are_written_again_and_other_things_are_spared(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert "holds other things" in complaint("demo", tmp_path)
+    folder = copy_data(tmp_path / "demo")
+    (folder / "mine.txt").write_text("mine")
+    (folder / "bm25.toml").write_text("k = 3")
+    assert (copy_data(folder) / "bm25.toml").read_text("utf-8") == (DATA / "bm25.toml").read_text("utf-8")
+    assert (folder / "mine.txt").read_text() == "mine"

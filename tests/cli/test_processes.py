@@ -83,7 +83,7 @@ CLOSED = "standard output cannot be written (it is closed); write into a file wi
         ("convert hybrid.jsonl -", ">&-", 2, "standard output: cannot be written (it is closed); choose another place"),
         ("evaluate pilot.jsonl hybrid.jsonl -f json -o out.json", ">&-", 0, None),
         ("evaluate pilot.jsonl -", "<&-", 2, "standard input: is empty; expected lines of"),
-        ("chat bm25.toml", "<&-", 0, None),
+        pytest.param("chat bm25.toml", "<&-", 0, None, marks=pytest.mark.slow),
         ("evaluate pilot.jsonl none.run", "<&- >&- 2>&-", 2, None),
         pytest.param(
             "measures --help",
