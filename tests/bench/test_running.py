@@ -95,6 +95,7 @@ def test_a_bench(finished: Path) -> None:
     assert bench.ceilings.systems == ["ceiling@3", "ceiling@6"]
     assert (bench.ceilings.means[:, 0] >= bench.scores.means[1:3, 0]).all()
     assert bench.folder.manifest["finished"]
+    assert bench.folder.manifest["recommended"] == bench.recommended is not None
 
 
 def test_a_finished_bench_is_not_measured_again(finished: Path, folder: Path) -> None:

@@ -106,7 +106,7 @@ def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: p
                        'better = "lower"\nlevels.ok = 200\n')  # fmt: skip
     assert exits(folder, profile=str(profile)) == 3
     out = capsys.readouterr().out
-    assert "175.05" in out
+    assert " 175.1 " in out
     assert "latency_ms:p95: 1 of 80 questions failed; they count as slower than any limit." in out
     outputs = (folder / "outputs.jsonl").read_text()
     (folder / "outputs.jsonl").write_text(outputs.replace('"error": "timeout"', '"retrieved": []'))

@@ -12,6 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.report.formats.comparison import comparison_terminal
+from steelyard.report.formats.gating import gate_text
 from steelyard.report.words import read_words
 
 RNG = np.random.default_rng(4)
@@ -134,3 +135,12 @@ def test_a_gate_and_a_report_show_the_components() -> None:
     assert "bm25 is the mean of 3 runs" in report.text("markdown", lang="en")
     assert sy.Report.from_parts(report.parts()).text("json") == report.text("json")
     assert isinstance(report.scores.components, pl.DataFrame)
+
+
+def test_runs_that_are_alike_share_a_line() -> None:
+    runs = {name: sy.Repeats([FIRST, FIRST, FIRST]) for name in ("bm25", "lsa")}
+    text = gate_text(sy.gate(sy.evaluate(TRUTH, runs, "mrr"), "faq", max_failed=0.5), read_words("en"))
+    assert "bm25, lsa: mean of 3 runs, which are alike in mrr." in text
+    assert "Standard deviations" not in text
+    differing = gate_text(sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), "faq", max_failed=0.5), read_words("zh"))
+    assert "3 次运行的平均，各次的 mrr 都相同" in differing

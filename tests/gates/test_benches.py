@@ -196,3 +196,46 @@ def test_runs_of_systems_that_are_not_judged_are_left_out() -> None:
     scores = replace(scores, repeats={name: np.full((2, 1, 2), 0.5) for name in "xy"})
     verdict = gate(scores, "monitoring", max_failed=0.5, system="y", min_questions=1)
     assert verdict.components["system"].unique().to_list() == ["y"]
+
+
+def test_what_the_bench_recommends_is_judged_and_any_other_by_its_name(tmp_path: Path) -> None:
+    folder = bench(tmp_path / "b")
+    scores = open_scores(folder).scores
+    again = scores.filter(systems="mine@50").frame.with_columns(system=pl.lit("mine@20"))
+    others = sy.Scores.concat([scores, sy.Scores.of(again.select("query_id", "system", "measure", "value"))])
+    (folder / "scores.json").write_text(as_json(others), encoding="utf-8")
+    manifest = {"name": "b", "kind": "rerank", "base": "none", "finished": "yes"}
+    write_bench_manifest(folder, manifest | {"recommended": "mine@50"})
+    verdict = gate(folder, "reranker")
+    assert (verdict.systems, verdict.n_others) == (["mine@50"], 1)
+    assert "Judged is mine@50, which the bench recommends, and not 1 other" in gate_text(verdict, read_words("en"))
+    assert "只评判评测推荐的 mine@50，另外 1 个未评判" in gate_text(verdict, read_words("zh"))
+    assert gate(folder, "reranker", system="mine@20").systems == ["mine@20"]
+    assert gate(folder / "scores.json", max_failed=0.1).systems == ["none", "mine@50", "mine@20"]
+    for recommended in ("none", None):  # No reranker is worth having, or nothing can be said.
+        write_bench_manifest(folder, manifest | {"recommended": recommended})
+        verdict = gate(folder, "reranker")
+        assert (verdict.systems, verdict.n_others) == (["mine@50", "mine@20"], 0)
+
+
+def test_what_a_bench_did_not_weigh_is_added_to_its_measures(tmp_path: Path) -> None:
+    folder = bench(tmp_path / "b")
+    names = ["ndcg@10", "latency_ms", "tokens", "cost_usd"]
+    few = open_scores(folder).scores.filter(measures=names)
+    (folder / "scores.json").write_text(as_json(few), encoding="utf-8")
+    verdict = gate(folder, "reranker")
+    line = "mrr, recall@5, precision@5: not measured; add to `measures` in the configuration of the bench"
+    assert line in gate_text(verdict, read_words("en"))
+    assert "mrr、recall@5、precision@5：未测量；请加入评测配置的 `measures`" in gate_text(verdict, read_words("zh"))
+    assert "weigh it with -m mrr" in gate_text(gate(folder / "scores.json", "reranker"), read_words("en"))
+    quality = gate(sy.evaluate({"q": {"a": 1}}, {"x": {"q": ["a"]}}, ["mrr", "map"]), "faq", min_questions=1)
+    assert quality.signature is not None
+    assert (quality.signature.measures, quality.signature.n) == (("mrr",), (1, 1))
+
+
+def test_numbers_and_their_intervals_are_written_alike_by_their_size(tmp_path: Path) -> None:
+    verdict = gate(bench(tmp_path / "b", price=3.4790218e-10), "reranker")
+    rows = [line.split() for line in gate_text(verdict, read_words("en")).splitlines()]
+    cells = {row[0]: row[1:4] for row in rows if len(row) > 3}
+    assert cells["cost_usd_per_million_tokens"] == ["pass", "0.0003479", "0.0003479–0.0003479"]
+    assert cells["latency_ms:p95"] == ["pass", "385", "369.6–400"]

@@ -76,7 +76,7 @@ def test_latencies_show_milliseconds_and_the_end_that_is_not_there() -> None:
     rated = rate(stated(FLAT), profile, latency_ms={"a": [123.456] * 40}, numbers={"cost_usd_per_million_tokens": 0.04})
     (sheet,) = rating_sheets(rated, profile, EN)
     rows = {row[0]: row[1:] for row in sheet.rows}
-    assert rows["latency_ms:p95"] == ["excellent (could be target met or below the target)", "123.456", "123.5–∞"]
+    assert rows["latency_ms:p95"] == ["excellent (could be target met or below the target)", "123.5", "123.5–∞"]
     assert rows["cost_usd_per_million_tokens"] == ["target met", "0.04", "–"]
     assert any(note.startswith("∞: latency_ms:p95") for note in sheet.notes)
 
@@ -103,12 +103,13 @@ def test_both_catalogues_have_the_same_keys_and_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "n", "text"),
-    [(0.1, 0.25, 9, "0.100–0.250"), (float("nan"), float("nan"), 1, "–"), (3.0, 3.0, 0, "–"),
-     (120.04, float("inf"), 40, "120–∞"), (float("-inf"), 5.0, 3, "−∞–5.000")],
+    ("low", "high", "n", "handed_in", "text"),
+    [(0.1, 0.25, 9, False, "0.100–0.250"), (float("nan"), float("nan"), 1, True, "–"), (3.0, 3.0, 0, True, "–"),
+     (120.04, float("inf"), 40, True, "120–∞"), (float("-inf"), 5.0, 3, True, "−∞–5"),
+     (0.00034, 0.00035123, 9, True, "0.00034–0.0003512")],
 )  # fmt: skip
-def test_intervals_in_words(low: float, high: float, n: int, text: str) -> None:
-    assert interval_text(low, high, n) == text
+def test_intervals_in_words(low: float, high: float, n: int, handed_in: bool, text: str) -> None:
+    assert interval_text(low, high, n, handed_in) == text
 
 
 def test_a_profile_without_advice_says_nothing() -> None:

@@ -153,6 +153,12 @@ class Bench:
         )
 
     @property
+    def recommended(self) -> str | None:
+        """What scores call the system that its choice recommends; None where there is no choice."""
+        rows = self.choice.filter(pl.col("recommended")).select("system", "depth").rows()
+        return system_label(*rows[0]) if rows else None
+
+    @property
     def day(self) -> date:
         """When it was finished, by UTC."""
         return datetime.fromisoformat(self.folder.manifest["finished"]).date()

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import Block, plan_blocks, read_rankings, read_requests, write_block
@@ -29,6 +30,7 @@ from steelyard.bench.pricing import system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.weighing import weigh
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
+from steelyard.data.bench_folder import BenchFolder
 from steelyard.data.run_lock import Holder, run_lock
 from steelyard.models.endpoints import Endpoint
 from steelyard.rag.fingerprint import describe, digest
@@ -215,7 +217,10 @@ def _finish(writer: BenchWriter, work: BenchWork, names: Sequence[str]) -> None:
     """Weigh what the blocks of these names hold."""
     rankings, requests = (read(work.path, names) for read in (read_rankings, read_requests))
     notes = late_notes(requests, work.config.load or LoadTable())
-    writer.finish(*weigh(work.config, work.candidates, rankings, requests), notes=notes)
+    scores, ceilings = weigh(work.config, work.candidates, rankings, requests)
+    folder = BenchFolder(work.path, {"kind": "rerank", "finished": timestamp()})
+    bench = Bench(folder, work.config, scores, ceilings, requests=requests, rankings=rankings)
+    writer.finish(scores, ceilings, notes=notes, recommended=bench.recommended)
 
 
 class _Measured:

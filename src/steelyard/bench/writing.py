@@ -121,10 +121,12 @@ class BenchWriter:
         write_bench_manifest(self.path, self._manifest())
         return there
 
-    def finish(self, scores: Scores, ceilings: Scores | None = None, notes: Sequence[Note] = ()) -> None:
+    def finish(
+        self, scores: Scores, ceilings: Scores | None = None, notes: Sequence[Note] = (), recommended: str | None = None
+    ) -> None:
         """Write what is computed, and mark the bench as finished.
 
-        notes    more of them
+        notes    more of them;   recommended   what scores call the system that is to be taken
         Raises   OutputError where it cannot be written.
         """
         self._notes += notes
@@ -132,7 +134,8 @@ class BenchWriter:
         if ceilings is not None:
             write_text(self.path / CEILINGS, as_json(ceilings))
         # A clock that was put back in between must not make a bench end before it began.
-        write_bench_manifest(self.path, {**self._manifest(), "finished": max(timestamp(), self._started)})
+        finished = {"recommended": recommended, "finished": max(timestamp(), self._started)}
+        write_bench_manifest(self.path, self._manifest() | finished)
 
     def _config_json(self) -> dict[str, Any]:
         """Prices are written out, as those that are shipped change with time."""

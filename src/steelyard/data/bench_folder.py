@@ -20,7 +20,8 @@ Kind = Literal["rerank", "load"]
 _SHAPE = Table(
     {"name": str, "kind": str},
     {
-        "base": str, "blocks": Each(dict, str), "other_blocks": Each(dict, str), "notes": Each(list, dict),
+        "base": str, "recommended": (str, NoneType),
+        "blocks": Each(dict, str), "other_blocks": Each(dict, str), "notes": Each(list, dict),
         "machine": dict, "machines": Each(list, dict), "finished": (str, NoneType), "started": str,
         "libraries": dict, "computing": dict,
         "steelyard": str, "python": str,
@@ -33,7 +34,8 @@ _SHAPE = Table(
 class BenchFolder:
     """The folder of a bench that is finished.
 
-    manifest   kind, name, base (what scores call the candidates as they are), machine, versions, notes, and more
+    manifest   kind, name, base and recommended (what scores call the candidates as they are, and what is to be taken),
+               machine, versions, notes, and more
     """
 
     path: Path

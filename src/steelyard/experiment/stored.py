@@ -25,11 +25,15 @@ class StoredScores:
 
     latency_ms   system -> run -> milliseconds of each question, of a run folder; scores have a column, if at all
     base         of a bench, the system that all others are held against: the candidates as they are; else None
+    recommended  of a bench, the system that is to be taken, by its choice; else None
+    of_bench     whether they are those of a bench of rerankers
     """
 
     scores: Scores
     latency_ms: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
     base: str | None = None
+    recommended: str | None = None
+    of_bench: bool = False
 
 
 def open_scores(
@@ -69,7 +73,10 @@ def open_scores(
         )
     if bench is None:
         return StoredScores(read_scores(path))
-    return StoredScores(read_scores(bench.scores), base=bench.manifest.get("base"))
+    return StoredScores(
+        read_scores(bench.scores), base=bench.manifest.get("base"), recommended=bench.manifest.get("recommended"),
+        of_bench=bench.kind == "rerank",
+    )  # fmt: skip
 
 
 def _weighed(

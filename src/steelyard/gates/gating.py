@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +57,8 @@ class Gate:
     recipe           of the scores;   clustering   which of their questions count as one, or None
     components       how much values differ between questions and between runs, as of Scores
     notes            system -> what a reader should know of how it was weighed, as of Scores
+    of_bench         whether the scores are those of a bench of rerankers
+    n_others         systems of a bench that were not judged, as it recommends another one
     """
 
     profile: Profile | None
@@ -73,6 +75,8 @@ class Gate:
     clustering: Clustering | None = field(repr=False, default=None)
     components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
+    of_bench: bool = False
+    n_others: int = 0
 
     @property
     def outcome(self) -> Outcome:
@@ -161,7 +165,7 @@ def gate(
     unit          what of a run folder is weighed, "chunk" or "document", as of `evaluate`; by default as its
                   configuration has it.  Scores are of one unit or the other, and a baseline must be of the same
     margin        above 0, in each measure's unit: the smallest loss that matters
-    system        which one to judge; all but the baseline by default
+    system        which one to judge; by default that which the folder of a bench recommends, else all but the baseline
     max_failed, max_missing   most of the questions that the system failed on, that are absent from the run: 0 to 1
     max_unjudged  most of the first k documents without a label, for the measure of which it is largest; the whole list
                   counts only where no measure has a k
@@ -196,12 +200,14 @@ def gate(
         of_scores["labels"] = labels
         return _of_judge_alone(trust, profile, {**of_scores, "numbers": numbers}, min_questions, alpha)
     judge = judge if isinstance(judge, str) and trust is None else None
+    recommended, of_bench = None, False
     if isinstance(scores, str | Path):
         stored = open_scores(
             scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
             verdicts=verdicts, judge=judge, labels=labels,
         )  # fmt: skip
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
+        recommended, of_bench = stored.recommended if stored.recommended != stored.base else None, stored.of_bench
         if baseline is None and (margin is not None or (profile is not None and profile.relative is not None)):
             baseline = stored.base
     elif verdicts is not None or judge is not None or labels is not None:
@@ -215,6 +221,8 @@ def gate(
     _check_units(scores, other, unit)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
+    n_others = len(judged) - 1 if recommended in judged else 0
+    judged = [recommended] if n_others and recommended is not None else judged
     wanted = _level(profile, level)
     if other is not None and not mixed_judges:
         partners = [against] if against is not None else [name for name in judged if name in other.systems]
@@ -235,15 +243,30 @@ def gate(
     open_ = profile.relative if profile is not None and other is None else None
     truths = {_truth(scores), None if other is None else _truth(other)} - {None}
     notes = {name: scores.notes[name] for name in judged if name in scores.notes}
+    by_values = [check for check in checks if check.kind in ("level", "baseline", "relative") and check.n]
+    measures = [check.name for check in by_values]
     return Gate(
         profile=profile, level=wanted if any(check.kind == "level" for check in checks) else None,
         baselines={} if other is None else {name: against or name for name in judged}, margin=margin,
         min_questions=min_questions, alpha=alpha, checks=(*checks, *(trust.checks if trust else ())),
         other_truth=len(truths) > 1,
-        not_judged=None if open_ is None else (str(open_.measure), open_.least), signature=scores.signature,
-        recipe=scores.recipe, clustering=scores.clustering,
-        components=scores.components.filter(pl.col("system").is_in(judged)),
-        notes=notes | (dict(trust.notes) if trust else {}),
+        not_judged=None if open_ is None else (str(open_.measure), open_.least),
+        signature=_signature(scores, by_values), recipe=scores.recipe, clustering=scores.clustering,
+        components=scores.components.filter(
+            pl.col("system").is_in(judged), pl.col("measure").is_in(measures) if measures else pl.lit(True)
+        ),
+        notes=notes | (dict(trust.notes) if trust else {}), of_bench=of_bench, n_others=n_others,
+    )  # fmt: skip
+
+
+def _signature(scores: Scores, checks: Sequence[Check]) -> Signature | None:
+    """The signature of the scores, of the measures that checks judge; as it is where they judge none."""
+    if scores.signature is None or not checks:
+        return scores.signature
+    counts = [check.n for check in checks]
+    return replace(
+        scores.signature, measures=tuple(dict.fromkeys(check.name for check in checks)),
+        n=(min(counts), max(counts)),
     )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
     for system in gate.systems:
         checks = [check for check in gate.checks if check.system == system]
         rows = [[check_name(check, words), words(f"gate.outcome.{check.outcome}"), check_value(check, gate),
-                 check_interval(check, words), wanted_text(check, words)] for check in checks]  # fmt: skip
+                 check_interval(check, gate, words), wanted_text(check, words)] for check in checks]  # fmt: skip
         if reasons_in_rows:
             rows = [[*row, reason_text(check, gate, words)] for row, check in zip(rows, checks, strict=True)]
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
@@ -123,9 +123,13 @@ def _finite(value: object) -> object:
 
 
 def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
+    """Why checks did not pass; those of the same reason share a line."""
+    names: dict[str, list[str]] = {}
     for check in checks:
         if check.outcome == "insufficient" or (check.outcome == "fail" and check.kind != "share"):
-            yield words("gate.reasons", name=check_name(check, words), reason=reason_text(check, gate, words))
+            names.setdefault(reason_text(check, gate, words), []).append(check_name(check, words))
+    for reason, listed in names.items():
+        yield words("gate.reasons", name=words.listed(listed), reason=reason)
 
 
 def _corrected(checks: list[Check], words: Words) -> Iterator[str]:
@@ -159,6 +163,8 @@ def _notes(gate: Gate, words: Words) -> Iterator[str]:
     yield from cluster_notes(gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n)
     yield from component_notes(gate.components, words)
     yield from notes_of_systems(gate.notes, words, n_systems=len(gate.systems))
+    if gate.n_others:
+        yield words("gate.recommended", system=gate.systems[0], n=gate.n_others)
     if gate.other_truth:
         yield words("gate.other_truth")
     if gate.not_judged is not None:
@@ -244,6 +250,8 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     elif check.kind == "share" and check.reason == "not_measured":
         family = check.name
     reason: str = check.reason
+    if gate.of_bench and family in ("level", "relative") and reason == "not_measured":
+        family = "of_bench"
     if check.needed is not None:
         reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
     elif reason == "undecided" and check.kind == "baseline" and math.isnan(check.detectable):
@@ -292,12 +300,12 @@ def check_value(check: Check, gate: Gate) -> str:
     )
 
 
-def check_interval(check: Check, words: Words) -> str:
+def check_interval(check: Check, gate: Gate, words: Words) -> str:
     """Both ends of its interval, or a dash."""
     if math.isnan(check.low) or math.isnan(check.high):
         return "–"
     if check.kind in ("level", "judge"):
-        return interval_text(check.low, check.high, check.n)
+        return interval_text(check.low, check.high, check.n, _is_handed_in(check, gate))
     if check.kind == "self_test":
         return words("gate.interval_of_shares", low=_share(check.low), high=_share(check.high))
     if check.kind == "relative":

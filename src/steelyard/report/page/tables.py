@@ -129,7 +129,7 @@ def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
     if math.isnan(rating.value):
         return Cell(rating_text(rating, words))
     value = value_text(rating.value, profile.is_handed_in(rating.key))
-    ends = interval_text(rating.low, rating.high, rating.n)
+    ends = interval_text(rating.low, rating.high, rating.n, profile.is_handed_in(rating.key))
     small = value if ends == "–" else f"{value}  [{ends}]"
     if rating.reachable < 1:
         small = words("page.ratings.of_at_most", value=small, most=number(rating.reachable))
@@ -157,7 +157,7 @@ def gate_table(gate: Gate, contents: Contents, words: Words) -> HtmlTable:
 def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:
     if check is None:
         return Cell("–")
-    value, interval = check_value(check, gate), check_interval(check, words)
+    value, interval = check_value(check, gate), check_interval(check, gate, words)
     small = value if interval == "–" else f"{value}  [{interval}]"
     return Cell(outcome_text(check.outcome, words), small, pill=_GATE_PILLS[check.outcome])
 

@@ -18,19 +18,21 @@ def milliseconds(ms: float | None) -> str:
     return amount(ms)
 
 
-def amount(value: float | None) -> str:
-    """Three digits, or all whole ones, without an exponent; a dash where there is none.
+def amount(value: float | None, digits: int = _DIGITS) -> str:
+    """So many digits, or all whole ones, without an exponent; a dash where there is none.
 
     >>> amount(16.04), amount(12345.6), amount(0.0000123456), amount(-0.5), amount(0.0)
     ('16', '12,346', '0.0000123', '−0.5', '0')
+    >>> amount(0.0003479021, 4), amount(500.26, 4)
+    ('0.0003479', '500.3')
     """
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if abs(value) >= 10 ** (_DIGITS - 1) or value == 0:
+    if abs(value) >= 10 ** (digits - 1) or value == 0:
         return f"{value:,.0f}".replace("-", "−")
-    return f"{Decimal(f'{value:.{_DIGITS}g}'):f}".replace("-", "−")
+    return f"{Decimal(f'{value:.{digits}g}'):f}".replace("-", "−")
 
 
 def multiple(ratio: float | None) -> str:

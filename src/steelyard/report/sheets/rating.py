@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
+from steelyard.report.sheets.amounts import amount
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words
+
+_DIGITS = 4
+"""Significant digits of milliseconds, money and the like."""
 
 
 def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> list[Sheet]:
@@ -22,7 +26,8 @@ def rating_sheets(ratings: Sequence[Rating], profile: Profile, words: Words) -> 
     for system in dict.fromkeys(rating.system for rating in ratings):
         own = [rating for rating in ratings if rating.system == system]
         rows = [[r.measure, rating_text(r, words), value_text(r.value, profile.is_handed_in(r.key)),
-                 interval_text(r.low, r.high, r.n), number(r.reachable)][: len(names) + 1] for r in own]  # fmt: skip
+                 interval_text(r.low, r.high, r.n, profile.is_handed_in(r.key)),
+                 number(r.reachable)][: len(names) + 1] for r in own]  # fmt: skip
         sheets.append(Sheet([system, *header], rows))
     if sheets:
         sheets[-1].notes = list(_notes(ratings, profile, words))
@@ -114,17 +119,23 @@ def text_in(texts: Mapping[str, str], words: Words) -> str:
 
 
 def value_text(value: float, handed_in: bool) -> str:
-    """Four decimals for a measure; six digits for milliseconds, money and the like, which are handed in."""
-    if math.isinf(value):
-        return _end(value)
-    return number(value) if not handed_in or math.isnan(value) else f"{value:.6g}".replace("-", "−")
+    """Four decimals for a measure; four digits for milliseconds, money and the like, which are handed in.
+
+    >>> value_text(0.5, False), value_text(0.000347902, True), value_text(1520.4, True)
+    ('0.5000', '0.0003479', '1,520')
+    """
+    return amount(value, _DIGITS) if handed_in else number(value)
 
 
-def interval_text(low: float, high: float, n: int) -> str:
-    """Both ends, or a dash where there is no interval: of one question, or of a number that was handed in."""
+def interval_text(low: float, high: float, n: int, handed_in: bool) -> str:
+    """Both ends, or a dash where there is no interval: of one question, or of a number that was handed in.
+
+    >>> interval_text(0.25, 0.5, 40, False), interval_text(0.000301, 0.000412, 40, True)
+    ('0.250–0.500', '0.000301–0.000412')
+    """
     if math.isnan(low) or math.isnan(high) or n == 0:
         return "–"
-    return "–".join(_end(end) for end in (low, high))
+    return "–".join(amount(end, _DIGITS) if handed_in else _end(end) for end in (low, high))
 
 
 def _end(value: float) -> str:
