@@ -88,8 +88,8 @@ class Quality:
 
     def paired(self, i: int, j: int) -> tuple[Floats, Ints | None]:
         """By how much option i is better than j, of the questions that both have a value for; and their clusters."""
-        both = ~np.isnan(self.values[i]) & ~np.isnan(self.values[j])
-        return less(self.values[i, both], self.values[j, both]), None if self.codes is None else self.codes[both]
+        paired = ~np.isnan(self.values[i]) & ~np.isnan(self.values[j])
+        return less(self.values[i, paired], self.values[j, paired]), None if self.codes is None else self.codes[paired]
 
     @property
     def axis(self) -> Axis:

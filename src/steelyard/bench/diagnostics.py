@@ -53,8 +53,8 @@ def _rows(
 
 
 def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def _share_truncated(requests: pl.DataFrame) -> float | None:

@@ -137,29 +137,29 @@ def _pairs(config: BenchConfig, scores: Scores, ceilings: Scores) -> Iterator[_P
             for j, measure in enumerate(ceilings.measures):
                 base, reranked = scores.values[place[config.base_name], j], scores.values[i, j]
                 ceiling = ceilings.values[ceilings.systems.index(ceiling_label(depth)), j]
-                both = ~(np.isnan(base) | np.isnan(reranked))
+                paired = ~(np.isnan(base) | np.isnan(reranked))
                 yield _Pair(
-                    system.name, depth, measure, base[both], reranked[both],
-                    _known_ceiling(ceiling[both], np.maximum(base[both], reranked[both])),
-                    None if clusters is None else clusters[both],
-                    _percentiles(scores, place[config.base_name], i, j, both),
+                    system.name, depth, measure, base[paired], reranked[paired],
+                    _known_ceiling(ceiling[paired], np.maximum(base[paired], reranked[paired])),
+                    None if clusters is None else clusters[paired],
+                    _percentiles(scores, place[config.base_name], i, j, paired),
                 )  # fmt: skip
 
 
-def _percentiles(scores: Scores, base: int, reranked: int, j: int, both: Bools) -> PercentileDifference | None:
+def _percentiles(scores: Scores, base: int, reranked: int, j: int, paired: Bools) -> PercentileDifference | None:
     """The difference of a percentile over all runs; None without questions, and for measures that are none.
 
     In place of a repetition that failed counts the mean of the others.
     """
     share = scores.measures[j].share
-    if share is None or not both.any():
+    if share is None or not paired.any():
         return None
 
     def runs(i: int) -> Floats:
         rows = run_values(scores, i, j)
-        return np.where(np.isnan(rows), scores.values[i, j], rows)[:, both]
+        return np.where(np.isnan(rows), scores.values[i, j], rows)[:, paired]
 
-    clusters = None if scores.clustering is None else scores.clustering.codes[both]
+    clusters = None if scores.clustering is None else scores.clustering.codes[paired]
     return percentile_difference(runs(base), runs(reranked), share, clusters=clusters)
 
 

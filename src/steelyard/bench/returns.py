@@ -118,9 +118,9 @@ def _paired(
     for i, option in enumerate(rerankers):
         reranked, cost = values[option.label], _costs_of(of_requests, option, scores.query_ids)
         priced[i] = not np.isnan(cost).all()
-        both = ~np.isnan(base) & ~np.isnan(reranked) & (~np.isnan(cost) if priced[i] else True)
+        paired = ~np.isnan(base) & ~np.isnan(reranked) & (~np.isnan(cost) if priced[i] else True)
         columns = np.stack([np.ones(len(base)), base, reranked, cost], axis=1)
-        sums[both, i] = np.nan_to_num(columns[both])
+        sums[paired, i] = np.nan_to_num(columns[paired])
     return _Paired(sums, priced)
 
 

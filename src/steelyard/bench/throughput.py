@@ -166,7 +166,7 @@ class _Block:
         begin, end = (share * self.until for share in _INNER)
         spent = np.clip(self.ends, begin, end) - np.clip(self.came, begin, end)
         ended = (self.ends > begin) & (self.ends <= end)
-        counts = (int((ended & those).sum()) for those in (True, self.ok, self.latencies <= limit_s))
+        counts = (int((ended & part).sum()) for part in (True, self.ok, self.latencies <= limit_s))
         return _Flow(end - begin, float(spent.sum()), float((self.ends - self.came)[ended].sum()), *counts)
 
 

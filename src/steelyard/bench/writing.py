@@ -54,8 +54,8 @@ class BenchWriter:
         if before.get("kind", kind) != kind:
             raise InputError(f"{path}: holds a bench of another kind ({before['kind']}); choose another folder")
         self._overwrite = overwrite
-        known = {} if overwrite else {**(before.get("other_blocks") or {}), **(before.get("blocks") or {})}
-        self._known = {name: digest for name, digest in known.items() if has_block(path, name)}
+        recorded = {} if overwrite else {**(before.get("other_blocks") or {}), **(before.get("blocks") or {})}
+        self._recorded = {name: digest for name, digest in recorded.items() if has_block(path, name)}
         if not overwrite:
             self._refuse_changes()
         self.done = [] if overwrite else [name for name in digests if has_block(path, name)]
@@ -64,7 +64,7 @@ class BenchWriter:
 
     def _refuse_changes(self) -> None:
         on_disk = [name for name in self._digests if has_block(self.path, name)]
-        changed = [name for name in on_disk if self._known.get(name) != self._digests[name]]
+        changed = [name for name in on_disk if self._recorded.get(name) != self._digests[name]]
         if changed:
             named = ", ".join(changed[:_NAMED]) + (", ..." if len(changed) > _NAMED else "")
             raise InputError(
@@ -116,7 +116,7 @@ class BenchWriter:
         Returns  whether it is on disk; if not, it is to be written
         Raises   OutputError where the folder cannot be written.
         """
-        there = has_block(self.path, name) and self._known.get(name) == digest
+        there = has_block(self.path, name) and self._recorded.get(name) == digest
         self._digests[name] = digest
         write_bench_manifest(self.path, self._manifest())
         return there
@@ -147,7 +147,7 @@ class BenchWriter:
             # Systems under load are held against none of them.
             **({"base": self._config.base_name} if self._kind == "rerank" else {}),
             "blocks": self._digests,
-            "other_blocks": {name: digest for name, digest in self._known.items() if name not in self._digests},
+            "other_blocks": {name: digest for name, digest in self._recorded.items() if name not in self._digests},
             "notes": [note.as_json() for note in self._notes],
             "machine": dict(machine()), "machines": self._measured_on, "python": platform.python_version(),
             "libraries": loaded_versions(LIBRARIES), "computing": computing(),

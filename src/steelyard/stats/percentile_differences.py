@@ -52,10 +52,11 @@ class PercentileDifference:
         up = self._length(b.high - b.value, a.value - a.low)
         return self.value - down, self.value + up
 
-    def _length(self, one: float, other: float) -> float:
-        if math.isinf(one + other):
+    def _length(self, a: float, b: float) -> float:
+        """Of the difference's interval, from those of both percentiles, which are alike to some degree."""
+        if math.isinf(a + b):
             return math.inf
-        return math.sqrt(max(one**2 + other**2 - 2 * self.alike * one * other, 0.0))
+        return math.sqrt(max(a**2 + b**2 - 2 * self.alike * a * b, 0.0))
 
     def p_above(self, limit: float) -> float:
         """One-sided p of a difference of at most this: the least at which the interval is above it."""
