@@ -147,6 +147,25 @@ def test_what_waits_longer_than_the_timeout_is_never_sent() -> None:
     assert requests["outcome"].to_list()[3:] == ["timeout"] * 7
 
 
+def test_a_rate_beyond_this_computer_ends_in_time_and_loses_no_request() -> None:
+    """A second of a million requests takes many to send, even where nobody has to answer them."""
+    asked = list[str]()
+
+    def ask(query_id: str, query: str) -> Served:
+        asked.append(query_id)
+        return Served()
+
+    requests = offer(
+        ask, QUERIES, rate=3e6, duration_s=0.01, rng=np.random.default_rng(1), arrivals="constant", timeout_s=0.005,
+        workers=1,
+    )  # fmt: skip
+    assert requests.height == 30_000
+    assert len(asked) < 30_000
+    late = requests.filter(DISPATCH_MS > 5)
+    assert late.height
+    assert late["outcome"].unique().to_list() == ["timeout"]
+
+
 def test_an_answer_that_is_read_after_it_came_ends_when_it_came() -> None:
     from time import perf_counter
 

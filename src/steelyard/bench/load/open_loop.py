@@ -36,7 +36,8 @@ def offer(
     ask        is called by several threads at once
     queries    query_id -> question, asked in turn, from the first again after the last
     rate       requests a second;   duration_s   during which they are counted
-    timeout_s  from sending; a request without an answer by then is a timeout, and is never dropped
+    timeout_s  from sending; a request without an answer by then is a timeout, and is never dropped, as is one that this
+               computer cannot send within as long after its time
     warm_up_s  seconds at the same rate before, whose requests are left out
     workers    requests that the system takes at once; the others wait in its queue, which is its own time.  None for
                all that come
@@ -94,7 +95,10 @@ class _Crew:
                 query_id, query = asked[number % len(asked)]
                 if (wait_s := start + after_s - perf_counter()) > 0:
                     sleep(wait_s)
-                self._hand_over(number, query_id, query, start + after_s)
+                task = _Task(number, query_id, query, start + after_s, perf_counter())
+                self._handed.append(task)
+                if task.handed_over <= task.intended + self._timeout_s:  # Else whoever wanted an answer is gone.
+                    self._hand_over(task)
             self._await()
         finally:
             self._dismiss()
@@ -110,11 +114,9 @@ class _Crew:
         return given_up(task.query_id, number=task.number, intended=task.intended, sent=task.handed_over,
                         timeout_s=self._timeout_s)  # fmt: skip
 
-    def _hand_over(self, number: int, query_id: str, query: str, intended: float) -> None:
-        if len(self._handed) - len(self._finished) >= len(self._threads) < self._limit:
+    def _hand_over(self, task: _Task) -> None:
+        if len(self._handed) - len(self._finished) > len(self._threads) < self._limit:
             self._start(1)
-        task = _Task(number, query_id, query, intended, perf_counter())
-        self._handed.append(task)
         self._tasks.put(task)
 
     def _await(self) -> None:
