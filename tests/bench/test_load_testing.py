@@ -272,6 +272,9 @@ def test_a_rate_that_this_machine_cannot_offer_is_noted() -> None:
     assert [note.as_json() for note in notes] == [
         {"code": "load_late", "values": {"n": 1, "names": ["a 10/s"], "ms": 60.0}}
     ]
+    faster = requests.with_columns(rate=pl.lit(20.0))
+    (note,) = late_notes(pl.concat([requests, faster]), LoadTable(slo={"p95": 0.5}))
+    assert note.values == {"n": 2, "names": ["a 10/s 20/s"], "ms": 60.0}
 
 
 def test_an_endpoint_that_refuses_is_asked_once_a_request_and_accounts_for_the_others(tmp_path: Path) -> None:

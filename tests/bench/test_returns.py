@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import RETURNS
-from steelyard.bench.returns import returns, saving_per_query, success_measure, success_of
+from steelyard.bench.returns import _worth, returns, saving_per_query, success_measure, success_of
 from steelyard.experiment.scores import Scores
 
 RELATIVE = {"value_per_query": 0.01, "queries_per_day": 100_000}
@@ -136,6 +136,12 @@ def test_worth_having_goes_by_the_whole_interval(hits: int, worth: str) -> None:
     row = row_of(RELATIVE, HITS[0], np.repeat([1.0, 0.0], [hits, 100 - hits]))
     assert row["worth"] == worth
     assert (row["relative_gain"] >= 0.15) == (hits >= 83)
+
+
+def test_few_questions_leave_it_open_whether_a_gain_is_worth_having() -> None:
+    for n, worth in ((49, "open"), (50, "yes")):
+        row = {"relative_gain_low": 0.3, "relative_gain_high": 0.5}
+        assert _worth(row, n=n) == worth
 
 
 def test_without_a_price_or_a_value_gains_are_all_there_is() -> None:

@@ -76,6 +76,7 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "comparisons). Intervals are of 95%.",
         "2 rows more are in the report, with every axis by itself.",
         "Pairs of question and text that are longer than the model reads are cut: api@10, api@50.",
+        f"All of it: steelyard report {tmp_path} -o report.html",
     ]  # fmt: skip
 
 
@@ -173,7 +174,7 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
         ("diagnostics", {"judged_after": 0.5}, "Documents without a label come up"),
         ("diagnostics", {"n_short": 3}, "Too few: questions with fewer than N candidates"),
         ("diagnostics", {"n_unstable": 3}, "Repetitions order the same candidates differently"),
-        ("throughput", {"little_gap": 0.2}, "trust no number there: words@50 · 4/s, words@50 · 8/s"),
+        ("throughput", {"little_gap": 0.2}, "trust no number there: words@50 (4/s, 8/s"),
         ("costs", {"status": "outdated"}, "The price is old, see its date: words, api."),
         ("latency", {"n_censored": 2}, "Requests without an answer: words@10 2 of 120"),
     ],
@@ -385,3 +386,21 @@ def test_options_of_runs_are_refused_beside_a_bench(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_money_is_written_as_people_read_it(value: float | None, currency: str, text: str) -> None:
     assert money(value, currency) == text
+
+
+def test_a_rate_that_was_not_found_has_no_number_of_candidates(tmp_path: Path) -> None:
+    text = summary(rerank_bench(tmp_path, sustained=changed("sustained", rate=None, depth=10)))
+    assert "– @" not in text
+    assert "@N was measured" not in text
+
+
+def test_levels_that_miss_littles_law_share_a_line(tmp_path: Path) -> None:
+    text = summary(rerank_bench(tmp_path, throughput=changed("throughput", little_gap=0.2)))
+    (line,) = [line for line in text.splitlines() if "Little" in line]
+    assert "api@50 (" in line
+
+
+def test_of_few_questions_it_is_open_whether_a_gain_is_worth_having(tmp_path: Path) -> None:
+    few = changed("returns", worth="open", relative_gain_low=0.2, relative_gain_high=0.4)
+    assert "is open: that takes 50 questions at least" in summary(rerank_bench(tmp_path, returns=few))
+    assert "至少要有 50 个问题" in summary(rerank_bench(tmp_path, returns=few), ZH)

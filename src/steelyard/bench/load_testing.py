@@ -287,5 +287,8 @@ def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:
     late = delays.filter(pl.col("ms") > limit_ms).sort("ms", descending=True, maintain_order=True)
     if late.is_empty():
         return []
-    levels = [f"{system_label(system, depth)} {load_name(rate, None)}" for system, depth, rate, _ in late.iter_rows()]
-    return [Note("load_late", {"n": len(levels), "names": levels[:_NAMED], "ms": round(late["ms"][0], 1)})]
+    rates: dict[str, list[str]] = {}
+    for system, depth, rate, _ in late.iter_rows():
+        rates.setdefault(system_label(system, depth), []).append(load_name(rate, None))
+    systems = [f"{system} {' '.join(levels)}" for system, levels in rates.items()]
+    return [Note("load_late", {"n": late.height, "names": systems[:_NAMED], "ms": round(late["ms"][0], 1)})]

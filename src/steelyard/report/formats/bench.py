@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -28,8 +30,17 @@ AXES = ("quality", "diagnostics", "latency", "stages", "token_fit", "throughput"
 
 
 def bench_summary(bench: Bench, words: Words, *, width: int | None = None, colour: bool = False) -> str:
-    """What `bench rerank` and `bench load` print: the recommendation and why, and one row a system."""
-    return sections_terminal([bench_summary_section(bench, words)], width=width, colour=colour)
+    """What `bench rerank` and `bench load` print: the recommendation and why, one row a system, and what is next."""
+    section = bench_summary_section(bench, words)
+    # A path with blanks is one word of a command.
+    section.sheets[-1].notes.append(words("bench.summary.next", folder=shlex.quote(_short(bench.folder.path))))
+    return sections_terminal([section], width=width, colour=colour)
+
+
+def _short(path: Path) -> str:
+    """A path as it is typed here: relative where it is below the working directory."""
+    here, whole = Path.cwd(), path.absolute()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
 def bench_terminal(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
 from steelyard.base.notes import Note
 from steelyard.bench.bench import Bench
-from steelyard.report.sheets.bench_cells import in_order, load_text, row_name, rows_of
+from steelyard.report.sheets.bench_cells import Row, in_order, load_text, row_name, rows_of
 from steelyard.report.sheets.bench_costs import status_notes
 from steelyard.report.sheets.notes import note_text
 from steelyard.report.visible import single_line
@@ -26,12 +26,21 @@ def care(bench: Bench, words: Words) -> Iterator[str]:
         if systems:
             yield words(f"bench.care.{code}", systems=words.listed(systems))
     odd = rows_of(in_order(bench.throughput.filter(pl.col("little_gap").abs() > _LITTLE), bench.config))
-    levels = [f"{single_line(row_name(row))} · {load_text(row, words)}" for row in odd]
-    if levels:
-        yield words("bench.care.little", levels=words.listed(levels))
+    if odd:
+        yield words("bench.care.little", levels=words.listed(_by_system(odd, words)))
     if bench.folder.kind == "rerank":
         yield from status_notes(bench.costs, words)
     yield from _notes(bench, words)
+
+
+def _by_system(levels: Sequence[Row], words: Words) -> list[str]:
+    """Levels of load, those of a system together."""
+    loads: dict[str, list[str]] = {}
+    for row in levels:
+        loads.setdefault(single_line(row_name(row)), []).append(load_text(row, words))
+    return [
+        words("bench.care.little_of", system=system, loads=words.listed(listed)) for system, listed in loads.items()
+    ]
 
 
 def _notes(bench: Bench, words: Words) -> Iterator[str]:

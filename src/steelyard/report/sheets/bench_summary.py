@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.bench.bench import Bench
+from steelyard.bench.returns import MIN_QUESTIONS, WORTH
 from steelyard.report.sheets.amounts import amount, milliseconds, money
 from steelyard.report.sheets.bench_care import care
 from steelyard.report.sheets.bench_cells import (
@@ -201,7 +202,10 @@ def _return(row: Row | None, bench: Bench, words: Words) -> Iterator[str]:
     """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
     if row is None or row["relative_gain"] is None:
         return
-    worth = words(f"bench.worth.{row['worth']}", gain=percent(row["relative_gain"], 1, sign=True))
+    low, high = row["relative_gain_low"], row["relative_gain_high"]
+    is_few = row["worth"] == "open" and (low is None or not low < WORTH <= high)
+    gain = percent(row["relative_gain"], 1, sign=True)
+    worth = words("bench.worth.few" if is_few else f"bench.worth.{row['worth']}", gain=gain, n=MIN_QUESTIONS)
     if row["net_per_day"] is None:
         yield words("bench.line.gain", worth=worth)
         return
@@ -245,7 +249,7 @@ def _sustained(bench: Bench, row: Row) -> str:
     if sustained is None:
         return "–"
     rate = amount(sustained["rate"])
-    return rate if sustained["depth"] == row["depth"] else f"{rate} @{sustained['depth']}"
+    return rate if sustained["rate"] is None or sustained["depth"] == row["depth"] else f"{rate} @{sustained['depth']}"
 
 
 def _cost_of(bench: Bench, row: Row) -> str:
