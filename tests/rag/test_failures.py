@@ -114,7 +114,7 @@ def test_retrieval_is_weighed_and_the_failed_answer_is_counted(tmp_path: Path) -
     assert "Answers that failed: 1 of 3 (q2); what was retrieved is weighed." in " ".join(
         table(scores, per_query=False, words=read_words("en"), width=None, colour=False).split()
     )
-    assert [sorted(ms)[-1] == float("inf") for ms in weighing.latency_ms.values()] == [False, True]
+    assert [max(ms) == float("inf") for (ms,) in weighing.latency_ms.values()] == [False, True]
     assert diagnose(weighing, k=3).funnels[1].counts()["failed"] == 0
     checks = sy.gate(scores, margin=0.5, baseline="well", max_failed=0.2).checks
     assert [(c.value, c.outcome) for c in checks if c.kind == "share"] == [(pytest.approx(1 / 3), "fail")]

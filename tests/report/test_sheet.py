@@ -182,7 +182,9 @@ def clustered() -> Iterator[Scores]:
     for by, codes in (("doc", np.arange(12)), ("talk", np.arange(12) // 3), ("clusters", np.zeros(12, int))):
         recipe = {**scores.recipe_parts, "cluster": by}
         yield dataclasses.replace(scores, clustering=Clustering(by, codes), recipe_parts=recipe)
-    yield dataclasses.replace(scores, repeats={"hybrid": np.stack([scores.values[0], scores.values[0] / 2])})
+    for values in (scores.values[0], scores.values[0] / 2):
+        yield dataclasses.replace(scores, repeats={"hybrid": np.stack([scores.values[0], values])})
+    yield scores.with_percentiles([f"{scores.measures[0]}:p10"])
     recipe = {**scores.recipe_parts, "shared_gold": {"n_questions": 4, "n_clusters": 10}}
     yield dataclasses.replace(scores, recipe_parts=recipe)
 
