@@ -1,6 +1,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Tests start many processes; each would compile all of the source again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-thorough test-models test-libraries mutants bench clean
 
 demo: .venv/demo-installed

@@ -144,11 +144,12 @@ main()
         pytest.param(
             {"sklearn"}, 'index = "dense"', "needs sklearn, which is not installed", "rag", marks=pytest.mark.slow
         ),
-        (
+        pytest.param(
             {"sentence_transformers", "torch"},
             'index = "dense"\nembed = {kind = "sentence-transformers", model = "documents"}',
             "needs sentence_transformers, which is not installed",
             "models",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             {"httpx2"},
@@ -163,11 +164,12 @@ main()
             "needs httpx2, which is not installed",
             "endpoints",
         ),
-        (
+        pytest.param(
             {"semantic_text_splitter"},
             'chunk = "semantic"',
             "which is not installed",
             "splitter",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=lambda value: "-".join(sorted(value)) if isinstance(value, set) else "",
