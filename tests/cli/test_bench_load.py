@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
+from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.cli import bench_load
 from tests.cli.command import complaint, printed, steelyard
@@ -35,7 +36,7 @@ def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None
 
 def test_an_interruption_says_what_is_kept(queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object, **options: object) -> None:
-        raise bench_load.BenchInterrupted(1, 4)
+        raise BenchInterrupted(1, 4)
 
     monkeypatch.setattr(bench_load, "load_test", interrupted)
     done = steelyard("bench", "load", "http://127.0.0.1:9/", "--rate", "1")

@@ -66,7 +66,7 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "Cost: $0.002 a question (15,000 tokens by estimate; price: cohere/rerank-v3.5), $200 a day.",
         "Return: −$80 a day (−$110 to −$50), above 0 in 93% of draws. The gain of +40.0% is worth having: 15% or more, "
         "by its whole interval.",
-        "At this value of a success it costs more than it brings, by the whole interval.",
+        "At this value it costs more than it brings, by the whole interval.",
         "halls      ndcg@10   to base   P95 ms   holds/s   a question   net a day",
         "─" * 72,
         "bm25         0.300         –        0         –            –           –",

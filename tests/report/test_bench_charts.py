@@ -20,6 +20,7 @@ from tests.report.browser import AXE, NO_CHROMIUM, PICTURES, Opened
 for _module in ("altair", "vl_convert"):
     pytest.importorskip(_module, reason="charts need the extra report")
 from steelyard.report.charts.bench import BENCH_CHARTS, draw_bench  # noqa: E402
+from steelyard.report.charts.plot import log_axis  # noqa: E402
 
 EN = read_words("en")
 HOSTILE = '<script>alert("1")</script> & "é"'
@@ -91,6 +92,16 @@ def test_load_shows_the_knee_and_the_objective(specs: dict[str, dict[str, Any]])
     points = [row for row in rows(spec, "rate", "ms", "low") if row["system"] == "api@50"]
     assert [row["rate"] for row in points] == [4.0, 8.0, 16.0, 32.0]
     assert "api@50 holds 11.5 a second" in spec["description"]
+
+
+@pytest.mark.parametrize("values", [[2.0], [2.000001, 1.99999], [46, 71], [96, 104]])
+def test_an_axis_has_two_ticks_at_least_in_places_of_their_own(values: list[float]) -> None:
+    axis = log_axis(values)
+    low, high = axis["scale"].domain
+    ticks = [tick for tick in axis["axis"]["values"] if low <= tick <= high]
+    assert len(ticks) >= 2
+    assert low < min(values)
+    assert high > max(values)
 
 
 def test_levels_at_which_most_requests_fail_are_no_point(tmp_path: Path) -> None:

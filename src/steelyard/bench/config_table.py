@@ -13,6 +13,7 @@ from steelyard.base.choices import Arrivals
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
+from steelyard.measures import parse
 from steelyard.rag.config_table import Count, PathText, Text, parse_measures, parse_stage
 from steelyard.services.prices import currency_code
 
@@ -74,7 +75,15 @@ def parse_slo(value: object) -> object:
     parts = [part.partition("=") for part in value.split(",")]
     if not all(name.strip() and limit.strip() for name, _, limit in parts):
         raise SettingError(f"{value!r} is no objective; expected one such as p95=500ms, or several with commas")
-    return {name.strip(): limit.strip() for name, _, limit in parts}
+    limits = {name.strip(): limit.strip() for name, _, limit in parts}
+    for name, limit in limits.items():
+        try:
+            seconds(limit)
+        except ValueError:
+            raise SettingError(
+                f"{name}={limit} is no objective; expected seconds above 0, such as {name}=0.5 or {name}=500ms"
+            ) from None
+    return limits
 
 
 def _slo(table: Mapping[str, float]) -> Mapping[str, float]:
@@ -183,6 +192,14 @@ class BenchSystemTable(BaseModel):
         return self
 
 
+def _with_a_mean(names: list[str]) -> list[str]:
+    """Raise   SettingError for percentiles alone: the choice and the return go by a mean."""
+    if not any(parse(name).aggregation.arithmetic for name in names):
+        mean = names[0].partition(":")[0]
+        raise SettingError(f"has percentiles alone, and choice and return go by a mean; name one too, such as {mean}")
+    return names
+
+
 def _depths(depths: list[int]) -> list[int]:
     return sorted(set(depths))
 
@@ -200,7 +217,9 @@ class BenchTable(BaseModel):
     depths: Annotated[
         list[Count], Field(min_length=1), AfterValidator(_depths), Words("a list of whole numbers from 1")
     ] = [10, 20, 50, 100]
-    measures: Annotated[list[Text], Field(min_length=1), AfterValidator(parse_measures)] | None = None
+    measures: (
+        Annotated[list[Text], Field(min_length=1), AfterValidator(parse_measures), AfterValidator(_with_a_mean)] | None
+    ) = None
     min_gain: Annotated[float, Limits()] | None = None
     cluster: Text | None = None
     margin: Annotated[float, above(0)] = 0.01

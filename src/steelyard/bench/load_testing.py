@@ -274,7 +274,9 @@ def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:
     finally:
         caller.close()
     if len(set(failures)) == 1:
-        raise StageError(f"{system.name}: none of the first {len(failures)} requests was answered: {failures[0]}")
+        n = len(failures)
+        which = "the first request was not answered" if n == 1 else f"none of the first {n} requests was answered"
+        raise StageError(f"{system.name}: {which}: {failures[0]}")
 
 
 def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:

@@ -87,8 +87,8 @@ def question_clusters(
     if not any(cluster in of for of in fields):
         names = sorted({name for of in fields for name in of})
         raise InputError(
-            f"cluster {cluster!r}: no question has such a field; {nearest(cluster, [DOC, *names])} Where the truth has "
-            "no fields, name questions that have: --queries FILE (queries=...)"
+            f"cluster {cluster!r}: no question has such a field ({nearest(cluster, [DOC, *names])}). Where the truth "
+            "has no fields, name questions that have: --queries FILE (queries=...)"
         )
     return named_clusters(cluster, [of.get(cluster) for of in fields])
 

@@ -17,6 +17,8 @@ LISTED = 40
 """Systems that the description of a chart names."""
 
 _ROW = 26
+_NEAR = 2.5
+"""Values on a logarithmic axis whose greatest is not this many times their least are near each other."""
 
 
 def altair() -> Any:
@@ -63,11 +65,18 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def log_axis(values: Iterable[float], **settings: Any) -> dict[str, Any]:
-    """The scale and axis of values above 0 by powers of ten, for a channel; settings are of the axis."""
+    """The scale and axis of values above 0 by powers of ten, for a channel; settings are of the axis.
+
+    Values that are near each other get room on both sides, so that two ticks at least show where they are.
+    """
     alt, among = altair(), list(values)
     low, high = min(among), max(among)
+    limits: dict[str, Any] = {}
+    if high < _NEAR * low:
+        low, high = low / _NEAR, high * _NEAR
+        limits = {"domain": [low, high]}
     return {
-        "scale": alt.Scale(type="log", nice=False, padding=16),
+        "scale": alt.Scale(type="log", nice=False, padding=16, **limits),
         "axis": alt.Axis(**{"format": ",~r", "values": log_ticks(low, high), **settings}),
     }
 

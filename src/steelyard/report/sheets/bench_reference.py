@@ -7,7 +7,7 @@ import polars as pl
 from steelyard.bench.bench import Bench
 from steelyard.bench.reference import reference_note
 from steelyard.report.sheets.amounts import amount, milliseconds
-from steelyard.report.sheets.bench_cells import Row, heads, row_name, rows_of
+from steelyard.report.sheets.bench_cells import Row, heads, in_order, row_name, rows_of
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, number
 from steelyard.report.words import Words
@@ -24,7 +24,7 @@ def reference_section(bench: Bench, words: Words) -> Section | None:
 
 
 def _latency(bench: Bench, words: Words) -> Sheet | None:
-    rows = rows_of(bench.reference.latency.drop_nulls("reference_p50"))
+    rows = rows_of(in_order(bench.reference.latency.drop_nulls("reference_p50"), bench.config))
     cells = [
         [row_name(row), *(milliseconds(row[f"{origin}{name}"]) for name in ("p50", "p95", "p99")
                           for origin in ("", "reference_"))]

@@ -264,7 +264,10 @@ def _net(bench: Bench, row: Row) -> str:
 
 def _sheet_notes(bench: Bench, rows: Sequence[Row], columns: dict[str, Any], words: Words) -> Iterator[str]:
     family = len(bench.quality)
-    yield words("bench.summary.marks", n=bench.quality["n"].max() or 0, family=family)
+    n: int = bench.quality["n"].max() or 0  # type: ignore[assignment]
+    yield words(
+        "bench.summary.marks", questions=words("count.questions", n=n), family=words("bench.summary.family", n=family)
+    )
     left_out = len(bench.choice) - len(rows)
     if left_out:
         yield words("bench.summary.left_out", n=left_out)
