@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.sustaining import is_too_slow, probe_seconds, sustained_rate
+from steelyard.bench.sustaining import is_too_slow, likely_rate, probe_seconds, sustained_rate
 from steelyard.bench.throughput import Objective, throughput
 from tests.bench.queueing import Queue, requests
 
@@ -57,6 +57,51 @@ def test_what_was_offered_before_is_not_offered_again() -> None:
     few = throughput(even(1.0, 5), OBJECTIVE)
     sustained_rate(system := Limited(7.3), OBJECTIVE, first=3.0, levels=few)
     assert system.rates[0] == 3.0
+
+
+def test_a_short_level_that_may_be_fast_enough_ends_nothing() -> None:
+    """Of 100 requests 4 were late by chance, which neither shows P95 nor refutes it: 4 a second are offered again."""
+    came = np.arange(100) / 4
+    weak = requests(came, came + np.where(np.arange(100) % 25 == 7, 0.6, 0.1), rate=4.0)
+    levels = throughput(weak, OBJECTIVE)
+    assert levels["reason"].to_list() == ["latency"]
+    search = sustained_rate(system := Limited(7.3), OBJECTIVE, first=4.0, levels=levels)
+    assert system.rates[0] == 4.0
+    assert search.rate == 6.73
+    swamped = throughput(even(4.0, 25, 0.6), OBJECTIVE)  # All are late: that is clear.
+    sustained_rate(system := Limited(1.3), OBJECTIVE, first=4.0, levels=swamped)
+    assert system.rates[0] == 2.0
+
+
+def test_from_a_guess_the_steps_are_small() -> None:
+    rates = {}
+    for limit in (100.0, 95.0, 110.0, 300.0):
+        system = Limited(limit)
+        search = sustained_rate(system, OBJECTIVE, first=100.0, is_guess=True)
+        assert search.rate is not None
+        assert search.rate <= limit < (search.failing_rate or 0) <= 1.1 * search.rate
+        rates[limit] = system.rates
+    assert rates[100.0] == [100.0, 115.0, 107.0]
+    assert rates[95.0] == [100.0, 87.0, 93.3]
+    assert rates[300.0][:5] == [100.0, 115.0, 152.0, 266.0, 532.0]
+
+
+def test_a_guess_is_offered_where_the_levels_leave_it_open() -> None:
+    before = throughput(pl.concat([even(4.0, 30), even(64.0, 30, 2.0)]), OBJECTIVE)
+    sustained_rate(system := Limited(7.3), OBJECTIVE, first=7.0, is_guess=True, levels=before)
+    assert system.rates == [7.0, 21.2, 12.2, 9.24, 8.04, 7.5]
+    sustained_rate(system := Limited(7.3), OBJECTIVE, first=3.0, is_guess=True, levels=before)
+    assert system.rates[0] == 16.0  # The levels know better.
+
+
+@pytest.mark.parametrize(("objective", "rate"), [({"p95": 0.5}, 12.61), ({"p95": 0.5, "p50": 0.2}, 12.61),
+                                                 ({"p99": 0.2}, 10.0)])  # fmt: skip
+def test_what_users_had_answered_says_about_what_it_bears(objective: dict[str, float], rate: float) -> None:
+    """By M/M/1 of 20 a second: 20 - ln(20) / 0.5, less a tenth; and half of the peak at least."""
+    levels = pl.DataFrame({"loop": ["closed", "closed", "open"], "achieved": [10.0, 20.0, 30.0]})
+    assert likely_rate(levels, Objective(objective)) == pytest.approx(rate, abs=0.01)
+    assert likely_rate(levels.filter(loop="open"), Objective(objective)) is None
+    assert likely_rate(levels.with_columns(achieved=pl.lit(None, pl.Float64)), Objective(objective)) is None
 
 
 def test_no_probe_where_enough_is_known() -> None:
@@ -134,10 +179,18 @@ def test_near_to_what_a_queue_bears() -> None:
     (0.05, 1, "p95", 0.5), (0.05, 1, "p99", 0.5), (0.05, 1, "p95", 2.0), (0.005, 1, "p95", 0.1),
     (0.05, 4, "p95", 0.25), (0.1, 8, "p95", 0.5), (0.02, 2, "p99", 0.2),
 ])  # fmt: skip
-def test_in_the_middle_it_comes_near_to_theory(mean_s: float, servers: int, percentile: str, limit_s: float) -> None:
+@pytest.mark.parametrize("is_guess", [False, True])
+def test_in_the_middle_it_comes_near_to_theory(
+    mean_s: float, servers: int, percentile: str, limit_s: float, *, is_guess: bool
+) -> None:
     queue, objective = Queue(mean_s, servers), Objective({percentile: limit_s})
     probe = prober(queue, objective, np.random.default_rng(0))
-    rates = [sustained_rate(probe, objective, first=queue.capacity / 2).rate or 0.0 for _ in range(60)]
+    rng = np.random.default_rng(1)
+    users = throughput(pl.concat([queue.occupy(users, 10, rng) for users in (1, 4, 16)]), objective)
+    first = {"first": queue.capacity / 2, "is_guess": False}
+    if is_guess:
+        first = {"first": likely_rate(users, objective) or 0.0, "is_guess": True}
+    rates = [sustained_rate(probe, objective, **first).rate or 0.0 for _ in range(60)]  # type: ignore[arg-type]
     truth = queue.sustained(float(percentile[1:]) / 100, limit_s)
     assert 0.7 * truth <= np.median(rates) <= 1.02 * truth
     assert np.mean(np.array(rates) <= 1.1 * truth) >= 0.85

@@ -30,7 +30,7 @@ from steelyard.bench.load_levels import Level, plan_levels, plan_probe
 from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_system
 from steelyard.bench.request_scores import load_name, request_scores
 from steelyard.bench.requests import DISPATCH_MS, REQUESTS
-from steelyard.bench.sustaining import is_too_slow, sustained_rate
+from steelyard.bench.sustaining import is_too_slow, likely_rate, sustained_rate
 from steelyard.bench.throughput import Objective, throughput
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
 from steelyard.data.questions import Questions, read_queries
@@ -252,9 +252,9 @@ class _Loads:
             self.n += 1
             return self.requests(system, plan_probe(system, rate, self.load))
 
-        # Users who wait for nothing else show what it can do at most.
-        fastest = float(levels["achieved"].fill_nan(None).max() or 1.0)  # type: ignore[arg-type]
-        sustained_rate(offer, objective, first=max(self.load.rates, default=fastest / 2), levels=levels)
+        guess = likely_rate(levels, objective)
+        first = guess or max(self.load.rates)  # Without users, rates are all the load there is.
+        sustained_rate(offer, objective, first=first, is_guess=guess is not None, levels=levels)
 
 
 def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:

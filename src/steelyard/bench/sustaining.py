@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.bench.config_table import percentile_share
+from steelyard.bench.frames import THROUGHPUT
 from steelyard.bench.requests import CENSORED_MS
 from steelyard.bench.throughput import Objective, sustained, throughput
 from steelyard.stats.exceedance import exceedance_p
@@ -25,6 +28,10 @@ _MOST_SECONDS = 600.0
 _ALONE = 0.25
 """Mean of the requests under way below which they hardly meet: less load makes none of them faster."""
 _DIGITS = 3
+_STEP = 2.0
+_BELOW = 0.9
+_FINE_STEP = 1.15
+"""From a guess; steps then grow to the ordinary one."""
 _ALPHA = 0.05
 
 
@@ -54,6 +61,26 @@ def probe_seconds(rate: float, objective: Objective, *, least_s: float) -> float
     return max(least_s, min(enough, _MOST_SECONDS))
 
 
+def likely_rate(levels: pl.DataFrame, objective: Objective) -> float | None:
+    """About what a system bears, by what users who wait for nothing else had answered; None without closed loops.
+
+    Of one server whose service takes exponential times (M/M/1), the share p of requests is answered within a limit at
+    the rate that is ln(1 / (1 - p)) / limit below its peak.  A tenth less is said, as the largest of several rates is
+    rather too large, and what lies above the truth may hold by chance; and half of the peak at least.
+
+    levels   of schema THROUGHPUT, of one system
+
+    >>> level = {"loop": "closed", "users": 4, "achieved": 20.0}
+    >>> round(likely_rate(pl.DataFrame([level]), Objective({"p95": 0.5})), 2)
+    12.61
+    """
+    peak = levels.filter(loop="closed")["achieved"].max()
+    if not isinstance(peak, float) or not peak > 0:
+        return None
+    spare = max(-math.log1p(-percentile_share(name)) / limit for name, limit in objective.slo.items())
+    return max(_BELOW * (peak - spare), peak / 2)
+
+
 def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
     """Whether it is shown that a system misses its objective even where each request is alone.
 
@@ -67,29 +94,34 @@ def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
 
 
 def sustained_rate(
-    probe: Callable[[float], pl.DataFrame], objective: Objective, *, first: float, levels: pl.DataFrame | None = None,
-    precision: float = PRECISION, most_probes: int = MOST_PROBES,
+    probe: Callable[[float], pl.DataFrame], objective: Objective, *, first: float, is_guess: bool = False,
+    levels: pl.DataFrame | None = None, precision: float = PRECISION, most_probes: int = MOST_PROBES,
 ) -> SustainedRate:  # fmt: skip
     """Bisect between the highest rate that holds and the lowest above it that does not.
 
     probe       offers a rate, in requests a second, and returns the requests, of schema REQUESTS; for as long as
                 `probe_seconds` says
     first       rate that is offered where nothing is known
-    levels      of schema THROUGHPUT, of one system: what was offered before; too few requests say nothing
+    is_guess    whether the first rate is about what the system bears, as `likely_rate` says: it is offered wherever
+                the levels leave it open, and steps begin small
+    levels      of schema THROUGHPUT, of one system: what was offered before; too few requests say nothing, and a level
+                of fewer than a probe has does not end the search where it may as well be fast enough
     precision   relative distance of the two at which the search ends;   most_probes   after which it ends anyway
     Returns     that both rates are further apart than asked for where the search ended early
     Raises      InputError for rates and precisions that cannot be; and what the probe raises.
 
-    Rates are doubled or halved until one holds and one does not; then the next is their geometric mean.  They are
-    rounded to three digits, so that the same results lead to the same rates.  Where not even requests that hardly ever
-    meet are answered in time, no lower rate is tried.
+    Rates are doubled or halved, by smaller steps from a guess, until one holds and one does not; then the next is their
+    geometric mean.  They are rounded to three digits, so that the same results lead to the same rates.  Where not even
+    requests that hardly ever meet are answered in time, no lower rate is tried.
     """
     if not (0 < first < math.inf and precision > 0 and most_probes > 0):
         raise InputError(
             f"first rate {first:g}, precision {precision:g} and {most_probes} probes; expected numbers above 0"
         )
-    held, failed, reason = _bracket(levels)
-    n_probes, rate = 0, _next(held, failed, first)
+    held, failed, reason = _bracket(levels, objective)
+    n_probes, step = 0, _FINE_STEP if is_guess else _STEP
+    is_open = is_guess and (held or 0.0) < first < (failed or math.inf)
+    rate = _rounded(first) if is_open else _next(held, failed, first, step)
     while n_probes < most_probes and not _is_near(held, failed, precision):
         (level,) = throughput(probe(rate), objective).to_dicts()
         n_probes += 1
@@ -99,29 +131,51 @@ def sustained_rate(
             failed, reason = rate, level["reason"]
             if held is None and (reason == "few" or level["in_flight"] < _ALONE):
                 break
-        following = _next(held, failed, first)
+        following = _next(held, failed, first, step)
+        step = min(step**2, _STEP)
         if following in (rate, held, failed):
             break
         rate = following
     return SustainedRate(held, failed, None if failed is None else reason, n_probes, _is_near(held, failed, precision))
 
 
-def _bracket(levels: pl.DataFrame | None) -> tuple[float | None, float | None, str | None]:
-    """The highest rate that held, the lowest above it that did not, and why not."""
-    rows = [] if levels is None else sustained(levels).to_dicts()
-    if not rows:
+def _bracket(
+    levels: pl.DataFrame | None, objective: Objective
+) -> tuple[float | None, float | None, str | None]:  # fmt: skip
+    """The highest rate that held, the lowest above it that is shown not to, and why not."""
+    rows = [] if levels is None else levels.filter(loop="open").to_dicts()
+    shown = [row for row in rows if row["holds"] or _is_clear(row, objective)]
+    if not shown:
         return None, None, None
-    rate, failing, reason = (rows[0][name] for name in ("rate", "failing_rate", "reason"))
-    return (rate, None, None) if reason == "few" else (rate, failing, reason)
+    (row,) = sustained(pl.DataFrame(shown, schema=THROUGHPUT)).to_dicts()
+    return row["rate"], row["failing_rate"], row["reason"]
 
 
-def _next(held: float | None, failed: float | None, first: float) -> float:
+def _is_clear(level: Mapping[str, Any], objective: Objective) -> bool:
+    """Whether a level that does not hold would not with more requests, either.
+
+    One that is not shown to be fast enough need not be too slow, where requests are fewer than those of a probe.
+    """
+    if level["reason"] != "latency" or level["n"] >= _PLENTY * objective.least_requests:
+        return bool(level["reason"] != "few")
+    if not level["offered"]:
+        return False
+    in_time = np.arange(level["n"]) < round(level["n"] * level["goodput"] / level["offered"])
+    share = max(percentile_share(name) for name, limit in objective.slo.items() if limit == objective.limit_s)
+    return exceedance_p(in_time, share) <= _ALPHA / 2
+
+
+def _next(held: float | None, failed: float | None, first: float, step: float) -> float:
     if held is not None and failed is not None:
         rate = math.sqrt(held * failed)
     elif held is not None:
-        rate = held * 2
+        rate = held * step
     else:
-        rate = first if failed is None else failed / 2
+        rate = first if failed is None else failed / step
+    return _rounded(rate)
+
+
+def _rounded(rate: float) -> float:
     return float(f"{rate:.{_DIGITS}g}")
 
 
