@@ -13,7 +13,8 @@ from steelyard.bench.blocks import block_name, has_block, plan_blocks, read_rank
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, write_bench_manifest
-from steelyard.data.run_manifest import CONFIG, write_json
+from steelyard.data.manifests import write_json
+from steelyard.data.run_manifest import CONFIG
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
 

@@ -9,7 +9,8 @@ import pytest
 import steelyard
 from steelyard.base.errors import InputError
 from steelyard.cli.diagnose import run
-from steelyard.data.run_manifest import write_json, write_manifest
+from steelyard.data.manifests import write_json
+from steelyard.data.run_manifest import write_manifest
 from steelyard.demo import copy_data
 from steelyard.rag.pipeline import Pipeline
 

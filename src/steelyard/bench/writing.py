@@ -17,8 +17,9 @@ from steelyard.bench.blocks import has_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.pricing import stored_prices
 from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, Kind, read_bench_manifest, write_bench_manifest
+from steelyard.data.manifests import MANIFEST, visible_entries, write_json
 from steelyard.data.run_lock import Holder
-from steelyard.data.run_manifest import CONFIG, MANIFEST, visible_entries, write_json
+from steelyard.data.run_manifest import CONFIG
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
 from steelyard.io.json_files import parse_json

@@ -8,14 +8,13 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal
 
-from steelyard.base.errors import InputError, quoted
-from steelyard.base.shapes import Each, Table, check_shape
-from steelyard.data.run_manifest import CONFIG, MANIFEST, write_json
-from steelyard.io.json_files import parse_json
+from steelyard.base.errors import InputError
+from steelyard.base.shapes import Each, Table
+from steelyard.data.manifests import Manifests
+from steelyard.data.run_manifest import CONFIG
 
 MARK = "steelyard_bench"
 BLOCKS, SCORES, CEILINGS = "blocks", "scores.json", "ceilings.json"
-_VERSION = 1
 Kind = Literal["rerank", "load"]
 _SHAPE = Table(
     {"name": str, "kind": str},
@@ -27,7 +26,8 @@ _SHAPE = Table(
         "steelyard": str, "python": str,
     },
 )  # fmt: skip
-"""What commands take from a manifest."""
+_MANIFESTS = Manifests("bench", MARK, version=1, shape=_SHAPE, beside=(BLOCKS,))
+read_bench_manifest, write_bench_manifest = _MANIFESTS.read, _MANIFESTS.write
 
 
 @dataclass(frozen=True)
@@ -56,36 +56,6 @@ class BenchFolder:
     def config(self) -> Path:
         """The JSON of its configuration."""
         return self.path / CONFIG
-
-
-def read_bench_manifest(path: Path) -> dict[str, Any] | None:
-    """What manifest.json of a bench holds; None where the folder is none of a bench.
-
-    Raises   InputError for one of a later version, and for a manifest that is damaged.
-    """
-    file = path / MANIFEST
-    try:
-        data = file.read_bytes()
-    except (OSError, ValueError):
-        return None
-    try:
-        manifest = parse_json(data, str(file))
-    except InputError:
-        return None
-    if not isinstance(manifest, dict) or MARK not in manifest:
-        return None
-    if not isinstance(manifest[MARK], int) or manifest[MARK] > _VERSION:
-        raise InputError(f"{file}: is of version {quoted(manifest[MARK])}, newer than this Steelyard; upgrade it")
-    try:
-        check_shape(manifest, _SHAPE)
-    except ValueError as error:
-        raise InputError(f"{file}: {error}; remove the folder, and run the bench again") from None
-    return manifest
-
-
-def write_bench_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write manifest.json whole; what it holds makes the folder one of a bench."""
-    write_json(path / MANIFEST, {MARK: _VERSION, **manifest})
 
 
 def find_bench_folder(path: str | Path) -> BenchFolder | None:

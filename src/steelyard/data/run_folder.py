@@ -30,18 +30,9 @@ import polars as pl
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.manifests import MANIFEST, write_json
 from steelyard.data.responses import Response, decode_response, encode_response
-from steelyard.data.run_manifest import (
-    CHUNKS,
-    CONFIG,
-    DOCUMENTS,
-    MANIFEST,
-    MARK,
-    OUTPUTS,
-    read_manifest,
-    write_json,
-    write_manifest,
-)
+from steelyard.data.run_manifest import CHUNKS, CONFIG, DOCUMENTS, MARK, OUTPUTS, read_manifest, write_manifest
 from steelyard.data.run_replacement import complete_replacement, is_being_replaced
 from steelyard.io.json_files import json_lines, parse_json, query_id_of
 from steelyard.io.panics import native_reader

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import OutputError
+from steelyard.data.manifests import MANIFEST
 from steelyard.data.run_lock import run_lock
-from steelyard.data.run_manifest import CHUNKS, CONFIG, DOCUMENTS, MANIFEST, OUTPUTS, PARTIAL, read_manifest
+from steelyard.data.run_manifest import CHUNKS, CONFIG, DOCUMENTS, OUTPUTS, PARTIAL, read_manifest
 
 NEW = ".new"
 _COUNTED = {CHUNKS: "chunks", DOCUMENTS: "documents"}

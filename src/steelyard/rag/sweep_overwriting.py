@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard.data.manifests import write_json
 from steelyard.data.run_folder import manifest_stamp
-from steelyard.data.run_manifest import write_json
 
 OVERWRITING = ".overwriting.json"
 
