@@ -18,7 +18,7 @@ def test_every_request_is_counted(tmp_path: Path) -> None:
     assert (plan.n_blocks, plan.n_done, plan.currency) == (12, 0, "USD")
     assert not config.folder.exists()
     rows = {(row["system"], row["depth"], row["loop"]): row for row in plan.frame.to_dicts()}
-    assert len(rows) == 3 * (2 + 2)
+    assert len(rows) == 3 * (2 + 3)
     # 6 questions, twice, and one to warm up; 3 or 6 candidates each.
     assert [rows["words", depth, "sequential"]["requests"] for depth in (3, 6)] == [13, 13]
     assert [rows["words", depth, "sequential"]["pairs"] for depth in (3, 6)] == [39, 78]
@@ -31,6 +31,9 @@ def test_every_request_is_counted(tmp_path: Path) -> None:
     }  # fmt: skip
     assert rows["api", 6, "closed"]["requests"] is None
     assert rows["api", 6, "closed"]["seconds"] == 10.0
+    # 16 probes at most, each of four times 72 requests at the lowest rate, and 2 s to warm up.
+    assert rows["api", 6, "search"]["seconds"] == 16 * (288 / 1 + 2)
+    assert rows["api", 6, "search"]["requests"] is None
 
 
 def test_tokens_are_those_of_the_bench(tmp_path: Path) -> None:

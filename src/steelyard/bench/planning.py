@@ -15,6 +15,8 @@ from steelyard.bench.costs import request_costs
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.running import BenchWork, prepare_bench
+from steelyard.bench.sustaining import MOST_PROBES, probe_seconds
+from steelyard.bench.throughput import Objective
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,
@@ -23,9 +25,12 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 PLAN = pl.Schema(_COLUMNS)
 """A row for each reranker, depth and loop.
 
-requests   that are still to be sent, warming up included; null for users who ask as fast as they are answered
+loop       "sequential", "open", "closed", or "search": for the sustained rate
+requests   that are still to be sent, warming up included; null for users who ask as fast as they are answered, and
+           for the search, which depends on what is measured
 pairs, tokens, cost   of these requests: tokens are estimates, and cost is null where no price is known before
-seconds    that load is put on; null for requests one after the other, which take as long as they take
+seconds    that load is put on; of the search, with the most probes, all at the lowest rate that [load] names, or one a
+           second; null for requests one after the other, which take as long as they take
 """
 
 
@@ -73,7 +78,7 @@ def _rows(work: BenchWork, done: set[str]) -> Iterator[dict[str, object]]:
 
 
 def _load_rows(config: BenchConfig, row: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """Levels of load; the search for the sustained rate adds some that follow from the first ones."""
+    """Levels of load, and the search for the sustained rate, whose levels follow from the first ones."""
     load = config.load
     assert load is not None
     seconds = load.duration + load.warm_up
@@ -82,6 +87,9 @@ def _load_rows(config: BenchConfig, row: Mapping[str, Any]) -> Iterator[dict[str
         yield _row(row, "open", n) | {"seconds": seconds * len(load.rates)}
     if load.concurrency:
         yield _row(row, "closed", None) | {"seconds": seconds * len(load.concurrency)}
+    if load.sustained and (load.rates or load.concurrency):
+        slowest = probe_seconds(min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
+        yield _row(row, "search", None) | {"seconds": MOST_PROBES * (slowest + load.warm_up)}
 
 
 def _row(of_question: Mapping[str, Any], loop: str, n: int | None) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.bench.planning import BenchPlan
+from steelyard.bench.sustaining import MOST_PROBES
 from steelyard.report.sheets.amounts import amount, money
 from steelyard.report.sheets.section import Section
 from steelyard.report.sheets.sheet import Sheet
@@ -53,3 +54,5 @@ def _notes(plan: BenchPlan, words: Words) -> Iterator[str]:
         yield words("bench_plan.no_price", systems=words.listed(without["system"].to_list()))
     if not plan.frame.filter(loop="closed").is_empty():
         yield words("bench_plan.closed")
+    if not plan.frame.filter(loop="search").is_empty():
+        yield words("bench_plan.search", n=MOST_PROBES)
