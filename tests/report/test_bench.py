@@ -23,6 +23,7 @@ from steelyard.report.charts.bench import draw_bench
 from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
 from steelyard.report.sheets.amounts import money
 from steelyard.report.sheets.bench import bench_sections
+from steelyard.report.sheets.bench_costs import returns_sheets
 from steelyard.report.words import read_words
 from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
 from tests.cli.command import steelyard
@@ -404,3 +405,11 @@ def test_of_few_questions_it_is_open_whether_a_gain_is_worth_having(tmp_path: Pa
     few = changed("returns", worth="open", relative_gain_low=0.2, relative_gain_high=0.4)
     assert "is open: that takes 50 questions at least" in summary(rerank_bench(tmp_path, returns=few))
     assert "至少要有 50 个问题" in summary(rerank_bench(tmp_path, returns=few), ZH)
+
+
+def test_what_reranking_gains_and_what_it_brings_are_tables_that_fit_a_page(tmp_path: Path) -> None:
+    gains, money = returns_sheets(axes()["returns"], "USD", EN)
+    assert gains.header == ["system", "gain", "95% interval", "relative", "95% interval", "15% or more"]
+    assert money.header[:3] == ["system", "cost a question", "net a day"]
+    assert not gains.notes
+    assert "Break-even value" in money.notes[0]

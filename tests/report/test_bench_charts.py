@@ -85,10 +85,19 @@ def test_shares_leave_room_for_requests_without_an_answer(tmp_path: Path) -> Non
     assert points[-1]["ms"] == pytest.approx(1000 * longest)
 
 
+@pytest.mark.parametrize(("chart", "place"), [("quality", "depth"), ("load", "rate")])
+def test_bars_of_systems_are_beside_each_other(specs: dict[str, dict[str, Any]], chart: str, place: str) -> None:
+    points = rows(specs[chart], place, "at", "low")
+    assert len({row["at"] for row in points}) == len({(row["system"], row[place]) for row in points})
+    assert all(abs(math.log(row["at"] / row[place])) < 0.05 for row in points)
+
+
 def test_load_shows_the_knee_and_the_objective(specs: dict[str, dict[str, Any]]) -> None:
     spec = specs["load"]
-    knees = [data for data in spec["datasets"].values() if data and set(data[0]) == {"system", "rate"}]
-    assert knees == [[{"system": "words@50", "rate": 96.0}, {"system": "api@50", "rate": 11.5}]]
+    knees = [data for data in spec["datasets"].values() if data and set(data[0]) == {"system", "rate", "at"}]
+    assert [(knee["system"], knee["rate"], knee["at"]) for knee in knees[0]] == [
+        ("words@50", 96.0, 96.0), ("api@50", 11.5, 11.5)
+    ]  # fmt: skip
     points = [row for row in rows(spec, "rate", "ms", "low") if row["system"] == "api@50"]
     assert [row["rate"] for row in points] == [4.0, 8.0, 16.0, 32.0]
     assert "api@50 holds 11.5 a second" in spec["description"]

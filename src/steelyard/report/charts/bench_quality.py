@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from steelyard.bench.bench import Bench
-from steelyard.report.charts.plot import LISTED, WIDTH, altair, plot, series, titled, tooltips
+from steelyard.report.charts.plot import LISTED, WIDTH, altair, beside, plot, series, titled, tooltips
 from steelyard.report.sheets.bench_cells import Row, rows_of
 from steelyard.report.sheets.sheet import number
 from steelyard.report.visible import single_line
@@ -31,13 +31,15 @@ def draw(bench: Bench, words: Words) -> TopLevelMixin | None:
     depths = sorted({row["depth"] for row in of_measure})
     ceilings = {row["depth"]: row["ceiling"] for row in of_measure if row["ceiling"] is not None}
     systems = list(dict.fromkeys(point["system"] for point in points))
+    points = [{**point, "at": beside(point["depth"], point["system"], systems)} for point in points]
     x = alt.X("depth:Q", title=words("charts.bench_quality.axis"), scale=alt.Scale(type="log", nice=False, padding=24),
               axis=alt.Axis(values=depths, format="d", grid=False))  # fmt: skip
     y = alt.Y("value:Q", title=measure, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
     colour = series("system", systems)
-    lines = plot(points).encode(x=x, y=y, color=colour, tooltip=tooltips(
+    at = alt.X("at:Q")
+    lines = plot(points).encode(x=at, y=y, color=colour, tooltip=tooltips(
         words, system="N", depth="Q:d", value="Q:.4f", low="Q:.4f", high="Q:.4f"))  # fmt: skip
-    ends = plot(points).mark_rule(strokeWidth=2, opacity=0.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    ends = plot(points).mark_rule(strokeWidth=2, opacity=0.4).encode(x=at, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     ceiling = plot([{"depth": depth, "value": value} for depth, value in sorted(ceilings.items())]).encode(x=x, y=y)
     base = plot([{"value": of_measure[0]["base"], "depth": depths[0]}]).encode(y=y)
     layers = [

@@ -12,7 +12,7 @@ import polars as pl
 from steelyard.base.arrays import Floats
 from steelyard.bench.bench import Bench
 from steelyard.bench.requests import CENSORED_MS, LOOPS
-from steelyard.report.charts.plot import LISTED, altair, log_axis, plot, series, titled, tooltips
+from steelyard.report.charts.plot import LISTED, altair, beside, log_axis, plot, series, titled, tooltips
 from steelyard.report.sheets.amounts import amount, milliseconds
 from steelyard.report.sheets.bench_cells import Row, in_order, load_text, objective_text, of_loop, row_name, rows_of
 from steelyard.report.sheets.bench_summary import shown_rows
@@ -105,15 +105,17 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     if not rows:
         return None
     alt, systems = altair(), list(dict.fromkeys(str(row["system"]) for row in rows))
+    rows = [{**row, "at": beside(row["rate"], row["system"], systems)} for row in rows]
     knees = [
-        {"system": single_line(row_name(row)), "rate": row["rate"]}
+        {"system": single_line(row_name(row)), "rate": row["rate"], "at": row["rate"]}
         for row in rows_of(bench.sustained)
         if row["rate"] is not None
     ]
-    x = alt.X("rate:Q", title=words("charts.bench_load.axis"),
+    limit_ms = [1000 * limits[name]] if name in limits else []
+    x = alt.X("at:Q", title=words("charts.bench_load.axis"),
               **log_axis([row["rate"] for row in (*rows, *knees)], grid=False))  # fmt: skip
     y = alt.Y("ms:Q", title=words("charts.bench_load.ms", name=name.upper()),
-              **log_axis(row[end] for row in rows for end in ("low", "high")))  # fmt: skip
+              **log_axis([*(row[end] for row in rows for end in ("low", "high")), *limit_ms]))  # fmt: skip
     colour = series("system", systems)
     lines = plot(rows).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", rate="Q:,.3~r", ms="Q:,.3~r", low="Q:,.3~r", high="Q:,.3~r"))  # fmt: skip
@@ -123,8 +125,8 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     ]  # fmt: skip
     if knees:
         layers.insert(0, plot(knees).mark_rule(strokeDash=[6, 4], strokeWidth=1.5).encode(x=x, color=colour))
-    if name in limits:
-        limit = plot([{"ms": 1000 * limits[name]}])
+    if limit_ms:
+        limit = plot([{"ms": limit_ms[0]}])
         layers.insert(0, limit.mark_rule(strokeDash=[2, 3]).encode(y=y))
         text = objective_text(bench.config, words)
         layers.append(limit.mark_text(align="left", dx=4, dy=-7, text=text).encode(x=alt.value(0), y=y))

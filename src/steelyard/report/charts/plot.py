@@ -17,6 +17,8 @@ LISTED = 40
 """Systems that the description of a chart names."""
 
 _ROW = 26
+_APART = 0.015
+"""Logarithm of how far series are beside each other."""
 _NEAR = 2.5
 """Values on a logarithmic axis whose greatest is not this many times their least are near each other."""
 
@@ -84,8 +86,18 @@ def log_axis(values: Iterable[float], **settings: Any) -> dict[str, Any]:
 def series(field: str, domain: Sequence[str]) -> Any:
     """The colour of each of several lines, with a legend of full colours."""
     alt = altair()
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1)
+    # Fonts of readers are wider than the one by which places are computed.
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, columnPadding=36, columns=4)
     return alt.Color(f"{field}:N", sort=list(domain), title=None, scale=alt.Scale(domain=list(domain)), legend=legend)
+
+
+def beside(value: float, series: str, domain: Sequence[str]) -> float:
+    """A place on an axis of powers of ten, a little beside those of the other series, so that bars do not coincide.
+
+    >>> [round(beside(100, name, ["a", "b", "c"]), 1) for name in "abc"]
+    [98.5, 100.0, 101.5]
+    """
+    return float(value * math.exp(_APART * (list(domain).index(series) - (len(domain) - 1) / 2)))
 
 
 def tooltips(words: Words, **fields: str) -> list[Any]:

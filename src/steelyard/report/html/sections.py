@@ -13,8 +13,8 @@ from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
-_LONG = 24
-"""Characters of a cell from which on it may break into lines."""
+_LONG, _LONG_LABEL = 24, 48
+"""Characters of a cell, and of what a row is called, from which on it may break into lines."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -77,7 +77,7 @@ def _table(sheet: Sheet) -> str:
     head = "".join(f'<th scope="col"{_label(sheet, c)}>{_text(cell)}</th>' for c, cell in enumerate(sheet.header))
     rows = [
         "".join(
-            f"<td{_label(sheet, c, best=(r, c) in sheet.best, long=len(cell) > _LONG)}>{_text(cell)}</td>"
+            f"<td{_label(sheet, c, best=(r, c) in sheet.best, length=len(cell))}>{_text(cell)}</td>"
             for c, cell in enumerate(row)
         )
         for r, row in enumerate(sheet.rows)
@@ -90,9 +90,9 @@ def _table(sheet: Sheet) -> str:
     )
 
 
-def _label(sheet: Sheet, column: int, *, best: bool = False, long: bool = False) -> str:
+def _label(sheet: Sheet, column: int, *, best: bool = False, length: int = 0) -> str:
     is_label = column < sheet.n_labels
-    names = ["label"] * is_label + ["best"] * best + ["long"] * (long and not is_label)
+    names = ["label"] * is_label + ["best"] * best + ["long"] * (length > (_LONG_LABEL if is_label else _LONG))
     return f' class="{" ".join(names)}"' if names else ""
 
 

@@ -9,7 +9,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import LoadTable
 from steelyard.report.sheets.bench_cells import currency_of, heads, in_order, objective_text
-from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, returns_sheet
+from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, returns_sheets
 from steelyard.report.sheets.bench_latency import (
     latency_sheet,
     load_sheet,
@@ -47,7 +47,7 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
             scalability_sheet(in_order(bench.scalability, config), words),
         ],
         "costs": [costs_sheet(in_order(bench.costs, config), words)],
-        "returns": [returns_sheet(in_order(bench.returns, config), currency, words)],
+        "returns": returns_sheets(in_order(bench.returns, config), currency, words),
         "choice": [choice_sheet(in_order(bench.choice, config), currency, words)],
     }  # fmt: skip
     sections = [bench_summary_section(bench, words)]

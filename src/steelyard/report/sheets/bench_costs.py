@@ -75,24 +75,34 @@ def _ends(row: Row, name: str, currency: str | None = None, *, sign: bool = Fals
     return f"{money(low, currency, sign=sign)} … {money(high, currency, sign=sign)}"
 
 
-def returns_sheet(returns: pl.DataFrame, currency: str, words: Words) -> Sheet | None:
-    """What reranking brings a day, with intervals; None where nothing says what success is worth."""
+def returns_sheets(returns: pl.DataFrame, currency: str, words: Words) -> list[Sheet]:
+    """What reranking gains, and what that brings a day where something says what success is worth."""
     if returns.is_empty():
-        return None
+        return []
     rows = rows_of(returns)
-    names = ("gain", "interval", "relative_gain", "interval", "more", "saving", "net_per_day", "interval", "p_positive",
-             "roi", "interval", "break_even", "interval", "worth")  # fmt: skip
-    cells = [
+    gains = [
         [row_name(row), signed(row["gain"], 3), difference_ends(row, "gain", words),
          percent(row["relative_gain"], 1, sign=True), share_ends(row, "relative_gain", words),
-         money(row["cost"], currency), money(row["saving"] or None, currency),
-         money(row["net_per_day"], currency, sign=True), _ends(row, "net_per_day", currency, sign=True),
-         percent(row["p_positive"]), multiple(row["roi"]), _roi_ends(row, words),
-         money(row["break_even"], currency), _ends(row, "break_even", currency), words(f"bench.answer.{row['worth']}")]
+         words(f"bench.answer.{row['worth']}")]
         for row in rows
     ]  # fmt: skip
-    notes = [words("bench.returns.note", measure=rows[0]["success"])]
-    return Sheet(*without_empty(heads(["system", *names], words), cells), notes=notes)
+    money_of_day = [
+        [row_name(row), money(row["cost"], currency), money(row["saving"] or None, currency),
+         money(row["net_per_day"], currency, sign=True), _ends(row, "net_per_day", currency, sign=True),
+         percent(row["p_positive"]), multiple(row["roi"]), _roi_ends(row, words),
+         money(row["break_even"], currency), _ends(row, "break_even", currency)]
+        for row in rows
+    ]  # fmt: skip
+    names = ("more", "saving", "net_per_day", "interval", "p_positive", "roi", "interval", "break_even", "interval")
+    tables = [
+        without_empty(heads(["system", *columns], words), cells)
+        for columns, cells in (
+            (("gain", "interval", "relative_gain", "interval", "worth"), gains), (names, money_of_day),
+        )
+    ]  # fmt: skip
+    sheets = [Sheet(*table) for table in tables if len(table[0]) > 1]
+    sheets[-1].notes.append(words("bench.returns.note", measure=rows[0]["success"]))
+    return sheets
 
 
 def _roi_ends(row: Row, words: Words) -> str:
