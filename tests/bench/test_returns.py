@@ -182,6 +182,20 @@ def test_a_base_without_any_success_has_no_relative_gain() -> None:
     assert (row["relative_gain"], row["net_per_day"], row["worth"]) == (None, None, "open")
 
 
+@pytest.mark.parametrize(("n_successes", "is_clear"), [(4, False), (8, False), (10, True)])
+def test_a_base_near_0_has_no_relative_gain(n_successes: int, is_clear: bool) -> None:
+    base = np.repeat([1.0, 0.0], [n_successes, 200 - n_successes])
+    reranked = np.repeat([1.0, 0.0], [n_successes + 6, 194 - n_successes])
+    of_requests = costs_of(0.001, n=200)
+    relative, absolute = (
+        returns(config_of(value), scores_of(base, reranked), of_requests).row(0, named=True)
+        for value in (RELATIVE, ABSOLUTE | {"success": "hit_rate@5"})
+    )
+    assert [(relative[name] is not None) for name in ("relative_gain", "net_per_day", "roi")] == [is_clear] * 3
+    assert (absolute["relative_gain"] is not None, absolute["net_per_day"] is not None) == (is_clear, True)
+    assert is_clear or absolute["worth"] == "open"
+
+
 def test_what_success_is() -> None:
     scores = Scores.concat([scores_of(*HITS, measure=name) for name in ("ndcg@10", "hit_rate@5", "recall@5")])
     assert success_measure(config_of(RELATIVE), scores) == 0

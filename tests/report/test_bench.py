@@ -137,6 +137,12 @@ def test_where_lower_is_better_the_lowest_is_named_as_the_best(tmp_path: Path) -
     assert any(line.startswith("api@10") for line in lines)
 
 
+def test_the_net_is_named_where_the_gain_is_no_share_of_the_base(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(("relative_gain", "relative_gain_low", "relative_gain_high"))
+    text = summary(rerank_bench(tmp_path, returns=changed("returns", worth="open", **nothing)))
+    assert "Return: −$80 a day (−$110 to −$50), above 0 in 93% of draws.\n" in text
+
+
 def test_nothing_may_be_recommended(tmp_path: Path) -> None:
     lines = summary(rerank_bench(tmp_path, choice=changed("choice", recommended=False))).splitlines()
     assert lines[0] == "Nothing can be recommended."

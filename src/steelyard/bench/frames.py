@@ -136,7 +136,8 @@ RETURNS = pl.Schema(
 )  # fmt: skip
 """A row for each reranker and depth; intervals are of 95%, by drawing questions anew.
 
-gain, relative_gain   of `success` over the base, as a difference and as a share of the base
+gain, relative_gain   of `success` over the base, as a difference and as a share of the base, null where the base is
+            less than three standard errors above 0
 cost        more than the base, a question;   saving   of tokens in the prompt, a question
 net_per_day value of the gain, less cost, plus saving;   roi   net / cost;   break_even   value at which net is 0
 p_positive  share of the draws in which net is above 0

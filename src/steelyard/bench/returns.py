@@ -20,7 +20,7 @@ from steelyard.bench.frames import RETURNS
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse
 from steelyard.stats.resampling import Resampled, cluster_bootstrap
-from steelyard.stats.samples import cluster_sums
+from steelyard.stats.samples import cluster_sums, mean_error
 
 WORTH = 0.15
 """From this relative gain on, a reranker is said to be worth having: a rule of thumb, for the whole interval."""
@@ -28,6 +28,9 @@ MIN_QUESTIONS = 50
 """Of fewer, a gain of just 15% is called less than that in up to 8% of cases, as their intervals are too short."""
 SUCCESS = "hit_rate@5"
 """A question succeeds, unless [value] names another measure, where something relevant is among the first five."""
+CLEAR_BASE = 3.0
+"""Standard errors that the base must be above 0 for gains as shares of it, which ten successes in 200 are: with four or
+five, intervals missed a relative gain of 15% in 10% to 28% of cases."""
 _MILLION = 1_000_000
 _STATISTICS = ("gain", "relative_gain", "net_per_day", "roi", "yield")
 """`yield` is the gain for a unit of money: the inverse of the break-even value, which has no pole."""
@@ -38,10 +41,12 @@ class _Paired:
     """Sums that a question adds, of each reranker that has a value for it: (q, s, 4) n, base, reranked, cost.
 
     priced   (s,) whose cost is known
+    clear    (s,) whose base is so far above 0 that a share of it means something
     """
 
     sums: Floats
     priced: Bools
+    clear: Bools
 
 
 def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> pl.DataFrame:
@@ -60,7 +65,7 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
     sums = np.moveaxis(paired.sums, 0, -1)
     grouped = cluster_sums(sums.reshape(-1, sums.shape[-1]), clusters).reshape(*sums.shape[:2], -1)
     resampled = cluster_bootstrap(
-        np.moveaxis(grouped, -1, 0), lambda total: _statistics(config.value, total, paired.priced), seed=config.seed
+        np.moveaxis(grouped, -1, 0), lambda total: _statistics(config.value, total, paired), seed=config.seed
     )
     rows = [
         {"system": option.system, "depth": option.depth, "success": str(scores.measures[success]),
@@ -116,14 +121,17 @@ def _paired(
 ) -> _Paired:
     values = dict(zip(scores.systems, scores.values[:, success], strict=True))
     base = values[config.base_name]
-    sums, priced = np.zeros((len(base), len(rerankers), 4)), np.zeros(len(rerankers), bool)
+    codes = None if scores.clustering is None else scores.clustering.codes
+    sums, (priced, clear) = np.zeros((len(base), len(rerankers), 4)), np.zeros((2, len(rerankers)), bool)
     for i, option in enumerate(rerankers):
         reranked, cost = values[option.label], _costs_of(of_requests, option, scores.query_ids)
         priced[i] = not np.isnan(cost).all()
         paired = ~np.isnan(base) & ~np.isnan(reranked) & (~np.isnan(cost) if priced[i] else True)
         columns = np.stack([np.ones(len(base)), base, reranked, cost], axis=1)
         sums[paired, i] = np.nan_to_num(columns[paired])
-    return _Paired(sums, priced)
+        average = mean_error(base[paired], clusters=None if codes is None else codes[paired])
+        clear[i] = average.mean > CLEAR_BASE * np.nan_to_num(average.error)
+    return _Paired(sums, priced, clear)
 
 
 def _costs_of(of_requests: pl.DataFrame, option: Option, query_ids: Sequence[str]) -> Floats:
@@ -133,13 +141,13 @@ def _costs_of(of_requests: pl.DataFrame, option: Option, query_ids: Sequence[str
     return np.array([np.nan if (cost := means.get(query_id)) is None else cost for query_id in query_ids], np.float64)
 
 
-def _statistics(value: ValueTable | None, total: Floats, priced: Bools) -> Floats:
+def _statistics(value: ValueTable | None, total: Floats, paired: _Paired) -> Floats:
     """(b, s * m) all of _STATISTICS of each reranker, from (b, s, 4) sums."""
     n, base, reranked, paid = np.moveaxis(total, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = (reranked - base) / n
-        relative = np.where(base > 0, (reranked - base) / base, np.nan)
-        cost = np.where(priced, paid / n, np.nan)
+        relative = np.where(paired.clear & (base > 0), (reranked - base) / base, np.nan)
+        cost = np.where(paired.priced, paid / n, np.nan)
         effect, worth = _effect(value, gain, relative)
         more = cost - saving_per_query(value)
         net = worth * effect - more

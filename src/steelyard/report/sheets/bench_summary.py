@@ -200,18 +200,19 @@ def _cost(row: Row | None, words: Words) -> Iterator[str]:
 
 def _return(row: Row | None, bench: Bench, words: Words) -> Iterator[str]:
     """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
-    if row is None or row["relative_gain"] is None:
+    if row is None or row["relative_gain"] is None is row["net_per_day"]:
         return
     low, high = row["relative_gain_low"], row["relative_gain_high"]
     is_few = row["worth"] == "open" and (low is None or not low < WORTH <= high)
     gain = percent(row["relative_gain"], 1, sign=True)
-    worth = words("bench.worth.few" if is_few else f"bench.worth.{row['worth']}", gain=gain, n=MIN_QUESTIONS)
+    code = "few" if is_few else row["worth"]
+    worth = "" if row["relative_gain"] is None else words(f"bench.worth.{code}", gain=gain, n=MIN_QUESTIONS)
     if row["net_per_day"] is None:
         yield words("bench.line.gain", worth=worth)
         return
     net, low, high = (money(row[f"net_per_day{end}"], currency_of(bench), sign=True) for end in ("", "_low", "_high"))
     ends = words("compare.interval", low=low, high=high)
-    yield words("bench.line.return", net=net, ends=ends, share=percent(row["p_positive"]), worth=worth)
+    yield words("bench.line.return", net=net, ends=ends, share=percent(row["p_positive"]), worth=worth).rstrip()
     if row["net_per_day_high"] is not None and row["net_per_day_high"] < 0:
         yield words("bench.line.no_return")
 
