@@ -60,7 +60,12 @@ def config_of(folder: Path, **load: Any) -> BenchConfig:
 
 def test_load_joins_what_was_measured_one_after_the_other(tmp_path: Path, queue: Offers) -> None:
     stages: dict[str, int] = {}
-    bench = bench_rerankers(config_of(tmp_path), progress=lambda stage, done, total: stages.update({stage: done}))
+    totals: dict[str, int] = {}
+
+    def progress(stage: str, done: int, total: int) -> None:
+        stages[stage], totals[stage] = done, total
+
+    bench = bench_rerankers(config_of(tmp_path), progress=progress)
     assert bench.folder.kind == "rerank"
     assert set(bench.requests["loop"]) == {"sequential", "open", "closed"}
     assert bench.requests.filter(pl.col("loop") != "sequential").select("system", "depth").unique().rows() == [
@@ -71,6 +76,8 @@ def test_load_joins_what_was_measured_one_after_the_other(tmp_path: Path, queue:
     assert (row["system"], row["depth"]) == ("words", 6)
     assert 80 <= row["rate"] < row["failing_rate"] <= 1.1 * row["rate"]
     assert row["failing_rate"] <= 115
+    seconds = stages.pop("seconds")
+    assert seconds == totals["seconds"]  # What the search did not take is no longer expected.
     assert stages == {"requests": 12, "levels": len(queue.rates) + len(queue.users)}
     assert queue.rates[:2] == [20, 80]
     assert queue.users == [1, 2, 4]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.cli.benching import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
 from steelyard.services.spending import SPENDING, Spending, Usage
@@ -127,3 +128,11 @@ def test_every_run_is_reported(tmp_path: Path) -> None:
     runs = {"a": {"q": ["d"]}, "b": tmp_path / "b.run", "c": tmp_path / "c.run"}
     sy.evaluate({"q": {"d": 1}}, runs, "map", progress=lambda *call: calls.append(call))
     assert calls == [("runs", done, 3) for done in range(4)]
+
+
+def test_a_line_says_how_long_load_takes_where_there_are_no_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    for code, line in (("en", "steelyard: load takes 460 s at most\n"), ("zh", "steelyard: 负载至多需 460 秒\n")):
+        say = announced(read_words(code))
+        for stage, done, total in (("levels", 0, 900), ("seconds", 0, 59), ("seconds", 1, 461), ("seconds", 2, 461)):
+            say(stage, done, total)
+        assert capsys.readouterr() == ("", line)

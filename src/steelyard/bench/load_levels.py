@@ -16,7 +16,7 @@ from steelyard.bench.load.closed_loop import occupy
 from steelyard.bench.load.open_loop import offer
 from steelyard.bench.loaded_systems import LoadedSystem
 from steelyard.bench.request_scores import load_name
-from steelyard.bench.sustaining import probe_seconds
+from steelyard.bench.sustaining import MOST_PROBES, probe_seconds
 from steelyard.bench.throughput import Objective
 from steelyard.rag.fingerprint import digest
 
@@ -84,6 +84,18 @@ def plan_levels(load: LoadTable, systems: Iterable[LoadedSystem]) -> list[Level]
     return [
         Level(system.name, system.depth, loop, amount, load.duration) for system in systems for loop, amount in loads
     ]
+
+
+def search_seconds(load: LoadTable) -> float:
+    """What the search for the sustained rate of a system takes at most: all probes at the lowest rate, or one a second.
+
+    >>> search_seconds(LoadTable(rates=[10], duration=10, slo={"p95": 0.5}, warm_up=2))
+    492.8
+    """
+    if not load.sustained:
+        return 0.0
+    slowest = probe_seconds(min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
+    return MOST_PROBES * (slowest + load.warm_up)
 
 
 def plan_probe(system: LoadedSystem, rate: float, load: LoadTable) -> Level:

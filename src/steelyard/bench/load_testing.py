@@ -26,7 +26,7 @@ from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.open_loop import MOST_UNDER_WAY
 from steelyard.bench.load.quiet import allow_open_files
-from steelyard.bench.load_levels import Level, plan_levels, plan_probe
+from steelyard.bench.load_levels import Level, plan_levels, plan_probe, search_seconds
 from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_system
 from steelyard.bench.request_scores import load_name, request_scores
 from steelyard.bench.requests import DISPATCH_MS, REQUESTS
@@ -75,7 +75,7 @@ def load_test(
     arrivals   "poisson" or "constant";   think_time   of users;   timeout   of a request
     sustained  search for the highest rate that holds the objective; by default where the configuration names rates
     name, folder   of the bench;   overwrite   measure anew what the folder holds
-    progress   called as progress("levels", done, total)
+    progress   called as progress("levels", done, total), and progress("seconds", done, total) of load, at most
 
     Each level is on disk, whole, as soon as it is measured, and a load test that was interrupted goes on where it was.
     Raises   InputError for a system, load or folder that do not fit; OutputError where the folder cannot be written, or
@@ -202,6 +202,8 @@ def measure_load(
     loads = _Loads(writer, config, progress)
     levels = plan_levels(loads.load, systems)
     loads.n = len(levels)
+    loads.expect(sum(level.duration_s + loads.load.warm_up for level in levels))
+    loads.expect(search_seconds(loads.load) * len({(level.system, level.depth) for level in levels}))
     try:
         for system in systems:
             mine = [level for level in levels if (level.system, level.depth) == (system.name, system.depth)]
@@ -224,18 +226,28 @@ class _Loads:
         self._writer, self._config, self._progress = writer, config, progress
         self.load = config.load or LoadTable()
         self.names, self.n = list[str](), 0
+        self._seconds, self._most_seconds = 0.0, 0.0
         self._answering = set[LoadedSystem]()
+
+    def expect(self, seconds: float) -> None:
+        """Count on so many seconds more of load at most, or on fewer where they are below 0."""
+        self._most_seconds += seconds
+
+    def _show(self) -> None:
+        self._progress("levels", len(self.names), self.n)
+        self._progress("seconds", round(self._seconds), round(self._most_seconds))
 
     def requests(self, system: LoadedSystem, level: Level) -> pl.DataFrame:
         """The requests of a level."""
-        self._progress("levels", len(self.names), self.n)
+        self._show()
         if not self._writer.add(level.name, level.digest(system, self._config)):
             if system not in self._answering:
                 refuse_silence(system, self._config.timeout)
                 self._answering.add(system)
             write_block(self._writer.path, level.name, level.measure(system, self._config))
         self.names.append(level.name)
-        self._progress("levels", len(self.names), self.n)
+        self._seconds += level.duration_s + self.load.warm_up
+        self._show()
         return read_requests(self._writer.path, [level.name])
 
     def search(self, system: LoadedSystem, requests: pl.DataFrame) -> None:
@@ -243,7 +255,12 @@ class _Loads:
 
         requests   that it was sent by now, at least one level of load; none is offered to one that is too slow alone
         """
-        objective = Objective.of(self.load)
+        ends_s = self._seconds + search_seconds(self.load)
+        self._search(system, requests, Objective.of(self.load))
+        self.expect(self._seconds - ends_s)
+        self._show()
+
+    def _search(self, system: LoadedSystem, requests: pl.DataFrame, objective: Objective) -> None:
         if is_too_slow(requests, objective):
             return
         levels = throughput(requests, objective)

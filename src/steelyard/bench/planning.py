@@ -12,11 +12,10 @@ import polars as pl
 from steelyard.bench.calling import estimated_tokens, estimated_usage
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
+from steelyard.bench.load_levels import search_seconds
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.running import BenchWork, prepare_bench
-from steelyard.bench.sustaining import MOST_PROBES, probe_seconds
-from steelyard.bench.throughput import Objective
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,
@@ -88,8 +87,7 @@ def _load_rows(config: BenchConfig, row: Mapping[str, Any]) -> Iterator[dict[str
     if load.concurrency:
         yield _row(row, "closed", None) | {"seconds": seconds * len(load.concurrency)}
     if load.sustained and (load.rates or load.concurrency):
-        slowest = probe_seconds(min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
-        yield _row(row, "search", None) | {"seconds": MOST_PROBES * (slowest + load.warm_up)}
+        yield _row(row, "search", None) | {"seconds": search_seconds(load)}
 
 
 def _row(of_question: Mapping[str, Any], loop: str, n: int | None) -> dict[str, object]:

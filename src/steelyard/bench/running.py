@@ -55,8 +55,8 @@ def bench_rerankers(
     config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/rerankers.md
     folder      made where it is absent; by default the one that the configuration names
     overwrite   measure anew what the folder holds
-    progress    called as progress("requests", done, total), progress("levels", done, total) under load, and as the
-                first search does
+    progress    called as progress("requests", done, total), under load progress("levels", done, total) and
+                progress("seconds", done, total), which are at most as many, and as the first search does
 
     Where candidates are the configuration of a pipeline, it is run first, into its own run folder, unless it is there.
     Each reranker is asked all questions over each number of candidates, several times, in an order that evens out what

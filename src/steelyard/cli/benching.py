@@ -12,6 +12,22 @@ from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
 from steelyard.report.words import Words
 
+_LONG_S = 60
+"""Seconds of load from which on a reader should know before."""
+
+
+def announced(words: Words) -> Progress:
+    """A line on standard error where load takes long, before the first of it, for readers without bars."""
+    said = False
+
+    def say(stage: str, done: int, total: int) -> None:
+        nonlocal said
+        if stage == "seconds" and not said and total - done >= _LONG_S:
+            said = True
+            print(f"steelyard: {words('progress.load_takes', seconds=total - done)}", file=sys.stderr, flush=True)
+
+    return say
+
 
 @contextmanager
 def measuring(words: Words, blocks: str) -> Iterator[Progress]:
@@ -22,7 +38,7 @@ def measuring(words: Words, blocks: str) -> Iterator[Progress]:
     """
     try:
         with progress_bars(words, between_calls=True) as bars:
-            yield bars
+            yield bars if sys.stderr.isatty() else announced(words)
     except KeyboardInterrupt as interrupted:
         kept = "what was measured is kept"
         if isinstance(interrupted, BenchInterrupted):
