@@ -58,7 +58,7 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "Recommended: api@50.",
         "━" * 20,
         "It is the cheapest of all that are shown to be less than 0.01 below the best ndcg@10 among those that keep "
-        "P95 ≤ 500 ms.",
+        "P95 ≤ 500 ms one request at a time.",
         "Quality: ndcg@10 0.300 → 0.420, +0.120 (+0.095 to +0.145), p = 0.004; 38% of what a perfect order of the "
         "first 50 would add (ceiling 0.620).",
         "Latency: P50 155 ms, P95 310 ms (279–341), P99 403 ms, one request at a time; P95 of 3 repetitions 301 to 322 "
@@ -85,7 +85,7 @@ def test_the_base_may_be_recommended(tmp_path: Path) -> None:
     choice = axes()["choice"].with_columns(recommended=pl.col("depth").is_null())
     lines = summary(rerank_bench(tmp_path, choice=choice)).splitlines()
     assert lines[0] == "Recommended: no reranker (bm25)."
-    assert lines[2].endswith("among those that keep P95 ≤ 500 ms; the best so far is api@50.")
+    assert lines[2].endswith("among those that keep P95 ≤ 500 ms one request at a time; the best so far is api@50.")
     assert lines[3] == "What api@50, the best reranker, would bring:"
     assert lines[4].startswith("Quality: ndcg@10 0.300 → 0.420")
 
@@ -111,9 +111,9 @@ def test_without_a_gain_the_largest_is_named_and_what_so_many_questions_show(tmp
     lines = summary(bench).splitlines()
     assert lines[0] == "Recommended: no reranker (bm25)."
     assert lines[2] == (
-        "No reranker among those that keep P95 ≤ 500 ms is shown to be better than the candidates as they are: api@50, "
-        "the best of them, changes ndcg@10 by +0.120 (−0.016 to +0.256); 40 questions show a gain of 0.123 or more in "
-        "80 of 100 cases."
+        "No reranker among those that keep P95 ≤ 500 ms one request at a time is shown to be better than the "
+        "candidates as they are: api@50, the best of them, changes ndcg@10 by +0.120 (−0.016 to +0.256); 40 questions "
+        "show a gain of 0.123 or more in 80 of 100 cases."
     )
     assert lines[3] == "What api@50, the best reranker, would bring:"
     assert "（−0.016 至 +0.256）；40 个问题在 100 次中有 80 次能显示出不小于 0.123 的提升。" in summary(bench, ZH)
@@ -126,7 +126,7 @@ def test_where_all_rerankers_are_too_slow_none_has_a_gain(tmp_path: Path) -> Non
     slow = pl.when(pl.col("depth").is_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
     axis["choice"] = axis["choice"].with_columns(holds_slo=slow)
     lines = summary(rerank_bench(tmp_path, **axis)).splitlines()
-    assert lines[2] == "No reranker has a value on every axis among those that keep P95 ≤ 500 ms."
+    assert lines[2] == "No reranker has a value on every axis among those that keep P95 ≤ 500 ms one request at a time."
 
 
 def test_where_lower_is_better_the_lowest_is_named_as_the_best(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_net_is_named_where_the_gain_is_no_share_of_the_base(tmp_path: Path)
 def test_nothing_may_be_recommended(tmp_path: Path) -> None:
     lines = summary(rerank_bench(tmp_path, choice=changed("choice", recommended=False))).splitlines()
     assert lines[0] == "Nothing can be recommended."
-    assert lines[2] == "Nothing has a value on every axis among those that keep P95 ≤ 500 ms."
+    assert lines[2] == "Nothing has a value on every axis among those that keep P95 ≤ 500 ms one request at a time."
 
 
 def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_empty(tmp_path: Path) -> None:

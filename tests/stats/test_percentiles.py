@@ -143,6 +143,36 @@ def test_the_level_holds_for_repetitions_of_questions(n_questions: int, alike: f
 
 
 @pytest.mark.slow
+def test_the_level_of_p99_holds_for_rare_questions_that_are_slow_each_time() -> None:
+    """One question in 83 takes five times as long: in 7% of cases none of 225 does, and noise says nothing."""
+    rng, codes = np.random.default_rng(7), np.tile(np.arange(225), 3)
+
+    def draw():
+        slow = rng.random(225) < 0.012
+        return 10 * np.exp(0.3 * rng.normal(size=len(codes))) * np.where(slow, 5, 1)[codes], codes
+
+    true = float(np.quantile(np.concatenate([draw()[0] for _ in range(4000)]), 0.99))
+    assert coverage(draw, true, 0.99, 1000) > 0.93
+
+
+@pytest.mark.slow
+def test_stalls_of_a_few_requests_in_a_row_are_not_in_the_level_of_repeated_questions() -> None:
+    """As the docs say: clusters are questions, and a stall slows others."""
+    rng, codes = np.random.default_rng(8), np.tile(np.arange(225), 3)
+
+    def draw():
+        values = 10 * np.exp(0.2 * rng.normal(size=(3, 225)))
+        for repetition in values:
+            for _ in range(rng.poisson(0.8)):
+                first = rng.integers(225)
+                repetition[first : first + 8] *= rng.uniform(3, 6)
+        return values.ravel(), codes
+
+    true = float(np.quantile(np.concatenate([draw()[0] for _ in range(4000)]), 0.95))
+    assert 0.65 < coverage(draw, true, 0.95, 1000) < 0.8
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "capacity", "duration"), [(2, 4, 120), (10, 20, 60), (10, 20, 300), (16, 20, 300), (100, 200, 60)]
 )
