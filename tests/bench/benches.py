@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ def label(system: str, depth: int) -> dict[str, Any]:
     return {"system": system, "depth": depth}
 
 
-def axes() -> dict[str, pl.DataFrame]:
+@cache
+def axes() -> Mapping[str, pl.DataFrame]:
     """Every axis of a bench of two rerankers over two depths."""
     quality = [
         {**label(*row), "measure": MEASURE, "n": 40, "base": _BASE, "reranked": value,
@@ -100,10 +102,11 @@ def rerank_bench(
         folder, BenchConfig.of(CONFIG if config is None else config), changed.pop("scores", None) or scores(), None,
         changed.pop("requests", requests()), pl.DataFrame(schema=RANKINGS),
     )  # fmt: skip
-    bench.__dict__.update(axes() | changed)
+    bench.__dict__.update({**axes(), **changed})
     return bench
 
 
+@cache
 def scores() -> Scores:
     """Values by question: quality of all, and milliseconds of what was timed."""
     rng = np.random.default_rng(1)
@@ -115,6 +118,7 @@ def scores() -> Scores:
     return Scores.of(pl.DataFrame(rows))
 
 
+@cache
 def requests() -> pl.DataFrame:
     """Three repetitions of 40 requests of each system, one after the other; the last of each times out."""
     rng, rows = np.random.default_rng(2), []
