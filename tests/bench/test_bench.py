@@ -94,6 +94,14 @@ def test_files_of_several_benches_are_refused(tmp_path: Path) -> None:
         Bench.read(path)
 
 
+@pytest.mark.parametrize("name", [SCORES, CEILINGS])
+def test_damaged_scores_are_computed_again_by_the_bench(tmp_path: Path, name: str) -> None:
+    path = write_bench(tmp_path)
+    (path / name).write_text('{"systems":')
+    with pytest.raises(sy.InputError, match=rf"{name}, .* is not JSON .*; start the same bench again, which computes"):
+        Bench.read(path)
+
+
 def test_secrets_are_not_stored(tmp_path: Path) -> None:
     values = {"systems": {"a": {"rerank": {"kind": "http", "url": "http://me:pw@host", "api_key": "sk-1"}}}}
     text = json.dumps(BenchConfig.of(values, base=tmp_path).resolved())

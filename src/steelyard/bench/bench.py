@@ -25,6 +25,8 @@ from steelyard.data.run_manifest import CONFIG
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import read_scores
 
+_AGAIN = "start the same bench again, which computes them from what was measured"
+
 
 @dataclass(frozen=True, eq=False)
 class Bench:
@@ -59,8 +61,8 @@ class Bench:
             )
         ceilings, blocks = folder.path / CEILINGS, folder.manifest.get("blocks")
         bench = cls(
-            folder, BenchConfig.stored(folder.config), read_scores(folder.scores),
-            ceilings=read_scores(ceilings) if ceilings.exists() else None,
+            folder, BenchConfig.stored(folder.config), read_scores(folder.scores, advice=_AGAIN),
+            ceilings=read_scores(ceilings, advice=_AGAIN) if ceilings.exists() else None,
             requests=read_requests(folder.path, blocks), rankings=read_rankings(folder.path, blocks),
         )  # fmt: skip
         bench._check_fit()
@@ -77,10 +79,7 @@ class Bench:
         ceilings = [system_label("ceiling", depth) for depth in self.config.depths]
         fits = self.ceilings is not None and self.scores.systems == expected and self.ceilings.systems == ceilings
         if not fits or self.ceilings is None or self.ceilings.query_ids != self.scores.query_ids:
-            raise InputError(
-                f"{self.folder.path}: {CONFIG}, {SCORES} and {CEILINGS} are not of one bench; start the same bench "
-                "again, which computes them from what was measured"
-            )
+            raise InputError(f"{self.folder.path}: {CONFIG}, {SCORES} and {CEILINGS} are not of one bench; {_AGAIN}")
 
     @property
     def base_name(self) -> str:

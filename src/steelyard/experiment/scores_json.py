@@ -241,15 +241,16 @@ def _clusters(clustering: Clustering | None) -> dict[str, Any]:
     return {} if clustering is None else {"clusters": {"by": clustering.by, "of": clustering.codes.tolist()}}
 
 
-def read_scores(path: str | Path) -> Scores:
+def read_scores(path: str | Path, *, advice: str = _WRITE) -> Scores:
     """The Scores of a JSON file that `as_json` wrote: the same values, counts, means, intervals and recipe.
 
     path     plain or compressed; "-" is standard input
+    advice   how such a file is written, for messages
     Raises   InputError for what is no JSON, is no such file, comes from before these files held every query, or names
              a measure that this Steelyard does not have or cannot have that value.
     """
     source = Source(path)
-    content = _loaded(source)
+    content = _loaded(source, advice)
     if problem := _outdated(content):
         raise InputError(f"{source.name}: {problem}")
     try:
@@ -258,7 +259,7 @@ def read_scores(path: str | Path) -> Scores:
         raise InputError(f"{source.name}: {error}; is a plug-in missing that was there when it was written?") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         fact = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"{source.name}: holds no scores ({fact}); {_WRITE}") from None
+        raise InputError(f"{source.name}: holds no scores ({fact}); {advice}") from None
     try:
         refuse_impossible(scores)
     except InputError as error:
@@ -277,13 +278,13 @@ def _outdated(content: Mapping[str, Any]) -> str:
     return f"was written by an earlier Steelyard and lacks the values of the queries; {_WRITE} again"
 
 
-def _loaded(source: Source) -> dict[str, Any]:
+def _loaded(source: Source, advice: str) -> dict[str, Any]:
     try:
         content = parse_json(source.read(), source.name)
     except InputError as error:
-        raise InputError(f"{error}; {_WRITE}") from None
+        raise InputError(f"{error}; {advice}") from None
     if not (isinstance(content, dict) and isinstance(content.get("systems"), dict) and "recipe" in content):
-        raise InputError(f"{source.name}: holds no scores, expected an object with systems and recipe; {_WRITE}")
+        raise InputError(f"{source.name}: holds no scores, expected an object with systems and recipe; {advice}")
     return content
 
 
