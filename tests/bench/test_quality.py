@@ -161,17 +161,18 @@ def test_percentiles_are_tested_as_compare_tests_them(tmp_path):
     def flaky(gains, docs, r):
         return None if r == 2 and "d1" in docs[:2] else [gains.get(doc, 0) for doc in docs]
 
-    collection = _collection(n=150)
+    collection, both = _collection(n=150), ["ndcg@5:p50", "ndcg@5"]  # Percentiles alone are refused.
     config, scores, ceilings, *_ = _bench(
-        tmp_path, flaky, repetitions=2, collection=collection, measures=["ndcg@5:p50"], depths=[5, 12]
+        tmp_path, flaky, repetitions=2, collection=collection, measures=both, depths=[5, 12]
     )
-    frame = quality(config, scores, ceilings)
+    frame = quality(config, scores, ceilings.filter(measures=["ndcg@5:p50"]))
     for row in frame.iter_rows(named=True):
         assert row["verdict"] == "better"
         assert row["difference_low"] < row["difference"] < row["difference_high"]
         assert row["captured"] is None
-    steady, *others = _bench(tmp_path, _oracle, collection=collection, measures=["ndcg@5:p50"], depths=[5, 12])[:3]
-    frame, compared = quality(steady, *others), compare(others[0].filter(measures=["ndcg@5:p50"])).frame
+    steady, *others = _bench(tmp_path, _oracle, collection=collection, measures=both, depths=[5, 12])[:3]
+    others = [scores.filter(measures=["ndcg@5:p50"]) for scores in others]
+    frame, compared = quality(steady, *others), compare(others[0]).frame
     for depth, low, high, p, adjusted in frame.select(
         "depth", "difference_low", "difference_high", "p", "p_corrected"
     ).iter_rows():
