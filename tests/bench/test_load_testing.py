@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -169,6 +170,30 @@ def test_a_function_is_asked_by_as_many_threads_as_it_allows(test_of: Callable[.
     requests = test_of(ANSWER, rate=200).requests
     assert requests["system"].unique().to_list() == ["answer"]
     assert set(CALLS) == {"what is 0?", "what is 1?", "what is 2?"}
+
+
+@pytest.mark.parametrize(("concurrency", "most"), [(None, 1), (2, 2)])
+def test_a_function_takes_as_many_at_once_as_is_said(tmp_path: Path, concurrency: int | None, most: int) -> None:
+    (tmp_path / "q.jsonl").write_text('{"qid": "q", "query": "who else is here?"}\n')
+    here, counts = list[int](), list[int]()
+
+    def meet(query: str) -> list[str]:
+        here.append(1)
+        counts.append(len(here))
+        time.sleep(0.01)
+        here.pop()
+        return ["d1"]
+
+    globals()["meet"] = meet
+    options = SHORT | {"queries": tmp_path / "q.jsonl", "users": 2, "concurrency": concurrency}
+    bench = load_test(f"{__name__}:meet", folder=tmp_path / "bench", **options)
+    assert bench.requests["outcome"].unique().to_list() == ["ok"]
+    assert max(counts) == most
+
+
+def test_an_address_is_sent_all_that_comes() -> None:
+    with pytest.raises(InputError, match="an address is sent all that comes"):
+        load_test("http://127.0.0.1:9/search", concurrency=2, **SHORT)
 
 
 def test_an_interrupted_load_test_goes_on_where_it_was(tmp_path: Path, no_calls: None) -> None:

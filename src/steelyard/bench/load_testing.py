@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import polars as pl
 
 from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.limits import at_least
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.settings import check_arguments
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.calling import PatientCaller
@@ -57,6 +59,7 @@ def load_test(
     think_time: float | None = None,
     sustained: bool | None = None,
     timeout: float | str | None = None,
+    concurrency: Annotated[int, at_least(1)] | None = None,
     seed: int | None = None,
     name: str | None = None,
     folder: str | Path | None = None,
@@ -74,6 +77,7 @@ def load_test(
     slo        the objective: "p95=500ms", several with commas, or {"p95": 0.5} in seconds
     arrivals   "poisson" or "constant";   think_time   of users;   timeout   of a request
     sustained  search for the highest rate that holds the objective; by default where the configuration names rates
+    concurrency  questions that a function takes at once, by default one: the others wait, and their time counts
     name, folder   of the bench;   overwrite   measure anew what the folder holds
     progress   called as progress("levels", done, total), and progress("seconds", done, total) of load, at most
 
@@ -81,6 +85,7 @@ def load_test(
     Raises   InputError for a system, load or folder that do not fit; OutputError where the folder cannot be written, or
              another process writes it.
     """
+    check_arguments(load_test, concurrency=concurrency)
     load: dict[str, Any] = {
         "duration": duration, "slo": slo, "arrivals": arrivals, "warm_up": warm_up, "think_time": think_time
     }  # fmt: skip
@@ -93,7 +98,7 @@ def load_test(
         "load": _named(load), "timeout": timeout, "seed": seed, "name": name,
         **{key: None if path is None else str(Path(path).absolute()) for key, path in paths.items()},
     }  # fmt: skip
-    return _run(_config(system).with_values(_named(changes)), overwrite, progress or no_progress)
+    return _run(_config(system, concurrency).with_values(_named(changes)), overwrite, progress or no_progress)
 
 
 def _several(amounts: Any) -> list[Any]:
@@ -106,17 +111,28 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _config(system: str | Path | Mapping[str, Any] | BenchConfig) -> BenchConfig:
-    """The configuration that is named, or the one of a single system."""
+def _config(
+    system: str | Path | Mapping[str, Any] | BenchConfig, concurrency: int | None = None
+) -> BenchConfig:  # fmt: skip
+    """The configuration that is named, or the one of a single system.
+
+    Raises   InputError for a concurrency that is not of a function.
+    """
+    text = str(system) if isinstance(system, str | Path) else ""
+    is_url = "://" in text
+    is_function = not is_url and ":" in text and not text.endswith(".toml")
+    if concurrency is not None and not is_function:
+        raise InputError(
+            "concurrency is what a function (module:object) takes at once; an address is sent all that comes, and a "
+            "configuration names it beside its target: target = { callable = ..., concurrency = 8 }"
+        )
     if isinstance(system, BenchConfig):
         return system
     if isinstance(system, Mapping):
         return BenchConfig.of(system)
-    text = str(system)
-    is_url = "://" in text
-    if not is_url and (text.endswith(".toml") or ":" not in text):
+    if not is_url and not is_function:
         return BenchConfig.read(text)
-    target = {"url" if is_url else "callable": text}
+    target = {"url": text} if is_url else _named({"callable": text, "concurrency": concurrency})
     last = urlsplit(text).path.strip("/").rpartition("/")[2] or host_of(text) if is_url else text.rpartition(":")[2]
     name = re.sub(r"[^\w.-]+", "-", last) or "system"
     return BenchConfig.of({"name": name, "systems": {name: {"target": target}}})

@@ -434,6 +434,9 @@ COMMANDS = {
             argument("--warm-up", help="How long the same load is put on before it counts: 0, 10s (2s)."),
             argument("--think-time", type=float, help="Seconds of a user between an answer and the next question (0)."),
             argument("--timeout", help="After how long an answer counts as none: 10s (60s)."),
+            argument(
+                "--concurrency", type=int, help="Questions that a function takes at once (1); the others wait."
+            ),
             flag(
                 "--sustained", action=argparse.BooleanOptionalAction,
                 help="Search for the highest rate that holds the objective, from --rate on; by default where the "
