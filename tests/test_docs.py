@@ -40,7 +40,8 @@ from tests.measures.registered import as_of, forget_afterwards, snapshot
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # The commands of both READMEs are the same, by a test below.
-RUN = [pytest.param(page, marks=[pytest.mark.slow] * (page.name == "README.zh-CN.md")) for page in PAGES]
+SLOW = ("README.zh-CN.md", "rerankers.md")  # Another page, or a test of the bundled example, runs the same.
+RUN = [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in PAGES]
 
 _FENCE = re.compile(r"(?:<!-- (?P<note>[^>]*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 _MEASURES = snapshot()

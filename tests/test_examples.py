@@ -107,6 +107,7 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_review(tmp_path: Path) -> None:
     done = run("review", "--output", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

@@ -31,6 +31,7 @@ def test_wrong_neighbours(source: str, want: list[tuple[str, str]]) -> None:
     assert _changes(source) == want
 
 
+@pytest.mark.slow
 def test_a_sample_holds_programs_that_differ() -> None:
     drawn = sample(ROOT, seed=3, n=40)
     assert sample(ROOT, seed=3, n=40) == drawn != sample(ROOT, seed=4, n=40)

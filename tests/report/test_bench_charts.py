@@ -170,7 +170,7 @@ def test_ids_of_drawings_are_their_own_and_names_are_text(tmp_path: Path) -> Non
         ElementTree.fromstring(svg)
 
 
-VIEWS = [("en", "light", 1280), ("zh", "dark", 390)]
+VIEWS = [("en", "light", 1280), pytest.param("zh", "dark", 390, marks=pytest.mark.slow)]
 
 
 @NO_CHROMIUM

@@ -39,6 +39,7 @@ print(bits.hexdigest())
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
+@pytest.mark.slow
 def test_threads_move_no_bit() -> None:
     found = {
         subprocess.run(
