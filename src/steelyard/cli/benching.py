@@ -18,12 +18,12 @@ _LONG_S = 60
 
 def announced(words: Words) -> Progress:
     """A line on standard error where load takes long, before the first of it, for readers without bars."""
-    said = False
+    is_announced = False
 
     def say(stage: str, done: int, total: int) -> None:
-        nonlocal said
-        if stage == "seconds" and not said and total - done >= _LONG_S:
-            said = True
+        nonlocal is_announced
+        if stage == "seconds" and not is_announced and total - done >= _LONG_S:
+            is_announced = True
             print(f"steelyard: {words('progress.load_takes', seconds=total - done)}", file=sys.stderr, flush=True)
 
     return say
@@ -40,8 +40,8 @@ def measuring(words: Words, blocks: str) -> Iterator[Progress]:
         with progress_bars(words, between_calls=True) as bars:
             yield bars if sys.stderr.isatty() else announced(words)
     except KeyboardInterrupt as interrupted:
-        kept = "what was measured is kept"
+        measured = "what was measured is kept"
         if isinstance(interrupted, BenchInterrupted):
-            kept = f"{interrupted.n_done} of {interrupted.n} {blocks} are measured and kept"
-        print(f"steelyard: interrupted; {kept}. The same command goes on from there", file=sys.stderr)
+            measured = f"{interrupted.n_done} of {interrupted.n} {blocks} are measured and kept"
+        print(f"steelyard: interrupted; {measured}. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
