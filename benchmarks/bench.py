@@ -179,7 +179,7 @@ def summary() -> Iterator[Row]:
 
 
 def cranfield(folder: Path) -> Row:
-    """A whole bench: 225 queries × 4 depths × 3 offline rerankers × 3 repetitions."""
+    """A whole bench: 225 questions × 4 depths × 3 offline rerankers × 3 repetitions."""
     with tempfile.TemporaryDirectory() as bench:
         config = {
             "truth": str(folder / "beir"), "candidates": str(folder / "runs" / "results_custom_bm25.run.gz"),
@@ -190,7 +190,7 @@ def cranfield(folder: Path) -> Row:
             },
         }  # fmt: skip
         seconds = _seconds(lambda: bench_rerankers(config, folder=bench))
-    return Row("bench rerank of Cranfield", seconds, 60, "s", "225 queries × 4 depths × 3 rerankers × 3 repetitions")
+    return Row("bench rerank of Cranfield", seconds, 60, "s", "225 questions × 4 depths × 3 rerankers × 3 repetitions")
 
 
 def killed() -> Row:

@@ -16,28 +16,47 @@ from pathlib import Path
 
 from benchmarks.simulated.answers import answer_table
 from benchmarks.simulated.clusters import cluster_table
-from benchmarks.simulated.drift import drift_table
-from benchmarks.simulated.families import family_table, third_run_table
-from benchmarks.simulated.gates import gate_table
+from benchmarks.simulated.drift import drift_table, elsewhere_table, likeness_table
+from benchmarks.simulated.families import family_table, primary_table, third_run_table
+from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
 from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.judged_differences import judged_table
-from benchmarks.simulated.means import mean_table
-from benchmarks.simulated.power import power_table
+from benchmarks.simulated.leads import lead_table
+from benchmarks.simulated.means import mean_table, skewed_table
+from benchmarks.simulated.percentile_gates import percentile_gate_table
+from benchmarks.simulated.power import plan_table, power_table
 from benchmarks.simulated.repeats import repeat_table
+from benchmarks.simulated.requests import request_table
+from benchmarks.simulated.segments import accused_table, segment_table
 from benchmarks.simulated.tables import Table
+from benchmarks.simulated.undecided import undecided_table
 
 TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "gate": gate_table,
+    "percentile-gate": percentile_gate_table,
+    "requests": request_table,
+    "rare": rare_table,
+    "alike": alike_table,
+    "needed": needed_table,
     "families": family_table,
     "third-run": third_run_table,
+    "primary": primary_table,
     "power": power_table,
+    "plan": plan_table,
     "intervals": interval_table,
     "clusters": cluster_table,
     "means": mean_table,
+    "skewed-means": skewed_table,
     "repeats": repeat_table,
     "answers": answer_table,
     "drift": drift_table,
+    "drift-elsewhere": elsewhere_table,
+    "drift-likeness": likeness_table,
     "judged": judged_table,
+    "leads": lead_table,
+    "undecided": undecided_table,
+    "segments": segment_table,
+    "random-tags": accused_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 MARKS = ("<!-- speed -->", "<!-- /speed -->")
 
 ENGLISH = """\
-6,980 queries × 1,000 documents (7 M lines), five measures, whole process with imports, unless the row says otherwise;
+6,980 questions × 1,000 documents (7 M lines), five measures, whole process with imports, unless the row says otherwise;
 ratios of medians measured in one run, after checking that all sides compute the same values.
 
 | work | against | measured | target |
@@ -21,7 +21,7 @@ about 0.2 s of every process.
 """
 
 CHINESE = """\
-除非另有说明：6,980 个查询 × 1,000 篇文档（700 万行），五个指标，计整个进程（含导入）；\
+除非另有说明：6,980 个问题 × 1,000 篇文档（700 万行），五个指标，计整个进程（含导入）；\
 先核对各方数值相同，再在同一次运行中取中位数之比。
 
 | 工作 | 对比对象 | 实测 | 目标 |
@@ -36,15 +36,15 @@ WORDS = {
     "TREC text with ties, `steelyard evaluate`": "有同分的 TREC 文本，`steelyard evaluate`",
     "TREC text with ties, and other rows": "有同分的 TREC 文本等",
     "TREC text, half of all scores tied": "TREC 文本，一半分数同分",
-    "TREC text, lines shuffled within queries": "TREC 文本，每个查询内的行打乱",
+    "TREC text, lines shuffled within questions": "TREC 文本，每个问题内的行打乱",
     "TREC text, lines shuffled wholly": "TREC 文本，所有行打乱",
     "TREC text, lines shuffled wholly: peak memory": "TREC 文本，所有行打乱：内存峰值",
     "TREC text without ties": "没有同分的 TREC 文本",
     "dict of dicts in memory": "内存里的字典",
     "prepared Run and Truth, first time": "备好的 Run 和 Truth，第一次算",
     "the same, evaluated again": "同上，再算一次",
-    "100,000 queries × 10, TREC text": "100,000 个查询 × 10，TREC 文本",
-    "one query of 100 documents, plain functions": "普通函数，一个查询 100 篇文档",
+    "100,000 questions × 10, TREC text": "100,000 个问题 × 10，TREC 文本",
+    "one question of 100 documents, plain functions": "普通函数，一个问题 100 篇文档",
     "peak memory, 70 M lines": "7,000 万行时的内存峰值",
     "peak memory, 7 M lines": "700 万行时的内存峰值",
     "Polars streaming the three columns, nothing else": "只用 Polars 流式读这三列",

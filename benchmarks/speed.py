@@ -222,7 +222,7 @@ def orders(rounds: int, program: Path | None) -> Iterator[Row]:
     against = "trec_eval -O3"
     for shape, work_name, least in (
         (HALF, "half of all scores tied", 4),
-        (MIXED, "lines shuffled within queries", 3),
+        (MIXED, "lines shuffled within questions", 3),
         (SCATTERED, "lines shuffled wholly", 1),
     ):
         sides = {"ours": work("steelyard", shape.qrels, shape.run)}
@@ -280,7 +280,7 @@ def wide(rounds: int) -> Row:
     """Many short lists."""
     files = WIDE.qrels, WIDE.run
     taken = measured({"ours": work("steelyard", *files), "theirs": work("pytrec_text", *files)}, max(rounds, 9))
-    return faster("100,000 queries × 10, TREC text", "pytrec_eval", 3, taken["ours"], taken["theirs"])
+    return faster("100,000 questions × 10, TREC text", "pytrec_eval", 3, taken["ours"], taken["theirs"])
 
 
 def ranx() -> Row:
@@ -291,7 +291,7 @@ def ranx() -> Row:
 
 
 def plain_functions() -> Row:
-    """Microseconds of one call of each plain function on one query of 100 documents."""
+    """Microseconds of one call of each plain function on one question of 100 documents."""
     import steelyard as sy
 
     retrieved = [f"d{i}" for i in range(100)]
@@ -303,7 +303,7 @@ def plain_functions() -> Row:
         micros[call.__name__] = statistics.median(timer.repeat(7, 2_000)) / 2_000 * 1e6
     slowest = max(micros, key=micros.__getitem__)
     detail = f" ({slowest}, the slowest of {len(micros)})"
-    return below("one query of 100 documents, plain functions", 50, micros[slowest], "µs", detail)
+    return below("one question of 100 documents, plain functions", 50, micros[slowest], "µs", detail)
 
 
 def start_up(rounds: int) -> Iterator[Row]:

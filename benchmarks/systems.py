@@ -78,7 +78,7 @@ def cost(*arguments: str, output: Path | None = None) -> Cost:
 
 
 def small_runs(n: int) -> tuple[Path, list[str]]:
-    """Judgments of 50 queries, and so many runs of 20 to 100 documents each, with ties, some better than others."""
+    """Judgments of 50 questions, and so many runs of 20 to 100 documents each, with ties, some better than others."""
     folder, qrels = DATA / "systems", DATA / "systems.qrels"
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(2026)

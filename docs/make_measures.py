@@ -60,10 +60,10 @@ How to read an entry:
   `iprec@level` needs a recall level behind the `@`.
 - Parameters go in brackets: `recall(min_gain=2)@100`. The table of a measure has each with its default, the values
   that it takes, and what it means.
-- Any of them takes a percentile in place of its mean: `ndcg@10:p10` is the value that a tenth of the queries do not
+- Any of them takes a percentile in place of its mean: `ndcg@10:p10` is the value that a tenth of the questions do not
   reach, and `latency_ms:p95` is one of a [column of numbers](formats.md#one-table-for-every-number).
 - *range* is the smallest and the largest value, and *better* says which values are better.
-- *over queries* says how the values of the queries become one.
+- *over questions* says how the values of the questions become one.
 - *reads* says what the measure is computed from. A system that does not have it is refused.
 - *aliases* are other spellings; upper and lower case do not matter.
 

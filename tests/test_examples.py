@@ -116,16 +116,18 @@ def test_review(tmp_path: Path) -> None:
     readme = (EXAMPLES / "review" / "README.md").read_text("utf-8")
     assert "supported 41 63%" in text
     assert "assistant 65 40 62% 40" in text
-    assert "Raters are at odds about 6 items" in text
-    assert "Of 6 items that were asked, 6 have a decision." in text
-    assert "faithfulness 0.6190 0.7562 0.600–0.889 0.7562 0.600–0.889" in text
+    assert "Raters are at odds about 5 items" in text
+    assert "Of 5 items that were asked, 5 have a decision." in text
+    assert "faithfulness 0.6190 0.7626 0.602–0.906 0.7562 0.600–0.889" in text
     assert "95% interval .60 to .89" in readme
     assert "faithfulness insufficient data 0.6190 0.487–0.748 ≥ 0.5 (draft)" in text
     assert "faithfulness pass 0.7562 0.600–0.889 ≥ 0.5 (draft) faithfulness: corrected by 40 labels" in text
     assert "faithfulness FAIL 0.7562 0.600–0.889 ≥ 0.9 (published)" in text
     assert "calibrated threshold 0.472" in text
-    assert "kappa with people 0.849" in text
-    assert "kappa of two people (39 items) 0.802" in text
+    assert "kappa with people (supported or not) 0.849" in text
+    assert "kappa of two people (supported or not, 39 items) 0.802" in text
+    assert "kappa, 3 labels 95% interval" in text
+    assert "bob 39 87% 0.685" in text
     assert "75.7%" in text
     self_tests = text[text.index("Self-tests of the judge") : text.index("$ steelyard gate --judge")]
     assert " failed " not in self_tests

@@ -8,7 +8,8 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.judge_shift import AnchorShift, judge_shift, without_shift
+from steelyard.stats.independence import independence_p
+from steelyard.stats.judge_shift import AnchorShift, bounded_difference, judge_shift, without_shift
 from steelyard.stats.samples import mean_error
 from steelyard.stats.student import t_quantile
 
@@ -34,12 +35,14 @@ class TwoRuns:
     """Runs of one system on n questions of three units each, of which some come again word by word.
 
     n_anchors   units that do;   whole   whether all units of an answer do, or any
+    elsewhere   how the judges differ on the other units; None: as on anchors
     """
 
     n_questions: int
     n_anchors: int
     judges: Judges
     whole: bool = False
+    elsewhere: Judges | None = None
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, AnchorShift, float]:
         """Differences as judged, the anchors, and the mean difference had the first judge judged both."""
@@ -49,7 +52,9 @@ class TwoRuns:
         alike = self._alike(rng)
         second = np.where(alike, first, again)
         moved = rng.random(shape)
-        up, down = self.judges.up / (1 - _SUPPORTED), self.judges.down / _SUPPORTED
+        other = self.elsewhere or self.judges
+        up = np.where(alike, self.judges.up, other.up) / (1 - _SUPPORTED)
+        down = np.where(alike, self.judges.down, other.down) / _SUPPORTED
         judged = np.where(second, moved >= down, moved < up).astype(float)
         shift = np.where(alike, judged - second, 0.0).mean(axis=1)
         anchors = AnchorShift(shift, alike.mean(axis=1), np.ones(self.n_questions), alike.sum(axis=1).astype(float))
@@ -105,3 +110,60 @@ def _outcome(d: Floats, anchors: AnchorShift, by_one: float) -> tuple[float, ...
         float(abs(shift.mean) > of_shift), abs(average.mean - by_one), float(judged.mean > of_judged),
         float(average.mean > half), float(average.mean < -half),
     )  # fmt: skip
+
+
+def elsewhere_table(draws: int, seed: int) -> Table:
+    """How often the second run is called better where its judge shifts otherwise on what is no anchor."""
+    rows = []
+    for on_anchors, elsewhere in ((0.02, 0.0), (0.02, 0.02), (0.02, 0.04), (0.05, 0.1), (0.02, 0.08), (0.0, 0.08)):
+        for n_questions, n_anchors in ((100, 100), (300, 200), (300, 450), (1000, 300)):
+            rng = np.random.default_rng(seed)
+            runs = TwoRuns(n_questions, n_anchors, Judges(on_anchors, 0.0), elsewhere=Judges(elsewhere, 0.0))
+            better, bound, worse = np.mean([_verdicts(*runs.draw(rng)[:2]) for _ in range(draws)], axis=0)
+            rows.append([
+                f"{on_anchors:g}", f"{elsewhere:g}", f"{n_questions * _UNITS:,}", f"{n_anchors}",
+                percent(better), percent(bound), percent(worse),
+            ])  # fmt: skip
+    columns = ["shift on anchors", "elsewhere", "units", "anchors", "better", "better by the bound", "worse by it"]
+    return Table("Two runs of one system, whose second judge shifts otherwise elsewhere", columns, rows)
+
+
+def _verdicts(d: Floats, anchors: AnchorShift) -> tuple[float, ...]:
+    average = without_shift(d, anchors)
+    low, high = bounded_difference(d, anchors, frozen=False, alpha=0.05)
+    return float(average.mean > t_quantile(0.975, average.df) * average.error), float(low > 0), float(high < 0)
+
+
+@dataclass(frozen=True)
+class Borderline:
+    """A judge who shifts sentences of the highest quarter of scores alone, all of them alike anchors or not.
+
+    lean   how much rarer anchors are there: 0 for anchors like the others, 1 for none there
+    """
+
+    n_questions: int
+    share: float
+    lean: float
+
+    def flagged(self, rng: np.random.Generator) -> tuple[bool, bool]:
+        """Whether anchors are called unlike the others by score, and by a length that has nothing to do with it."""
+        n = self.n_questions * _UNITS
+        owner, score, length = np.repeat(np.arange(self.n_questions), _UNITS), rng.random(n), rng.random(n)
+        chance = self.share * np.where(score > 0.75, 1 - self.lean, 1 + self.lean / 3)
+        anchors = (rng.random(n) < chance).astype(float)
+        return independence_p(owner, anchors, score) < 0.05, independence_p(owner, anchors, length) < 0.05
+
+
+def likeness_table(draws: int, seed: int) -> Table:
+    """How often anchors are called unlike the other units, by what the shift hangs on and by what it does not."""
+    rows = []
+    for n_questions in (30, 100, 300):
+        for lean in (0.0, 0.25, 0.5, 1.0):
+            rng = np.random.default_rng(seed)
+            world = Borderline(n_questions, 0.4, lean)
+            by_score, by_length = np.mean([world.flagged(rng) for _ in range(draws)], axis=0)
+            on_anchors, elsewhere = 1 - lean, (0.25 - 0.4 * 0.25 * (1 - lean)) / (0.6 * 0.25)
+            rows.append([f"{n_questions * _UNITS}", f"{on_anchors:g}", f"{elsewhere:.2f}", percent(by_score),
+                         percent(by_length)])  # fmt: skip
+    columns = ["units", "of the shift of all, on anchors", "elsewhere", "unlike by score", "unlike by length"]
+    return Table("Anchors beside other units, where the judge shifts at high scores alone", columns, rows)

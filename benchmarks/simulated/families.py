@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
+import polars as pl
 from benchmarks.simulated.samples import alike, near_copies, real_scores, resampled
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
+from steelyard.comparison.comparison import compare
+from steelyard.experiment.scores import Scores
 from steelyard.stats.pairs import sign_flip_pairs, t_pairs
 from steelyard.stats.tukey import tukey
 
 N_TOPICS = 43
+N_MEASURES, N_QUESTIONS = 5, 40
 N_FLIPS, N_SHUFFLES = 1999, 499
 COPIES = ((3, 2), (5, 3), (10, 3), (20, 5), (30, 7))
 REAL_SYSTEMS = (3, 10, 37)
@@ -73,6 +77,46 @@ def family_table(draws: int, seed: int) -> Table:
         ["systems", *METHODS],
         [[name, *(percent(any_shown(drawn, method, seed)) for method in METHODS.values())]
          for name, drawn in rows.items()],
+    )  # fmt: skip
+
+
+def shown_by_family(rng: np.random.Generator, s: int, draws: int, *, baseline: bool) -> list[float]:
+    """The share of collections of alike systems in which `compare` shows something: by the primary measure, and others.
+
+    baseline   whether the first system is named as such; without, all pairs are compared
+    """
+    shown = np.zeros(2)
+    for _ in range(draws):
+        comparison = compare(_scores(together(rng, s, N_MEASURES, N_QUESTIONS)), baseline="s0" if baseline else None)
+        told_apart = pl.col("verdict").is_in(["better", "worse"])
+        primary = pl.col("measure") == comparison.primary
+        shown += [comparison.frame.filter(told_apart, part).height > 0 for part in (primary, ~primary)]
+    return (shown / draws).tolist()
+
+
+def together(rng: np.random.Generator, s: int, m: int, n: int) -> Floats:
+    """(s, m, n) values of systems that are alike, by measures that go together."""
+    shared = rng.normal(size=(1, 1, n)) + rng.normal(size=(s, 1, n))
+    return np.clip(0.5 + 0.15 * (shared + 0.5 * rng.normal(size=(s, m, n))), 0, 1)
+
+
+def _scores(values: Floats) -> Scores:
+    s, m, n = values.shape
+    measures = ("ndcg@10", "mrr@10", "recall@5", "map", "precision@5")[:m]
+    index = [(f"s{i}", f"q{q}", measure) for i in range(s) for measure in measures for q in range(n)]
+    frame = pl.DataFrame(index, schema=["system", "query_id", "measure"], orient="row")
+    return Scores.of(frame.with_columns(value=pl.Series(values.ravel())))
+
+
+def primary_table(draws: int, seed: int) -> Table:
+    """Errors of the primary measure, of all secondary ones together, and of headlines without a baseline."""
+    rng = np.random.default_rng(seed)
+    cases = [(2, True), (4, True), (10, True), (3, False), (4, False), (10, False)]
+    return Table(
+        f"How often a difference is shown that is none, by {N_MEASURES} measures of {N_QUESTIONS} questions",
+        ["systems", "by the primary measure", "by any secondary one"],
+        [[f"{s} {'beside a baseline' if baseline else 'without a baseline'}",
+          *map(percent, shown_by_family(rng, s, draws, baseline=baseline))] for s, baseline in cases],
     )  # fmt: skip
 
 

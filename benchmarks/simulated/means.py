@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import NormalDist
 
 import numpy as np
 from benchmarks.simulated.samples import real_scores
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.intervals import mean_intervals, skewed_intervals
 
 QUESTIONS = (5, 10, 20, 50, 100, 200)
 HITS = (0.5, 0.8, 0.9, 0.95)
@@ -25,7 +27,10 @@ REAL = {
 }
 PLACES = {"best": 0.0, "upper quarter": 0.25, "median": 0.5, "lower quarter": 0.75}
 """Which of a file's runs, as a share of those that are better."""
+NARROW = [(0.95, 0.015, 0.03), (0.9, 0.05, 0.05), (0.9, 0.05, 0.02), (0.5, 0.05, 0.03), (0.8, 0.1, 0.05)]
+"""Where most values lie, their standard deviation, and the share of others at 0."""
 DEEPEST = 1000
+FEW_AND_MANY = (2, 3, 5, 10, 20, 50, 200)
 COVERS = 0.92
 """An interval of 95% that holds the mean in so many samples is right enough."""
 
@@ -63,12 +68,25 @@ def perfect_or_any(share: float) -> Population:
     return Population(draw, (1 + share) / 2)
 
 
+def narrow(centre: float, sd: float, share: float) -> Population:
+    """Values that scatter little, and a share of others at 0."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+        return np.where(rng.random(shape) < share, 0.0, rng.normal(centre, sd, shape).clip(0, 1))
+
+    # The means of the normal variables below 0 and above 1, which are clipped.
+    normal, above = NormalDist(centre, sd), (1 - centre) / sd
+    beyond = sd * NormalDist().pdf(above) - (1 - centre) * (1 - normal.cdf(1))
+    return Population(draw, (1 - share) * (centre - beyond))
+
+
 def invented() -> dict[str, Population]:
     """Hits, reciprocal ranks and nDCG of which the distribution is known."""
     return {
         **{f"hits, p = {p:g}": of_values(np.array([0.0, 1.0]), np.array([1 - p, p])) for p in HITS},
         **{f"RR, {p:.0%} first": reciprocal_ranks(p) for p in FIRST},
         **{f"nDCG, {p:.0%} perfect": perfect_or_any(p) for p in FIRST},
+        **{f"{at:g} ± {sd:g}, {p:.0%} at 0": narrow(at, sd, p) for at, sd, p in NARROW},
     }
 
 
@@ -127,4 +145,58 @@ def mean_table(draws: int, seed: int, questions: Sequence[int] = QUESTIONS) -> T
         "Intervals of 95% hold the true mean (in brackets t's; how much wider ours are, where t's hold it in 92%)",
         ["values", *(f"{n} questions" for n in questions)],
         [[name, *(text(populations, n) for n in questions)] for name, populations in rows.items()],
+    )
+
+
+def unbounded() -> dict[str, Population]:
+    """Values without a highest one: as latencies and costs are, and some that are not."""
+
+    def outliers(share: float, times: float) -> Population:
+        mean = math.exp(0.045) * (1 - share + share * times)
+        return Population(
+            lambda rng, shape: rng.lognormal(0, 0.3, shape) * np.where(rng.random(shape) < share, times, 1.0), mean
+        )
+
+    return {
+        **{
+            f"lognormal, σ = {sigma:g}": Population(partial(_lognormal, sigma), math.exp(sigma**2 / 2))
+            for sigma in (0.25, 0.5, 1.0, 1.5)
+        },
+        **{f"gamma, shape {shape:g}": Population(partial(_gamma, shape), shape) for shape in (0.5, 1.0, 4.0)},
+        "normal": Population(lambda rng, shape: rng.normal(10, 1, shape), 10.0),
+        "lognormal, one in ten 10 times as long": outliers(0.1, 10),
+        "lognormal, one in twenty 5 times as long": outliers(0.05, 5),
+    }
+
+
+def _lognormal(sigma: float, rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return rng.lognormal(0, sigma, shape)
+
+
+def _gamma(k: float, rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return rng.gamma(k, 1, shape)
+
+
+def skewed_coverage(population: Population, n: int, *, draws: int, rng: np.random.Generator) -> Cell:
+    """The same of many samples of n values that have no bound."""
+    values = population.draw(rng, (draws, n)).T
+    ours, t = skewed_intervals(values), mean_intervals(values)
+    held, held_by_t = (
+        float(np.mean((ends.low <= population.mean) & (population.mean <= ends.high))) for ends in (ours, t)
+    )
+    return Cell(held, held_by_t, float(np.median(ours.high - ours.low) / np.median(t.high - t.low)))
+
+
+def skewed_table(draws: int, seed: int, questions: Sequence[int] = FEW_AND_MANY) -> Table:
+    """How often an interval of 95% holds the true mean of latencies and costs."""
+    rng = np.random.default_rng(seed)
+
+    def text(population: Population, n: int) -> str:
+        cell = skewed_coverage(population, n, draws=draws, rng=rng)
+        return f"{100 * cell.held:.0f} ({100 * cell.held_by_t:.0f}; {cell.width:.2f})"
+
+    return Table(
+        "Intervals of 95% hold the true mean of unbounded values, in % (in brackets t's; median width beside)",
+        ["values", *(f"{n}" for n in questions)],
+        [[name, *(text(population, n) for n in questions)] for name, population in unbounded().items()],
     )

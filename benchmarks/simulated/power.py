@@ -1,4 +1,4 @@
-"""How often a difference of the size that questions "can show" is shown."""
+"""How often a difference is shown: of the size that questions "can show", and with as many as a plan asks for."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from steelyard.base.arrays import Floats
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.power import detectable_difference
 from steelyard.comparison.samples import Sample
+from steelyard.stats.detectable import questions_planned
+from steelyard.stats.power import fewest_questions, power
+from steelyard.stats.spread import paired_spread
 from steelyard.stats.tukey import tukey
 
 Draw = Callable[[np.random.Generator], Callable[[int], Floats]]
@@ -98,5 +101,48 @@ def power_table(draws: int, seed: int) -> Table:
     return Table(
         'How often a difference of the size that n questions "can show" is shown by n others',
         ["test; differences", *(f"{n} questions" for n in QUESTIONS)],
+        rows,
+    )
+
+
+PILOTS = (10, 20, 40)
+WISHED = (0.3, 0.5)
+"""Differences, in standard deviations of the population."""
+
+
+def planned_power(draw: Draw, n: int, effect: float, *, draws: int, seed: int) -> tuple[list[float], list[float]]:
+    """True power of a t test with the questions that pilots of n ask for: on average over pilots, and by each alone."""
+    rng, averaged, alone = np.random.default_rng(seed), list[float](), list[float]()
+    while len(averaged) < draws:
+        questions = draw(rng)
+        pilot, everything = paired_spread(questions(n)), questions(4000)
+        if not pilot.sd:
+            continue
+        true = paired_spread(everything).sd
+        for shares, number in (
+            (averaged, questions_planned(effect * true / pilot.sd, df=pilot.df)),
+            (alone, fewest_questions(effect * true / pilot.sd)),
+        ):
+            assert number is not None
+            shares.append(power(effect, number))
+    return averaged, alone
+
+
+def plan_table(draws: int, seed: int) -> Table:
+    """The true power of plans: its mean, and that of the pilots at the lower tenth and at the upper one."""
+    rows = []
+    for kind, draw in (("normal", normal(2)), ("TREC's", real(2))):
+        for effect in WISHED:
+            cells = []
+            for n in PILOTS:
+                ours, alone = planned_power(draw, n, effect, draws=draws, seed=seed)
+                low, high = np.quantile(ours, (0.1, 0.9))
+                mean, before = (100 * float(np.mean(shares)) for shares in (ours, alone))
+                cells.append(f"{mean:.0f} ({before:.0f}); {100 * low:.0f} to {100 * high:.0f}")
+            rows.append([f"{kind}, {effect:g} standard deviations", *cells])
+    return Table(
+        "True power of a planned number of questions, in %: mean over pilots (of the pilot's spread taken as exact), "
+        "and four pilots of five",
+        ["differences, wished for", *(f"pilot of {n}" for n in PILOTS)],
         rows,
     )

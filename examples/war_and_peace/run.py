@@ -81,7 +81,7 @@ class Fate:
 
     @property
     def findable(self) -> list[int]:
-        """Chunks that find the passage by the tutorial's rule: gold in chunk, or chunk in gold."""
+        """Chunks that hold the passage, or are within it, as the tutorial has it."""
         return sorted({*self.whole, *self.inside})
 
     @property
@@ -203,8 +203,8 @@ def weigh(name: str, text: str, chunk: dict[str, Any], gold: Gold, model: str | 
         outputs[system] = sy.Outputs([{"qid": "anna", "retrieved": list(map(item, found[system]))}])
     chunks = pipeline.chunks
     values: dict[str, dict[str, float]] = {system: {} for system in found}
-    for questions, columns in ((gold.as_texts(), BY_TEXT), (gold.as_quotes(), BY_QUOTE)):
-        weighing = sy.weigh(questions, outputs, corpus=chunks)
+    for questions, columns, rule in ((gold.as_texts(), BY_TEXT, "contains"), (gold.as_quotes(), BY_QUOTE, "any")):
+        weighing = sy.weigh(questions, outputs, corpus=chunks, rule=rule)
         scores = weighing.scores([f"{measure}@{K}" for measure in columns.values()])
         for system, means in zip(scores.systems, scores.means.tolist(), strict=True):
             values[system] |= dict(zip(columns, means, strict=True))
@@ -251,7 +251,7 @@ def explanation(weighed: Weighed) -> Iterator[str]:
         how = "is exactly" if fate.is_a_chunk else "lies whole in" if fate.whole else "contains"
         yield f"Passage {number} {how} chunk {fate.findable[0] + 1}, {finders(weighed, fate.findable)}."
     if lost:
-        yield f"No chunk holds {passages(lost)} whole, so by the tutorial's rule no system can find that."
+        yield f"No chunk holds {passages(lost)} whole, so by the tutorial's rule no chunk finds that."
 
 
 def finders(weighed: Weighed, chunks: Sequence[int]) -> str:
@@ -313,7 +313,11 @@ def of_measures(weighed: Weighed) -> str:
     made_up = [weighed.chunks.passage(i, -rank) for rank, i in enumerate([*gold[-2:], *others][:K])]
     outputs = sy.Outputs([{"qid": "anna", "retrieved": list(map(item, made_up))}])
     measures = [f"{measure}@{K}" for measure in BY_TEXT.values()]
-    means = sy.evaluate(weighed.gold.as_texts(), outputs, measures, corpus=weighed.chunks).means[0].tolist()
+    means = (
+        sy.evaluate(weighed.gold.as_texts(), outputs, measures, corpus=weighed.chunks, rule="contains")
+        .means[0]
+        .tolist()
+    )
     shown = ", ".join(f"{name} {value:.2f}" for name, value in zip(BY_TEXT, means, strict=True))
     same = is_published(dict(zip(BY_TEXT, means, strict=True)))
     return (
@@ -397,8 +401,8 @@ def print_head(novel: str, gold: Gold) -> None:
         f"characters, overlap 100, k = {K}."
     )
     print_paragraph(
-        "Texts as gold: a passage is found by a chunk that contains it, or that it contains; Rec counts passages, Prec "
-        "counts chunks. Quotes as gold: evidence is the share of passages of which some chunk shows anything (rule "
+        "Texts as gold: a passage is found by chunks that contain it (rule contains); Rec counts passages, Prec counts "
+        "chunks. Quotes as gold: evidence is the share of passages of which some chunk shows anything (rule "
         "any), span rec the share of their characters shown, span prec the share of shown characters that are gold."
     )
 

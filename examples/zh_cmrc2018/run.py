@@ -39,7 +39,7 @@ def main() -> None:
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
     print_table(scores)
     print("In brackets: 95% intervals; questions on one context count as one cluster.\n")
-    print_comparison(sy.compare(weighing, MEASURES[0]))
+    print_comparison(sy.compare(weighing, MEASURES[0], baseline=weighing.systems[0]))
     print_words_against_bigrams(scores, questions)
     print_answers(asked, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")

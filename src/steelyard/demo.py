@@ -13,6 +13,7 @@ from steelyard.base.errors import MissingExtraError, OutputError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.corpus import Passage
 from steelyard.data.run_folder import RunFolder
+from steelyard.experiment.defaults import JUDGE
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.judging import JudgedRun, judge_run
 from steelyard.rag.generation import DONT_KNOW
@@ -44,7 +45,7 @@ class Demo:
 
     runs       one a configuration
     report     on all of them
-    judgings   of the runs that answer, by the lexical judge, the assistant last
+    judgings   of the runs that answer, by the lexical judge: of all answers of each, the assistant last
     answers    the report on their answers
     """
 
@@ -92,8 +93,8 @@ def copy_data(folder: str | Path) -> Path:
 
 
 def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
-    """Chunk, index and search the bundled documents with four pipelines; weigh, compare and diagnose them; and judge
-    answers to the pilot's questions.
+    """Chunk, index and search the bundled documents with four pipelines; judge what they answer; weigh, compare
+    and diagnose them.
 
     folder   of `copy_data`; the runs go there
     Raises   OutputError where they cannot be written; MissingExtraError.
@@ -104,13 +105,16 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
         Pipeline.read(folder / f"{name}.toml").run(questions, folder / "runs" / name, overwrite=True, progress=progress)
         for name in CONFIGS
     )
-    report = Report.of(weigh(questions, [run.path for run in runs]), MEASURES)
     pilot = folder / "pilot.jsonl"
     assistant = folder / "runs" / ASSISTANT
     Pipeline.read(folder / f"{ASSISTANT}.toml").run(pilot, assistant, overwrite=True, progress=progress)
     answering = [folder / "runs" / name for name in ANSWERING]
-    judgings = tuple(judge_run(pilot, run, progress=progress or no_progress) for run in answering)
-    return Demo(folder, runs, report, judgings, Report.of(weigh(pilot, answering), ANSWER_MEASURES))
+    # The funnel reads verdicts too.  They are on every answer, and written before it is drawn, so that it is the same
+    # whatever verdicts the folder held before, and by the commands that the demo shows.
+    asked = zip((questions, pilot), answering, strict=True)
+    judgings = tuple(judge_run(answered, run, JUDGE, progress=progress or no_progress) for answered, run in asked)
+    report = Report.of(weigh(questions, [run.path for run in runs], judge=JUDGE), MEASURES)
+    return Demo(folder, runs, report, judgings, Report.of(weigh(pilot, answering, judge=JUDGE), ANSWER_MEASURES))
 
 
 def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: bool = False) -> str:

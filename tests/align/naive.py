@@ -110,25 +110,80 @@ def places_within(piece: Any, text: str, pages: tuple[int, ...] | None) -> list[
 
 def holds(chunk: Chunk, piece: Any, world: World) -> bool:
     """Whether one chunk alone is enough for a piece."""
-    if piece.kind == "chunk":
-        return bool(chunk.id == piece.chunk_id)
-    if piece.kind == "document":
-        return bool(chunk.doc == piece.doc)
-    if piece.kind == "pages" and chunk.doc == piece.doc and set(chunk.pages) & set(piece.pages):
-        return True
-    if piece.kind == "text" or (piece.kind == "quote" and world.documents is None):
-        same_doc: bool = piece.kind == "text" or chunk.doc in (None, piece.doc)
-        return same_doc and chunk.text is not None and match(fold(piece.text), fold(chunk.text))
-    least = {"any": 0.0, "contains": 1.0}.get(world.rule) if piece.kind != "pages" else 0.0
+    return held_by([chunk], piece, world)
+
+
+def held_by(chunks: Sequence[Chunk], piece: Any, world: World) -> bool:
+    """Whether some chunks are enough for a piece: one of them alone, or what they have of one place together."""
+    shown: dict[Any, set[Any]] = {}
+    for chunk in chunks:
+        for place, characters, size, adds in shares(chunk, piece, world):
+            if enough(len(characters), size, world):
+                return True
+            if adds:
+                shown.setdefault((place, size), set()).update(characters)
+    return any(enough(len(characters), size, world) for (_, size), characters in shown.items())
+
+
+def enough(n: int, size: int, world: World) -> bool:
+    least = {"any": 0.0, "contains": 1.0}.get(world.rule)
     if least is None:
         least = float(world.rule.removeprefix("share>="))
-    shown = [(len(place & chunk.characters), len(place)) for place in places(piece, world)]
-    return any(n > 0 and n >= least * whole for n, whole in shown)
+    return n > 0 and n >= least * size
 
 
-def match(gold: str, chunk: str) -> bool:
-    """Either holds the other, and the chunk says something."""
-    return any(character.isalnum() for character in chunk) and (gold in chunk or chunk in gold)
+def shares(chunk: Chunk, piece: Any, world: World) -> list[tuple[Any, set[Any], int, bool]]:
+    """What a chunk has of a piece: place, characters, how many the place has, and whether they add to others."""
+    everything: list[tuple[Any, set[Any], int, bool]] = [("all", {0}, 1, True)]
+    if piece.kind == "chunk":
+        return everything * (chunk.id == piece.chunk_id)
+    if piece.kind == "document":
+        return everything * (chunk.doc == piece.doc)
+    found = places(piece, world)
+    if piece.kind == "pages":
+        on_page = chunk.doc == piece.doc and set(chunk.pages) & set(piece.pages)
+        return everything * bool(on_page or any(place & chunk.characters for place in found))
+    if found:
+        seen = [visible(place, world) for place in found]
+        return [(i, set(place & chunk.characters), len(place), True) for i, place in enumerate(seen)]
+    by_text = piece.kind == "text" or (piece.kind == "quote" and world.documents is None)
+    if not by_text or chunk.text is None or not (piece.kind == "text" or chunk.doc in (None, piece.doc)):
+        return []
+    return [(("text", chunk.doc), *common(fold(piece.text), chunk, world))]
+
+
+def visible(place: Place, world: World) -> Place:
+    """Its characters but for white space, where the text is known and has any others."""
+    if world.documents is None:
+        return place
+    return frozenset((doc, i) for doc, i in place if not world.documents[doc][0][i].isspace()) or place
+
+
+def common(gold: str, chunk: Chunk, world: World) -> tuple[set[int], int, bool]:
+    """The gold's characters that a chunk's text has, how many there are, and whether they tell where they are from."""
+    text = fold(chunk.text or "")
+    everything = [i for i, letter in enumerate(gold) if letter != " "]
+    found = [at for at in range(len(gold)) if text and gold.startswith(text, at)]
+    start = end = 0
+    if not any(character.isalnum() for character in text):
+        pass
+    elif gold in text:
+        start, end = 0, len(gold)
+    elif found:
+        twins = [c.id for c in world.chunks.values() if c.text is not None and fold(c.text) == text]
+        start = found[twins.index(chunk.id) % len(found)]
+        end = start + len(text)
+    else:
+        for n in range(6, min(len(gold), len(text))):
+            if gold.endswith(text[:n]) and is_telling(text[:n]):
+                start, end = len(gold) - n, len(gold)
+            if gold.startswith(text[-n:]) and is_telling(text[-n:]) and n > end - start:
+                start, end = 0, n
+    return {i for i in everything if start <= i < end}, len(everything), is_telling(gold[start:end])
+
+
+def is_telling(text: str) -> bool:
+    return len(text.encode()) >= 16
 
 
 @dataclass
@@ -161,13 +216,29 @@ class Weighed:
                 ids = [chunk.id for chunk in chunks if holds(chunk, piece, self.world)]
                 for id in ids + [piece.chunk_id] * (piece.kind == "chunk"):
                     self.gains[id] = max(self.gains.get(id, -math.inf), piece.gain)
-            if not held and not self.world.complete and not any(piece.kind == "chunk" for piece in group):
-                self.gains[f"stand-in {number}"] = max(piece.gain for piece in group)
+            gain = max(piece.gain for piece in group)
+            if not held and not any(piece.kind == "chunk" for piece in group):
+                everything = list(self.world.chunks.values())
+                if not self.world.complete or any(held_by(everything, piece, self.world) for piece in group):
+                    self.gains[f"stand-in {number}"] = gain
             item = f"item {number}"
-            self.item_gain[item] = max(piece.gain for piece in group)
-            ranks = [rank for rank, id in enumerate(self.ranked, 1) if id in held]
-            if ranks:
-                self.item_rank[item] = ranks[0]
+            self.item_gain[item] = gain
+            top = [self.world.chunks[id] for id in self.ranked if id in self.world.chunks]
+            for rank in range(1, len(top) + 1):
+                if any(held_by(top[:rank], piece, self.world) for piece in group):
+                    self.item_rank[item] = rank
+                    break
+        self.complete()
+
+    def complete(self) -> None:
+        """A chunk with which what no chunk holds alone is held has the gain of it: it takes the stand-in's."""
+        for number in range(len(self.groups)):
+            stand_in, rank = f"stand-in {number}", self.item_rank.get(f"item {number}")
+            if rank and self.gains.get(stand_in, 0) > 0:
+                id, gain = self.ranked[rank - 1], self.gains.pop(stand_in)
+                if id in self.gains:
+                    self.gains[stand_in] = min(self.gains[id], gain)
+                self.gains[id] = max(self.gains.get(id, gain), gain)
 
     @property
     def recall_counts_pieces(self) -> bool:
@@ -175,9 +246,9 @@ class Weighed:
 
     @property
     def unwinnable(self) -> bool:
-        """Whether there is gold, and all of it in no chunk of the corpus."""
+        """Whether there is gold, and chunks of the corpus hold none of it."""
         pieces = [piece for group in self.groups for piece in group if piece.gain > 0]
-        held = any(holds(chunk, piece, self.world) for piece in pieces for chunk in self.world.chunks.values())
+        held = any(held_by(list(self.world.chunks.values()), piece, self.world) for piece in pieces)
         return self.world.complete and bool(pieces) and not held
 
     def found(self, k: int | None, min_gain: float) -> tuple[int, int]:

@@ -160,7 +160,14 @@ def test_documents_and_outputs_with_texts_alone() -> None:
 def test_texts_match_both_ways() -> None:
     gold = [{"qid": "q", "evidence": ["Anna Pávlovna had a cough. The cat sat."]}]
     measures = ["evidence_recall@1", "precision@1"]
-    for text, want in (("anna pávlovna had\na cough.", 1), ("Anna", 1), ("Anna had", 0), ("...", 0), (TEXT, 1)):
+    for text, want in (
+        ("anna pávlovna had\na cough.", 1),
+        ("Anna", 0),
+        ("had a cough. The cat", 1),
+        ("Anna had", 0),
+        ("...", 0),
+        (TEXT, 1),
+    ):
         assert listed(sy.evaluate(gold, outputs({"id": "c", "text": text}), measures)) == [want, want], text
 
 
@@ -236,7 +243,7 @@ QUESTIONS: list[dict[str, Any]] = [
 
 
 def lossy(**options: Any) -> sy.Scores:
-    corpus = Chunks.of([NOVEL], lambda text: [(0, 10), (10, 20)])
+    corpus = Chunks.of([NOVEL], lambda text: [(0, 10), (11, 20)])
     run = {question["qid"]: corpus.ids for question in QUESTIONS}
     return sy.evaluate(QUESTIONS, {"s": Outputs([{"qid": q, "retrieved": ids} for q, ids in run.items()])},
                        ["precision@2", "evidence_recall"], corpus=corpus, rule="contains", **options)  # fmt: skip
@@ -251,8 +258,8 @@ def test_lost_pieces_and_unwinnable_questions_are_counted_and_listed() -> None:
     found = report(scores)
     assert sorted(found.unwinnable) == ["gone", "lost", "nowhere"]
     assert set(found.lost) == {
-        ("won", "characters 40 to 50 of 'novel'", "no chunk holds it (rule contains)"),
-        ("lost", "characters 8 to 12 of 'novel'", "no chunk holds it (rule contains)"),
+        ("won", "characters 40 to 50 of 'novel'", "no chunks hold it (rule contains)"),
+        ("lost", "characters 8 to 12 of 'novel'", "no chunks hold it (rule contains)"),
         ("nowhere", "characters 8 to 12 of 'no such'", "there is no document 'no such'"),
         ("gone", "chunk 'novel#9'", "the corpus has no chunk with this id"),
     }
@@ -264,12 +271,35 @@ def test_lost_pieces_and_unwinnable_questions_are_counted_and_listed() -> None:
 
 def test_the_notes_tell_of_losses() -> None:
     notes = "\n".join(scores_sheet(lossy(), read_words("en")).notes)
-    assert re.search(r"Gold: 4 spans, 1 chunk id; .* rule contains", notes)
+    assert re.search(r"Gold: 4 spans, 1 chunk id, held by the rule contains", notes)
     assert re.search(r"4 of 5 gold pieces are in no chunk", notes)
-    assert re.search(r"3 queries cannot be won, as no chunk holds any of the gold: gone, lost, nowhere", notes)
-    assert "1 of 5 queries is without a relevant document" in notes
+    assert re.search(r"3 questions cannot be won, as no chunk holds any of the gold: gone, lost, nowhere", notes)
+    assert "1 of 5 questions is without a relevant document" in notes
     skipped = "\n".join(scores_sheet(lossy(no_relevant="skip"), read_words("en")).notes)
     assert "cannot be won" in skipped
+
+
+WON, CUT, NOWHERE = ({"doc": doc, "start": a, "end": a + 4} for doc, a in (("novel", 0), ("novel", 8), ("no such", 0)))
+COUNTED: list[tuple[str, list[dict[str, Any]], dict[str, int], int]] = [
+    ("judged 0", [WON, CUT | {"gain": 0}], {"span": 1}, 0),
+    ("lost, and judged 0", [CUT, NOWHERE | {"gain": 0}], {"span": 1}, 1),
+    ("lost alternatives", [CUT | {"group": 1}, NOWHERE | {"group": 1}], {"span": 1}, 1),
+    ("an alternative is held", [NOWHERE | {"group": 1}, WON | {"group": 1}], {"span": 1}, 0),
+    ("kinds", [WON, {"doc": "novel"}, {"id": "novel#1", "gain": 2}], {"span": 1, "document": 1, "chunk": 1}, 0),
+]
+
+
+@pytest.mark.parametrize(("gold", "kinds", "n_lost"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
+def test_gold_pieces_have_one_count(gold: list[dict[str, Any]], kinds: dict[str, int], n_lost: int) -> None:
+    """What a note on the gold, one on what is lost, and the funnel count: none judged 0, alternatives as one."""
+    corpus = Chunks.of([NOVEL], lambda text: [(0, 10), (11, 20)])
+    weighing = sy.weigh([{"qid": "q", "evidence": gold}], {"s": Outputs([{"qid": "q", "retrieved": corpus.ids}])},
+                        corpus=corpus, rule="contains")  # fmt: skip
+    mapping = report(weighing.scores("evidence_recall"))
+    (funnel,) = sy.diagnose(weighing).funnels
+    assert (mapping.kinds, len(mapping.lost), len(mapping.codes)) == (kinds, n_lost, n_lost)
+    assert mapping.n_pieces == int(funnel.n_gold.sum())
+    assert mapping.n_pieces - n_lost == funnel.n_at_stage["found"]
 
 
 def test_json_tells_of_losses() -> None:

@@ -51,7 +51,7 @@ def test_a_quote_in_another_document_is_said_where_its_own_was_never_retrieved()
     ],
 )  # fmt: skip
 def test_nothing_is_said_where_names_are_not_to_blame(evidence: list[Any], items: list[dict[str, Any]]) -> None:
-    assert notes(evidence, *items) == []
+    assert [note for note in notes(evidence, *items) if not note.code.startswith("no_gold")] == []
 
 
 def test_with_a_corpus_the_name_of_the_chunk_is_to_blame() -> None:

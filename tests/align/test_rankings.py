@@ -293,9 +293,9 @@ def test_a_duplicate_is_found_wherever_it_is(rows: list[Row], cuts: list[int]) -
         with pytest.raises(sy.DuplicateError) as caught:
             align_rows(truth, FakeReader(rows, batches))
         assert str(caught.value).startswith(
-            f"fake, rows {at[0]} and {at[1]}: document {twice[1]!r} is retrieved twice for query "
+            f"fake, rows {at[0]} and {at[1]}: document {twice[1]!r} is retrieved twice for question "
         )
-        assert f"query {twice[0]!r}" in str(caught.value)
+        assert f"question {twice[0]!r}" in str(caught.value)
         assert "steelyard convert --on-duplicate first" in str(caught.value)
 
 
@@ -344,12 +344,12 @@ def test_first_and_max_of_a_run_and_of_a_truth() -> None:
     truth = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b", "a"], "gain": [0.0, 1.0, 3.0]})
     assert Truth(truth, on_duplicate="first").labels == [{"b": 1.0, "a": 0.0}]
     assert Truth(truth, on_duplicate="max").labels == [{"a": 3.0, "b": 1.0}]
-    with pytest.raises(sy.DuplicateError, match="document 'a' is judged twice for query 'q'"):
+    with pytest.raises(sy.DuplicateError, match="document 'a' is judged twice for question 'q'"):
         Truth(truth)
 
 
 def test_a_list_that_names_a_document_twice() -> None:
-    with pytest.raises(sy.DuplicateError, match="query 'q': document 'b' is retrieved twice"):
+    with pytest.raises(sy.DuplicateError, match="question 'q': document 'b' is retrieved twice"):
         sy.evaluate({"q": ["a"]}, {"q": ["c", "b", "a", "b"]})
 
 
@@ -391,7 +391,7 @@ def test_no_common_query_names_the_slip(ours: list[str], theirs: list[str], name
         with pytest.raises(sy.NoCommonQueryError) as caught:
             attempt()
         message = str(caught.value)
-        assert message.startswith("fake: no query of the run is in the truth: ")
+        assert message.startswith("fake: no question of the run is in the truth: ")
         assert (
             f"the truth has {', '.join(map(repr, ours[:3]))}; the run has {', '.join(map(repr, theirs[:3]))}" in message
         )
@@ -558,7 +558,7 @@ def test_a_small_file_among_many_is_refused_by_its_name(tmp_path: Path) -> None:
     truth = Truth({"q1": {"d1": 1}, "q2": {"d1": 1}})
     for odd, message in [
         ("q1 Q0 d1 1 3 tag\nq1 Q0 d1 2 2 tag\n", r"odd.run, lines 1 and 2: document 'd1' is retrieved twice"),
-        ("q9 Q0 d1 1 3 tag\n", "odd.run: no query of the run is in the truth"),
+        ("q9 Q0 d1 1 3 tag\n", "odd.run: no question of the run is in the truth"),
         ("q1 Q0 d1 1 high tag\n", "odd.run, line 1: score 'high'"),
     ]:
         (tmp_path / "odd.run").write_text(odd)

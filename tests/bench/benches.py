@@ -216,12 +216,14 @@ def _returns() -> list[dict[str, Any]]:
 def _choice() -> list[dict[str, Any]]:
     base = {"system": "bm25", "measure": MEASURE, "quality": _BASE, "p95": 0.0, "cost": 0.0, "on_front": True,
             "not_told_apart": ["words@10"], "not_inferior": "no", "holds_slo": "yes", "recommended": False,
-            "reason": "inferior"}  # fmt: skip
+            "net": 0.0, "net_not_told_apart": [], "preferred_by": ["net"], "reason": "inferior"}  # fmt: skip
     return [base] + [
         {**label(*row), "measure": MEASURE, "quality": value, "p95": _P95[row], "cost": _PER_QUERY[row[0]],
          "on_front": row != ("words", 10), "not_told_apart": ["bm25"] if row == ("words", 10) else [],
          "not_inferior": "yes" if row == ("api", 50) else "no", "holds_slo": "yes", "recommended": row == ("api", 50),
-         "reason": REASONS[row]}
+         "net": 1000 * (value - _BASE) - 1e5 * _PER_QUERY[row[0]],
+         "net_not_told_apart": ["words@10"] if row == ("words", 50) else ["words@50"] if row == ("words", 10) else [],
+         "preferred_by": ["cheap", "quality"] if row == ("api", 50) else [], "reason": REASONS[row]}
         for row, value in _QUALITY.items()
     ]  # fmt: skip
 

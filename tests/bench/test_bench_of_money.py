@@ -1,10 +1,13 @@
 """Costs, returns and choice of a bench that was measured, and of its folder read back."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
+from steelyard.base.choices import Prefer
+from steelyard.base.errors import InputError
 from steelyard.bench.bench import Bench
 from steelyard.bench.running import bench_rerankers
 from tests.bench.blocks_of_scores import config_of
@@ -54,7 +57,23 @@ def test_returns_and_choice_have_a_row_for_each(bench: Bench) -> None:
     paid = bench.returns.filter(system="api")
     assert paid["net_per_day"].to_list() == pytest.approx((1000 * (0.01 * paid["relative_gain"] - 0.002)).to_list())
     assert bench.returns.filter(system="unknown")["net_per_day"].to_list() == [None, None]
+    assert bench.choice["net"].to_list()[0] == 0
+    assert bench.choice["net"].to_list()[1:] == pytest.approx(bench.returns["net_per_day"].to_list())
     assert bench.choice.height == 7
     assert bench.choice["recommended"].sum() == 1
     assert bench.choice.filter(system="unknown")["reason"].is_in(["unknown", "inferior"]).all()
     assert bench.choice.filter(pl.col("depth").is_null())["cost"].item() == 0
+
+
+def test_a_finished_bench_may_be_asked_by_another_preference(bench: Bench) -> None:
+    preferences: list[Prefer] = ["cheap", "quality", "net"]
+    for prefer in preferences:
+        asked = bench.preferring(prefer)
+        rows = asked.choice.filter("recommended")
+        assert rows["preferred_by"].item().to_list().count(prefer) == 1
+        assert asked.choice["preferred_by"].to_list() == bench.choice["preferred_by"].to_list()
+    assert bench.config.prefer == "cheap"
+    without = replace(bench, config=replace(bench.config, value=None))
+    with pytest.raises(InputError, match="net benefit needs"):
+        without.preferring("net")
+    assert without.choice["net"].null_count() == 7

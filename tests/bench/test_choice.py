@@ -1,6 +1,6 @@
 """Which reranker is recommended, what is against the others, and what cannot be told apart."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,11 +8,14 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from steelyard.base.errors import InputError
 from steelyard.bench.choice import choice
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import CHOICE, COSTS, QUALITY, SUSTAINED
 from steelyard.bench.quality import quality
 from steelyard.bench.requests import REQUESTS
+from steelyard.bench.returns import net_axis
 from steelyard.experiment.scores import Scores
 from steelyard.stats.equivalence import non_inferiority
 
@@ -31,21 +34,24 @@ def config_of(systems: list[str], **settings: Any) -> BenchConfig:
     return BenchConfig.of({"systems": {"none": {}, **rerankers}, "depths": [50], "margin": 0.02, **settings})
 
 
-def scores_of(values: Mapping[str, npt.ArrayLike], measure: str = "gain") -> Scores:
+def scores_of(
+    values: Mapping[str, npt.ArrayLike], measure: str = "gain", base: npt.NDArray[np.float64] = BASE
+) -> Scores:
     n = len(np.atleast_1d(next(iter(values.values()))))
     frames = [
         pl.DataFrame({"query_id": [f"q{i:04}" for i in range(n)], "system": system,
                       "measure": measure, "value": np.asarray(of, float)}).fill_nan(None)
-        for system, of in {"none": BASE[:n], **{f"{name}@50": of for name, of in values.items()}}.items()
+        for system, of in {"none": base[:n], **{f"{name}@50": of for name, of in values.items()}}.items()
     ]  # fmt: skip
     return Scores.of(pl.concat(frames))
 
 
 def requests_of(ms: Mapping[str, float | npt.ArrayLike], n: int = N) -> pl.DataFrame:
-    """Latencies, spread by a tenth of their size where they are a number."""
+    """Latencies, spread by a tenth of their size where they are a number, in an order that chance gave."""
     parts = []
     for system, typical in ms.items():
         latency = np.linspace(0.9, 1.1, n) * typical if np.isscalar(typical) else np.asarray(typical)
+        latency = np.random.default_rng(7).permutation(latency)
         rows = {"query_id": [f"q{i:04}" for i in range(len(latency))], "end_s": np.minimum(latency, 1e9) / 1000,
                 "outcome": np.where(np.isinf(latency), "timeout", "ok")}  # fmt: skip
         shared = {"system": system, "depth": 50, "loop": "sequential", "repetition": 1, "intended_s": 0.0}
@@ -253,6 +259,115 @@ def test_a_bench_of_load_alone_has_nothing_to_choose_from() -> None:
     config = config_of(["mine"])
     scores = Scores.of(pl.DataFrame({"query_id": ["1", "2"], "measure": "latency_ms", "value": [1.0, 2.0]}))
     assert not choose(config, scores, REQUESTS.to_frame(), COSTS.to_frame(), SUSTAINED_BY_NONE).height
+
+
+HITS = np.clip(BASE, 0.1, 0.75)
+VALUE = {"value": {"value_per_success": 1.0, "queries_per_day": 100}}
+JITTER = 0.002 * NOISE
+THREE = {"best": HITS + 0.1 + JITTER[::-1], "middle": HITS + 0.095 + JITTER, "plain": HITS + 0.08 - JITTER}
+"""A gain of .1, .095 and .08 at a price of .04, .02 and .015: net of cost .06, .075 and .065 a question."""
+PRICES = {"best": 0.04, "middle": 0.02, "plain": 0.015}
+
+
+def paid_of(costs: Mapping[str, float | None], query_ids: Sequence[str]) -> pl.DataFrame:
+    """What each question costs, by system."""
+    rows = [
+        {"system": name, "depth": 50, "repetition": 1, "query_id": query_id, "cost": cost}
+        for name, cost in costs.items() for query_id in query_ids
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=REQUEST_COSTS)
+
+
+def by_preference(
+    values: Mapping[str, npt.ArrayLike], costs: Mapping[str, float | None], prefer: str, **settings: Any
+) -> dict[str, dict[str, Any]]:
+    """The rows of a choice where a success is worth 1, by system."""
+    config = config_of(list(values), prefer=prefer, **{"margin": 0.03, **VALUE, **settings})
+    scores = scores_of(values, "hit_rate@5", HITS)
+    base = scores.filter(systems="none").frame.with_columns(system=pl.lit("ceiling@50"))
+    frame = choice(
+        config, scores, requests_of(dict.fromkeys(values, 10.0), n=2), gains=quality(config, scores, Scores.of(base)),
+        costs=costs_of(costs), sustained=SUSTAINED_BY_NONE,
+        net=net_axis(config, scores, paid_of(costs, scores.query_ids)),
+    )  # fmt: skip
+    return {row["system"]: row for row in frame.iter_rows(named=True)}
+
+
+def test_quality_net_benefit_and_price_choose_three_that_are_good_enough() -> None:
+    for prefer, system, codes in (
+        ("cheap", "plain", {"best": "dearer", "middle": "dearer", "plain": "recommended"}),
+        ("quality", "best", {"best": "recommended", "middle": "lower", "plain": "lower"}),
+        ("net", "middle", {"best": "less_net", "middle": "recommended", "plain": "less_net"}),
+    ):
+        rows = by_preference(THREE, PRICES, prefer)
+        assert {name: row["reason"] for name, row in rows.items() if name != "none"} == codes
+        assert [name for name, row in rows.items() if row["recommended"]] == [system]
+        assert {name: row["preferred_by"] for name, row in rows.items()} == {
+            "none": [], "best": ["quality"], "middle": ["net"], "plain": ["cheap"],
+        }  # fmt: skip
+        nets = [row["net"] for row in rows.values()]
+        assert nets == pytest.approx([0, 6.0, 7.5, 6.5], abs=0.01)
+
+
+def test_none_is_preferred_that_is_not_shown_to_be_good_enough() -> None:
+    """A free one whose gain is not shown, one that costs more than it brings in, and one without a price."""
+    free = {**THREE, "free": np.clip(HITS + 0.005 + 0.2 * NOISE, 0, 1)}
+    for prefer, system, reason in (("cheap", "best", "inferior"), ("net", "middle", "not_better")):
+        rows = by_preference(free, {**PRICES, "free": 0.0}, prefer, margin=0.004)
+        assert (rows["free"]["reason"], rows[system]["recommended"]) == (reason, True)
+    rows = by_preference({"dear": THREE["best"], "wild": THREE["middle"]}, {"dear": 0.2, "wild": None}, "net")
+    assert {name: row["reason"] for name, row in rows.items()} == {
+        "none": "no_net", "dear": "not_paying", "wild": "unknown",
+    }  # fmt: skip
+    assert rows["none"]["preferred_by"] == ["net"]
+    rows = by_preference({"noise": HITS + 0.02 * NOISE}, {"noise": 0.0}, "net")
+    assert rows["none"]["reason"] == "no_gain"
+
+
+def test_one_that_is_further_below_the_best_than_the_margin_may_still_bring_in_the_most() -> None:
+    values, costs = {"large": HITS + 0.2 + JITTER, "small": HITS + 0.12 - JITTER}, {"large": 0.15, "small": 0.01}
+    assert by_preference(values, costs, "net")["small"]["recommended"]
+    rows = by_preference(values, costs, "cheap")
+    assert (rows["large"]["recommended"], rows["small"]["reason"], rows["small"]["preferred_by"]) == (
+        True, "inferior", ["net"],
+    )  # fmt: skip
+
+
+def test_net_benefits_that_are_not_told_apart_are_named() -> None:
+    twin = np.clip(THREE["middle"] - 0.001 + 0.05 * NOISE, 0, 1)
+    rows = by_preference({**THREE, "twin": twin}, {**PRICES, "twin": 0.019}, "net")
+    assert rows["middle"]["net_not_told_apart"] == ["twin@50"]
+    assert rows["twin"]["net_not_told_apart"] == ["middle@50"]
+    assert by_preference(THREE, PRICES, "net")["middle"]["net_not_told_apart"] == []
+    without = chosen({"a": GOOD}, {"a": 1.0}, {"a": 1.0})["a"]
+    assert (without["net"], without["net_not_told_apart"], without["preferred_by"]) == (None, [], ["cheap", "quality"])
+
+
+def test_a_net_benefit_needs_a_value() -> None:
+    with pytest.raises(InputError, match=r"the net benefit needs to know what success is worth: add \[value\]"):
+        config_of(["a"], prefer="net")
+    with pytest.raises(InputError, match="prefer"):
+        config_of(["a"], prefer="best")
+
+
+@pytest.mark.slow
+def test_of_equal_net_benefits_the_highest_is_seldom_told_apart_and_none_is_seldom_called_paying() -> None:
+    """Six rerankers with a gain of .1 and the same net benefit; then with a price that is all that they bring in."""
+    rng, told, paying = np.random.default_rng(3), 0, 0
+    for _ in range(200):
+        base, *hits = (rng.random((7, 120)) < np.array([[0.5], *[[0.6]] * 6])).astype(float)
+        scores = scores_of({f"s{i}": of for i, of in enumerate(hits)}, "hit_rate@5", base)
+        config = config_of([f"s{i}" for i in range(6)], prefer="net", **VALUE)
+        cheap, dear = (
+            net_axis(config, scores, paid_of({f"s{i}": price for i in range(6)}, scores.query_ids))
+            for price in (0.02, 0.1)
+        )
+        assert cheap is not None
+        assert dear is not None
+        told += bool(cheap.better[cheap.values[1:].argmax() + 1, 1:].any())
+        paying += bool(dear.better[1:, 0].any())
+    assert told / 200 <= 0.081  # 5% and two standard errors.
+    assert paying / 200 <= 0.081
 
 
 @pytest.mark.slow

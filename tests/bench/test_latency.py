@@ -144,3 +144,18 @@ def test_no_line_without_tokens_or_with_equal_ones() -> None:
     assert token_fit(frame([request(0, 5)])).is_empty()
     alike = token_fit(frame([request(q, 5 + q, tokens_in=100) for q in range(5)])).row(0, named=True)
     assert (alike["n"], alike["fixed_ms"], alike["ms_per_1k_tokens"]) == (5, None, None)
+
+
+def test_requests_one_after_the_other_that_are_slow_together_say_less() -> None:
+    rng, n = np.random.default_rng(5), 400
+    slow = np.exp(np.repeat(rng.normal(0, 0.5, n // 20), 20)) * rng.lognormal(3, 0.2, n)
+    together, apart = (
+        latency(frame([request(q, ms) for q, ms in enumerate(times)])).row(0, named=True)
+        for times in (slow, rng.permutation(slow))
+    )
+    assert together["p50"] == pytest.approx(apart["p50"])
+    assert together["p50_high"] - together["p50_low"] > 2 * (apart["p50_high"] - apart["p50_low"])
+    shuffled = latency(frame([request(q, slow[q]) for q in range(n)]).sample(n, shuffle=True, seed=1)).row(
+        0, named=True
+    )
+    assert shuffled == together

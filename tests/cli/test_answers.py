@@ -148,9 +148,9 @@ def test_verdicts_of_a_run_folder_are_those_that_judge_keeps(files: Path) -> Non
     assert before.splitlines()[-1] == after.splitlines()[-1]  # The signature.
     assert "from lexical.parquet" in said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "lexical")
     refusal = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "llm", status=2)
-    assert (
-        refusal
-        == "steelyard: hybrid: has verdicts by lexical, and none by 'llm'; name one that is there, or judge it\n"
+    assert refusal == (
+        "steelyard: hybrid: has verdicts by lexical, and none by 'llm'; name one that is there, or judge it "
+        "(steelyard judge QUESTIONS RUN --judge llm --model gpt-4.1-mini)\n"
     )
 
 

@@ -57,6 +57,21 @@ def test_an_interruption_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.M
     assert b"interrupted; 3 of 8 blocks are measured and kept" in done.stderr
 
 
+def test_another_preference_is_computed_from_what_is_measured(tmp_path: Path) -> None:
+    value = "[value]\nvalue_per_success = 1\nqueries_per_day = 10\n"
+    folder = ("-o", tmp_path / "here")
+    assert "net benefit needs" in complaint("bench", "rerank", configured(tmp_path), *folder, "--prefer", "net")
+    config = configured(tmp_path)
+    printed("bench", "rerank", config, *folder)
+    blocks = {path: path.stat().st_mtime_ns for path in (tmp_path / "here" / "blocks").rglob("*.parquet")}
+    config.write_text(config.read_text() + value)
+    printed("bench", "rerank", config, *folder, "--prefer", "net")
+    assert blocks == {path: path.stat().st_mtime_ns for path in blocks}
+    assert Bench.read(tmp_path / "here").config.prefer == "net"
+    printed("bench", "rerank", config, *folder)
+    assert Bench.read(tmp_path / "here").config.prefer == "cheap"
+
+
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     config = configured(tmp_path, 'systems.words.rerank = "lexica"')
     assert "bench.toml, line 8: " in complaint("bench", "rerank", config)

@@ -41,7 +41,7 @@ def test_missing_questions_are_left_out_where_asked(demo: Path) -> None:
         r"^hybrid +0\.7910 +\+0\.1757 +\+28\.6% +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
     )
     assert re.search(r"^keyword +0\.6153( +–){6} +baseline$", text, re.M)
-    assert "1 question is left out (keyword lacks 1); questions compared: 39." in text
+    assert "1 question is left out (keyword lacks 1); means are over the other 39." in text
     assert "count 0" not in text
 
 
@@ -215,7 +215,7 @@ def test_questions_with_evidence_are_a_truth(tmp_path: Path) -> None:
     assert (of_mrr["questions"], of_mrr["left_out"]) == (5, 1)
     assert [(row["system"], row["n_wins"]) for row in of_mrr["systems"]] == [("early", 5), ("late", 0)]
     assert of_mrr["systems"][0]["p"] == 2 / 2**5
-    assert made["recipe"]["rule"] == "any"
+    assert made["recipe"]["rule"] == "share>=0.5"
 
 
 def test_rule_and_fold_reach_the_evidence(tmp_path: Path) -> None:
@@ -261,7 +261,8 @@ def test_leaderboard_of_37_real_runs() -> None:
     means = [float(row[1]) for row in rows]
     assert means == sorted(means, reverse=True)
     made = json.loads(printed("compare", truth, *runs, "-f", "json"))
-    assert (made["test"], made["family"]) == ("t", "36 comparisons with the baseline")
+    assert (made["test"], made["family"]) == ("t", "all 666 pairs of 37 systems")
+    assert (made["baseline"], made["reference"]) == (None, rows[0][0])
     (of_ndcg,) = made["measures"].values()
     assert of_ndcg["questions"] == 43
     order = [row["system"] for row in of_ndcg["systems"]]
@@ -273,7 +274,7 @@ def test_leaderboard_of_37_real_runs() -> None:
     assert {"idst_bert_p1", "idst_bert_p2", "idst_bert_p3"} <= best
     assert worst == {"UNH_exDL_bm25"}
     flat = " ".join(text.split())
-    assert "share a letter are not shown to differ; correction: Holm, over all 666 pairs of 37 systems." in flat
+    assert "share a letter are not told apart; correction: Holm, over all 666 pairs of 37 systems." in flat
     assert "37 systems on 43 questions: for so many systems" in flat
 
 
@@ -292,7 +293,7 @@ def test_movers_of_several_runs_where_asked(demo: Path, tmp_path: Path) -> None:
     shutil.copy(demo / "hybrid.jsonl", tmp_path / "again.jsonl")
     three = (*DEMO, tmp_path / "again.jsonl")
     assert "Gained" not in printed(*three, cwd=demo)
-    text = printed(*three, "--movers", "1", cwd=demo)
+    text = printed(*three, "--baseline", "keyword", "--movers", "1", cwd=demo)
     assert "From keyword to hybrid" in text
     assert "From keyword to again" in text
 

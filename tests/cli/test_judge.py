@@ -180,6 +180,66 @@ def test_a_model_is_asked_once_and_its_calls_are_told(folder: Path) -> None:
     assert "judge lexical splits no sentences into claims" in _judged("--units", "claims", "--verdicts", "v")[2]
 
 
+COMMANDS = [
+    ("judge", "q.jsonl", "o.jsonl", "--verdicts", "v.parquet", "--tables", "support"),
+    ("label", "q.jsonl", "o.jsonl", "-o", "t.jsonl"),
+    ("selftest", "-n", "2"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_judge_that_gets_nothing_ends_with_2_and_shows_a_reply(folder: Path, command: tuple[str, ...]) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    from tests.judges.llm_server import PATH, judging, says
+
+    with judging() as server:
+        server.always(PATH, says('{"confidence": 1, "摘要": "fine"}'))
+        done = steelyard(*command, "--judge", "llm", "--model", "m", "--base-url", server.base_url)
+    message = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert "JSON of another shape (keys: confidence, 摘要)" in message
+    assert 'one of them: {"confidence": 1, "摘要": "fine"};' in message
+    assert not [path.name for path in folder.iterdir() if path.name in {"v.parquet", "t.jsonl"}]
+
+
+_SERVER = "OPENAI_API_KEY), or of another server (base_url, such as http://127.0.0.1:8000/v1)"
+_MODELS = {
+    "llm": ("gpt-4.1-mini", f"the name of a model at api.openai.com (its key in the environment variable {_SERVER}"),
+    "nli": ("cross-encoder/nli-deberta-v3-base", "a folder or a name on the Hugging Face hub"),
+    "embedding": ("BAAI/bge-m3", "a folder, a name on the Hugging Face hub, or a server's name for it"),
+}
+
+
+@pytest.mark.parametrize(("command", "judge"), [
+    *((command, "llm") for command in COMMANDS), (COMMANDS[0], "nli"), (COMMANDS[2], "embedding"),
+], ids=lambda part: part if isinstance(part, str) else part[0])  # fmt: skip
+def test_a_judge_without_its_model_says_how_to_name_it(folder: Path, command: tuple[str, ...], judge: str) -> None:
+    done = steelyard(*command, "--judge", judge)
+    example, wanted = _MODELS[judge]
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        f"steelyard: judge {judge}: model is missing; expected {wanted}; "
+        f'name it: --model {example}, in Python model="{example}"\n'
+    )
+
+
+@pytest.mark.parametrize("judge", _MODELS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate q.jsonl o.jsonl -m faithfulness --judge {}",
+        "compare q.jsonl o.jsonl b=o.jsonl -m faithfulness --judge {}",
+        "judge q.jsonl o.jsonl --verdicts v.parquet --panel {},lexical",
+    ],
+)
+def test_a_judge_whose_verdicts_are_missing_is_run_by_the_command_that_is_named(
+    folder: Path, command: str, judge: str
+) -> None:
+    done = steelyard(*command.format(judge).split())
+    assert done.returncode == 2
+    assert f"(steelyard judge QUESTIONS RUN --judge {judge} --model {_MODELS[judge][0]})" in done.stderr.decode()
+
+
 def test_what_a_judge_prints_does_not_stand_among_the_result(folder: Path) -> None:
     status, text, errors = _judged("--judge", f"{OWN}prints", "--verdicts", "v.parquet", "-f", "json")
     assert status == 0

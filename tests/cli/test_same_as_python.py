@@ -469,7 +469,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _write_review(demo: Path) -> None:
     """Answers of halls, what two people saved from a form about them, and a review with labels of one."""
-    lines = [{**asked, **line} for asked, line in zip(halls.QUESTIONS, halls.outputs(range(0, 12, 3)), strict=True)]
+    outputs = halls.outputs(range(0, 12, 3))
+    lines = [
+        {**asked, "gold_answer": asked["answer"], **line} for asked, line in zip(halls.QUESTIONS, outputs, strict=True)
+    ]
     (demo / "halls.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     _, systems = open_reviewed(str(demo / "halls.jsonl"), f"halls={demo / 'halls.jsonl'}")
     round = next_round(systems, "grounded", n=24)

@@ -44,16 +44,20 @@ def test_one_table_with_the_evidence_first(folder: Path) -> None:
     lines = text.splitlines()
     assert all(len(line) <= 80 for line in lines)
     heads = [line for line in lines if line.startswith("chunk.size")]
-    assert heads[0].split()[:5] == ["chunk.size", "index", "k", "evidence_recall", "span_recall"]
+    assert heads[0].split()[:5] == ["chunk.size", "index", "k", "evidence_recall", "lead"]
     assert all(head.split()[:3] == ["chunk.size", "index", "k"] for head in heads)
     assert [w for head in heads for w in head.split()[3:]] == [
-        "evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg"
+        "evidence_recall", "lead", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg"
     ]  # fmt: skip
     first = [float(line.split()[3]) for line in lines[2:14]]
     assert first == sorted(first, reverse=True)
     assert "of evidence and spans compare across chunkings" in text
-    assert "The best of 12 is flattered by chance" in text
-    assert "by the rule any" in text
+    leads = [float(line.split()[4].replace("−", "-")) for line in lines[2:14]]
+    assert leads[0] == max(leads) == pytest.approx(first[0] - first[1])
+    assert leads[1:] == pytest.approx([row - first[0] for row in first[1:]], abs=1e-4)
+    assert "The best leads the next one by" in text
+    assert "the average of all 12" in text
+    assert "by the rule share>=0.5" in text
     assert sorted(os.listdir(folder / "runs" / "grid-sweep")) == sorted(
         f"size={size}-index={index}" for size in (40, 80) for index in ("bm25", "dense", "bm25+dense")
     )
@@ -64,21 +68,24 @@ def test_forms_for_programs_and_papers(folder: Path) -> None:
     found = json.loads(printed("sweep", *options, "--format", "json", cwd=folder))
     assert (found["format"], len(found["rows"])) == (1, 12)
     row = found["rows"][0]
-    assert list(row) == ["chunk.size", "index", "k", "ndcg", "recall@1", "folder"]
+    assert list(row) == ["chunk.size", "index", "k", "ndcg", "recall@1", "lead", "folder"]
     assert {type(row[key]) for key in ("chunk.size", "k")} == {int}
     assert type(row["ndcg"]) is float
     assert Path(row["folder"], "outputs.jsonl").exists()
-    assert any("flattered" in note for note in found["notes"])
+    ndcg = [row["ndcg"] for row in found["rows"]]
+    assert found["leads"]["next"]["lead"] == pytest.approx(row["lead"]) == pytest.approx(ndcg[0] - ndcg[1])
+    assert found["leads"]["average"]["lead"] == pytest.approx(ndcg[0] - np.mean(ndcg))
+    assert any("the best of 12 equally good pipelines" in note for note in found["notes"])
     printed("sweep", *options, "--output", "grid.csv", cwd=folder)
     with (folder / "grid.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(r["ndcg"]) for r in rows] == [r["ndcg"] for r in found["rows"]]
     assert [r["folder"] for r in rows] == [r["folder"] for r in found["rows"]]
     markdown = printed("sweep", *options, "--format", "markdown", "--holdout", "--seed", "1", cwd=folder)
-    assert markdown.startswith("| chunk.size | index | k | ndcg | recall@1 |\n| --- |")
+    assert markdown.startswith("| chunk.size | index | k | ndcg | lead | recall@1 |\n| --- |")
     assert "held out (seed 1)" in markdown
     latex = printed("sweep", *options, "--format", "latex", cwd=folder)
-    assert r"\begin{tabular}{lrrrr}" in latex
+    assert r"\begin{tabular}{lrrrrr}" in latex
     assert "invalid choice: 'trec'" in complaint("sweep", *options, "--format", "trec", cwd=folder)
 
 
@@ -113,7 +120,7 @@ def test_values_that_are_not_there_are_a_dash() -> None:
         [SweepNote(Note.of_json("Written before."), ("rerank=none",))],
     )  # fmt: skip
     sheet = sweep_sheet(swept, words=read_words("en"))
-    assert sheet.rows == [["2", "0.3750"], ["1", "–"]]
+    assert sheet.rows == [["2", "0.3750", "–"], ["1", "–", "–"]]
     assert sheet.best == {(0, 1)}
     assert sheet.notes[-1] == "rerank=none: Written before."
 

@@ -31,9 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             "en",
-            "7 of 12 queries of the folder have no judged document, and are neither asked nor weighed: 5, 6, 7, 8, 9",
+            "7 of 12 questions of the folder have no judged document, and are neither asked nor weighed: 5, 6, 7, 8, 9",
         ),
-        ("zh", "文件夹的 12 个查询中，7 个没有标注任何文档，既不提问也不计分：5、6、7、8、9"),
+        ("zh", "文件夹的 12 个问题中，7 个没有标注任何文档，既不提问也不计分：5、6、7、8、9"),
     ],
 )
 def test_they_are_counted_and_named(folder: Path, lang: str, note: str) -> None:

@@ -52,7 +52,7 @@ def test_sign_flips_and_tukey_go_by_cluster() -> None:
     row, d = row_of(sy.compare(clustered(values=VALUES[:2]), test="randomization")), VALUES[1] - VALUES[0]
     assert row.p == sign_flip(d, seed=0, clusters=CODES).p
     assert (row.low, row.high) == pytest.approx(sign_flip_interval(d, seed=0, clusters=CODES))
-    tukey = sy.compare(clustered(), test="tukey")
+    tukey = sy.compare(clustered(), baseline="a", test="tukey")
     assert row_of(tukey).p == pytest.approx(guarded_tukey(VALUES, seed=0, clusters=CODES).p[0])
 
 

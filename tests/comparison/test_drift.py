@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import steelyard as sy
@@ -29,15 +30,21 @@ def record(query_id: str, labels: Any, texts: Any) -> JudgedAnswer:
     return replace(made, units=units, answer=" ".join(texts), context_digests=("d1",), query="How many?")
 
 
-def two_runs(seed: int = 1, *, same: float = 0.7, up: float = 0.3) -> tuple[sy.Verdicts, sy.Verdicts]:
-    """Two runs of one system: of each answer some sentences come again, and the second judge supports more."""
+def two_runs(
+    seed: int = 1, *, same: float = 0.7, up: float = 0.3, elsewhere: float | None = None, longer: str = ""
+) -> tuple[sy.Verdicts, sy.Verdicts]:
+    """Two runs of one system: of each answer some sentences come again, and the second judge supports more.
+
+    elsewhere   so much more of the others;   longer   added to the text of these
+    """
     rng = np.random.default_rng(seed)
     before, after = [], []
     for q in range(1, N + 1):
         first, again, alike = rng.random(3) < 0.7, rng.random(3) < 0.7, rng.random(3) < same
-        second = np.where(alike, first, again) | (rng.random(3) < up)
+        share = np.where(alike, up, up if elsewhere is None else elsewhere)
+        second = np.where(alike, first, again) | (rng.random(3) < share)
         before.append(record(str(q), first, [f"s{n}" for n in range(3)]))
-        after.append(record(str(q), second, [f"s{n}" if k else f"t{n}" for n, k in enumerate(alike)]))
+        after.append(record(str(q), second, [f"s{n}" if k else f"t{n}{longer}" for n, k in enumerate(alike)]))
     return sy.Verdicts(before, OLD), sy.Verdicts(after, NEW)
 
 
@@ -49,7 +56,7 @@ def weighing(before: sy.Verdicts, after: sy.Verdicts, **options: Any) -> sy.Weig
 
 def test_the_shift_is_taken_off() -> None:
     both = weighing(*two_runs())
-    as_judged = sy.compare(both, "faithfulness", mixed_judges=True)
+    as_judged = sy.compare(sy.Scores.of(both.scores("faithfulness").frame))
     assert as_judged.rows["faithfulness"][0].verdict == "better"
     comparison = sy.compare(both, "faithfulness")
     assert comparison.drift is not None
@@ -66,6 +73,93 @@ def test_the_shift_is_taken_off() -> None:
     assert row.mean - baseline.mean == pytest.approx(row.difference)
     assert row.low < 0 < row.high
     assert (row.n_wins, comparison.changes) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "verdict", "bound"),
+    [(0.1, "no difference shown", "no difference shown"), (0.6, "better", "no difference shown"),
+     (1.0, "better", "better")],
+)  # fmt: skip
+def test_a_bound_allows_for_up_to_twice_the_shift_elsewhere(elsewhere: float, verdict: str, bound: str) -> None:
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), "faithfulness")
+    row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
+    assert comparison.drift is not None
+    (drift,) = comparison.drift.frame.to_dicts()
+    assert (row.verdict, drift["bound_verdict"]) == (verdict, bound)
+    assert drift["bound_low"] < row.low < row.high
+    assert drift["bound_high"] >= row.high
+    assert 0.4 < drift["elsewhere"] < 0.65
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "english", "chinese"),
+    [(0.15, "are not told apart", "尚无法区分"),
+     (0.6, "With up to twice that shift elsewhere it is no longer shown.", "则不再显出差异。"),
+     (1.0, "On the anchors no shift is shown: a judge who shifts", "在锚点上未显出偏移：只在别处偏移的裁判")],
+)  # fmt: skip
+def test_the_verdict_says_what_it_supposes(elsewhere: float, english: str, chinese: str) -> None:
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), "faithfulness")
+    for lang, said in (
+        ("en", ("If the judge shifted elsewhere as on the anchors: ", english, "if up to twice elsewhere")),
+        ("zh", ("若裁判在别处的偏移与在锚点上相同：", chinese, "别处至多两倍")),
+    ):
+        text = COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+        assert all(part in text for part in said)
+    content = json.loads(COMPARISON_FORMATS["json"](comparison, read_words("en")))
+    assert content["headline"].startswith("If the judge shifted elsewhere as on the anchors: ")
+    assert {"bound_low", "bound_high", "bound_verdict", "score", "length"} <= {*content["drift"]["systems"][0]}
+
+
+@pytest.mark.parametrize(("longer", "is_unlike"), [("", False), (" and more", True)])
+def test_anchors_are_held_against_the_other_sentences(longer: str, is_unlike: bool) -> None:
+    comparison = sy.compare(weighing(*two_runs(longer=longer)), "faithfulness")
+    assert comparison.drift is not None
+    (drift,) = comparison.drift.frame.to_dicts()
+    assert drift["score"] > 0.05
+    assert (drift["length"] is not None and drift["length"] < 1e-6) is is_unlike
+    english, chinese = (COMPARISON_FORMATS["markdown"](comparison, read_words(lang)) for lang in ("en", "zh"))
+    assert ("Caution, b, faithfulness: anchors are unlike its other sentences by length" in english) is is_unlike
+    assert ("锚点在长度上与其余句子不同" in chinese) is is_unlike
+    assert ("anchors are not shown to be unlike" in english) is not is_unlike
+    assert "verdicts on anchors move more often at some values of score" in english  # Only what was unsupported moves.
+
+
+def test_a_verdict_that_holds_with_twice_the_shift_says_so() -> None:
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=1.0)), "faithfulness")
+    assert comparison.drift is not None
+    frame = comparison.drift.frame.with_columns(shift_low=pl.lit(0.01))  # A shift that the anchors show.
+    shown = replace(comparison, drift=replace(comparison.drift, frame=frame))
+    for lang, said in (("en", "So it is with up to twice that shift elsewhere."), ("zh", "结论不变。")):
+        assert said in COMPARISON_FORMATS["markdown"](shown, read_words(lang))
+        assert said not in COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+
+
+def test_a_shift_elsewhere_alone_is_not_said_to_be_ruled_out() -> None:
+    """The bound holds, as twice nothing is nothing; the headline says what that is worth."""
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.0, elsewhere=0.8)), "faithfulness")
+    assert comparison.drift is not None
+    (drift,) = comparison.drift.frame.to_dicts()
+    assert (drift["shift"], drift["bound_verdict"]) == (0, "better")
+    for lang, said, not_said in (
+        (
+            "en",
+            "On the anchors no shift is shown: a judge who shifts elsewhere alone would look like this, too.",
+            "So it is",
+        ),
+        ("zh", "在锚点上未显出偏移：只在别处偏移的裁判也会得出这样的结果。", "结论不变"),
+    ):
+        text = COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+        assert said in text
+        assert not_said not in text
+
+
+def test_a_run_of_anchors_alone_supposes_nothing() -> None:
+    comparison = sy.compare(weighing(*two_runs(same=1.0)), "faithfulness")
+    assert comparison.drift is not None
+    assert comparison.drift.frame["elsewhere"].to_list() == [0]
+    text = COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    assert "If the judge shifted elsewhere" not in text
+    assert "Caution" not in text
 
 
 def test_one_run_judged_twice_differs_by_nothing() -> None:
@@ -116,12 +210,14 @@ def test_a_third_system_by_the_judge_of_the_baseline_is_left_as_it_is() -> None:
     three = sy.weigh(
         questions(N, gold_evidence=["c"]), runs, verdicts={"a": before, "b": after, "c": before}
     )  # fmt: skip
-    comparison = sy.compare(three, ["faithfulness", "mrr"])
+    with pytest.raises(sy.InputError, match=r"were judged differently: .*; name the baseline whose judge counts"):
+        sy.compare(three, ["faithfulness", "mrr"])
+    comparison = sy.compare(three, ["faithfulness", "mrr"], baseline="a")
     assert comparison.drift is not None
     assert comparison.drift.frame["system"].to_list() == ["b"]
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "c")
     assert (row.difference, row.n_ties) == (0, N)
-    assert comparison.groups == {}
+    assert list(comparison.groups) == ["mrr"]
 
 
 def test_too_few_anchors_are_refused() -> None:
@@ -152,9 +248,12 @@ def test_anchors_that_were_kept_for_it(tmp_path: Path) -> None:
     assert comparison.drift is not None
     assert comparison.drift.frozen
     assert comparison.drift.frame["n_anchors"].to_list() == [3 * N]
+    assert comparison.drift.frame.select("elsewhere", "score", "length").rows() == [(1, None, None)]
+    assert "is not checked" in COMPARISON_FORMATS["markdown"](comparison, read_words("en"))
+    assert "是否与其余部分相似未作检查" in COMPARISON_FORMATS["markdown"](comparison, read_words("zh"))
     swapped = sy.compare(scores, anchors=(str(tmp_path / "new.parquet"), tmp_path / "old.parquet"))
     assert swapped.frame.equals(comparison.frame)
-    plain = sy.compare(scores, mixed_judges=True)
+    plain = sy.compare(sy.Scores.of(scores.frame))
     row, by_judges = comparison.rows["faithfulness"][0], plain.rows["faithfulness"][0]
     assert row.high - row.low > by_judges.high - by_judges.low
     assert row.difference == pytest.approx(by_judges.difference - comparison.drift.frame["shift"][0])

@@ -79,6 +79,7 @@ def test_people_who_side_with_the_judge_leave_the_difference() -> None:
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert row.verdict == "better"
     assert row.not_worse
+    assert -0.1 < row.low < row.limit_low < row.difference < row.limit_high < row.high
     assert comparison.labels is not None
     assert row.difference == pytest.approx(comparison.labels.frame["as_judged"][1], abs=0.03)
 

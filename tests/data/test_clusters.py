@@ -9,6 +9,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.clusters import Clustering, SharedGold, question_clusters, shared_gold
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
+from steelyard.stats.intervals import mean_intervals
 
 LINES = [
     {"qid": "a", "query": "?", "talk": "t1", "evidence": [{"doc": "one", "quote": "x"}]},
@@ -66,13 +67,47 @@ def test_labels_by_id() -> None:
 
 
 def test_shared_gold_is_counted_where_questions_have_few_documents() -> None:
-    assert shared_gold(Questions(LINES), IDS) == SharedGold(n_questions=4, n_clusters=3)  # type: ignore[arg-type]
+    shared = shared_gold(Questions(LINES), IDS)  # type: ignore[arg-type]
+    assert shared is not None
+    assert (shared.n_questions, shared.n_clusters, shared.n_chained) == (4, 3, 2)
     assert shared_gold(Truth({"a": {"x": 1}, "b": {"y": 1}}), ["a", "b"]) is None
+    codes = np.zeros(0, int)
     many = {f"q{i}": {f"d{i}": 1} for i in range(20)}
     assert shared_gold(Truth({**many, "r": {"d0": 1}}), [*many, "r"]) is None
-    assert shared_gold(Truth({**many, "r": {"d0": 1}, "s": {"d1": 1}}), [*many, "r", "s"]) == SharedGold(4, 20)
+    assert shared_gold(Truth({**many, "r": {"d0": 1}, "s": {"d1": 1}}), [*many, "r", "s"]) == SharedGold(
+        4, 20, 20, codes
+    )
     pooled = {q: {f"d{i}": 1 for i in range(6)} for q in IDS}
     assert shared_gold(Truth(pooled), IDS) is None
+
+
+def test_chains_of_shared_documents() -> None:
+    gold = {"a": {"x": 1, "y": 1}, "b": {"y": 1, "z": 1}, "c": {"z": 1}, "d": {"z": 1}, "e": {"w": 1}}
+    shared = shared_gold(Truth(gold), list(gold))
+    assert shared is not None
+    assert (shared.codes.tolist(), shared.n_clusters, shared.n_chained) == ([0, 1, 1, 1, 2], 3, 2)
+
+
+@pytest.mark.parametrize(("alike", "wider"), [(1.0, True), (0.0, False)])
+def test_widening_is_that_of_the_intervals(alike: float, wider: bool) -> None:
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(30), 4)
+    values = 0.5 + alike * 0.2 * rng.normal(size=30)[codes] + 0.1 * rng.normal(size=(3, 120))
+    if not alike:  # Each document has easy and hard questions alike.
+        values = np.tile([0.2, 0.8, 0.3, 0.7], 30)[None] + 0.01 * rng.normal(size=(3, 120))
+    values[1, 7] = np.nan
+    facts = SharedGold(120, 30, 30, codes).facts(values)
+    widths = [
+        np.ptp([ends.low[0], ends.high[0]])
+        for row in values
+        for clusters in (None, codes[~np.isnan(row)])
+        for ends in [mean_intervals(row[~np.isnan(row)][:, None], clusters=clusters)]
+    ]
+    ratios = [together / alone for alone, together in zip(widths[::2], widths[1::2], strict=True)]
+    assert facts == {"n_questions": 120, "n_clusters": 30, "n_chained": 30, "widening": pytest.approx(max(ratios))}
+    assert (max(ratios) > 1.5) == wider
+    assert (max(ratios) < 1) != wider
+    assert SharedGold(120, 30, 30, codes).facts(np.full((2, 120), 0.5))["widening"] is None
 
 
 def test_some_of_the_clusters() -> None:

@@ -163,7 +163,7 @@ def test_failures_are_counted_and_named() -> None:
     from steelyard.report.sheets.scores import scores_sheet
     from steelyard.report.words import read_words
 
-    assert "s: 2 of 3 queries failed and count 0: q2, q3." in scores_sheet(scores, read_words("en")).notes
+    assert "s: 2 of 3 questions failed and count 0: q2, q3." in scores_sheet(scores, read_words("en")).notes
 
 
 @pytest.mark.parametrize("line", [{"error": "timeout"}, {"error": "timeout", "retrieved": []}, {"retrieved": []}])
@@ -239,7 +239,7 @@ def test_a_file_of_outputs(tmp_path: Path) -> None:
     outputs.write_text(json.dumps({"qid": "q", "retrieved": [CAT], "answer": "a cat"}) + "\n")
     scores = sy.evaluate(questions, outputs, ["precision@10", "recall@10"])
     assert (scores.systems, scores.values.ravel().tolist()) == (["mine"], [0.1, 1.0])
-    assert {"rule": "any", "steps": ["lower", "white_space"]}.items() <= scores.recipe.items()
+    assert {"rule": "share>=0.5", "steps": ["lower", "white_space"]}.items() <= scores.recipe.items()
     again = Outputs.read(outputs, name="other")
     assert (again.name, again.digest()) == ("other", scores.recipe["runs"]["mine"])
     outputs.write_text(json.dumps({"qid": "q", "retrieved": [{"id": "c1", "end": 3}]}) + "\n")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.piece_forms import parse_form
 from steelyard.data.pieces import Piece, usual_piece
-from steelyard.data.questions import Questions, read_queries
+from steelyard.data.questions import Questions
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "pieces.jsonl"
@@ -147,7 +147,11 @@ def test_an_empty_file(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"query": "no id"}, "has no `query_id` or `qid`"),
+        ({"answer": "no id"}, "has no `query`, and is no question (keys: answer)"),
+        ({"query": " "}, "has no `query_id` or `qid`, and no `query`"),
+        ({"_id": "d1", "title": "", "text": "A document."}, "has no `query`, and is no question"),
+        ({"id": "c1", "doc": "d", "text": "A chunk."}, "has no `query`, and is no question"),
+        ({"qid": "q", "doc_id": "d", "gain": 1}, "is a judged document (`doc_id`, `gain`), and no question"),
         ({"qid": None, "query": "?"}, "`qid` is None"),
         ({"qid": "q", "query": 5}, "`query` must be text, not 5"),
         ({"qid": "q", "tags": "travel"}, "`tags` must be a list of texts, not 'travel'"),
@@ -198,7 +202,7 @@ def test_lines_of_a_beir_folder_may_have_answers(tmp_path: Path) -> None:
     folder = beir(tmp_path / "tiny", "q1\td1\t1\nq2\td1\t0\nq3\td1\t0\n", *texts)
     expected = {"q1": (("nine", "9"), True), "q2": ((), False), "q3": ((), None)}
     assert {q.query_id: (q.answers, q.answerable) for q in Questions.read(folder)} == expected
-    assert {q.query_id: (q.answers, q.answerable) for q in read_queries(folder / "queries.jsonl")} == expected
+    assert {q.query_id: (q.answers, q.answerable) for q in Questions.read(folder / "queries.jsonl")} == expected
 
 
 def test_a_judged_query_without_a_text_is_not_dropped_silently(tmp_path: Path) -> None:
@@ -236,7 +240,7 @@ def test_queries_without_a_line_are_refused(text: str, suffix: str, tmp_path: Pa
     path = tmp_path / f"queries{suffix}"
     path.write_text(text)
     with pytest.raises(InputError, match=r"queries.*: holds no question"):
-        read_queries(path)
+        Questions.read(path)
 
 
 @pytest.mark.parametrize(

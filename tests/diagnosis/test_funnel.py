@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
 from steelyard.diagnosis.funnel import AT, STAGES, Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
+from tests.align.naive import Weighed
 from tests.align.random_evidence import Case, cases
 from tests.diagnosis import library
 from tests.hypothesis_profiles import examples
@@ -101,11 +103,13 @@ def test_against_a_naive_walk(case: Case, k: int) -> None:
     (found,) = funnels(weighing, k)
     (each,) = weighing.weighed
     assert each.evidence is not None
-    assert len(each.evidence.mapping.codes) == len(each.evidence.mapping.lost) == len(each.evidence.lost)
+    mapping, of_any_gain = each.evidence.mapping, funnel(each, lists_of(each), k=k, min_gain=0.5)
+    assert len(mapping.codes) == len(mapping.lost) <= mapping.n_pieces == of_any_gain.n_gold.sum()
     resolution, table = each.evidence.resolution, each.evidence.table
     holders: dict[int, set[str]] = {}
     for row, chunk in zip(resolution.piece.tolist(), resolution.chunk.tolist(), strict=True):
         holders.setdefault(int(resolution.gold.group[row]), set()).add(table.ids[chunk])
+    questions = {question.query_id: question for question in Questions(case.questions)}
     tops = dict(each.run.top(1000).group_by("query_id").agg("doc_id").iter_rows())
     for q, query_id in enumerate(found.query_ids):
         groups: dict[int, list[int]] = {}
@@ -113,7 +117,9 @@ def test_against_a_naive_walk(case: Case, k: int) -> None:
             if case.questions[resolution.gold.query[row]]["qid"] == query_id:
                 groups.setdefault(int(resolution.gold.group[row]), []).append(row)
         relevant = {g: rows for g, rows in groups.items() if max(resolution.gold.pieces[r].gain for r in rows) >= 1}
-        stages = [walk(g, rows, holders, tops.get(query_id, []), each.evidence.lost, k) for g, rows in relevant.items()]
+        ranks = Weighed(questions[query_id], tops.get(query_id, []), case.world(complete=True)).item_rank
+        rank_of = {group: ranks.get(f"item {i}") for i, group in enumerate(sorted(groups))}
+        stages = [walk(rank_of[g], rows, g in holders, each.evidence.lost, k) for g, rows in relevant.items()]
         if not relevant:
             want = "no_gold"
         elif query_id in each.failures:
@@ -130,10 +136,10 @@ def test_against_a_naive_walk(case: Case, k: int) -> None:
             }
 
 
-def walk(group: int, rows: list[int], holders: dict[int, set[str]], top: list[str], lost: Any, k: int) -> str:
-    ids = holders.get(group, set())
-    rank = next((place for place, id in enumerate(top, 1) if id in ids), None)
+def walk(rank: int | None, rows: list[int], held_alone: bool, lost: Any, k: int) -> str:
     if rank is not None:
         return "found" if rank <= k else "below_k"
     codes = [lost[row].code for row in rows if row in lost]
-    return "not_retrieved" if not codes else "cut" if "cut" in codes else "not_in_corpus"
+    if not codes:
+        return "not_retrieved" if held_alone else "cut"
+    return "cut" if "cut" in codes else "not_in_corpus"

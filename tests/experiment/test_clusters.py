@@ -35,10 +35,16 @@ def test_intervals_go_by_cluster_and_means_do_not() -> None:
 
 
 def test_the_recipe_says_by_which_clusters_or_that_gold_is_shared() -> None:
-    assert weighed().recipe["shared_gold"] == {"n_questions": 24, "n_clusters": 8}
+    shared = weighed().recipe["shared_gold"]
+    assert {**shared, "widening": shared["widening"] > 1} == {
+        "n_questions": 24, "n_clusters": 8, "n_chained": 8, "widening": True
+    }  # fmt: skip
+    of_differences = sy.compare(weighed().filter(measures="mrr")).recipe["shared_gold"]
+    assert of_differences == {**shared, "widening": of_differences["widening"]}
+    assert of_differences["widening"] != shared["widening"]
     assert "cluster:" not in str(weighed().signature)
     by_doc = weighed("doc")
-    assert (by_doc.recipe["cluster"], "shared_gold" in by_doc.recipe) == ("doc", False)
+    assert (by_doc.recipe["cluster"], "shared_gold" in by_doc.recipe) == ("doc", True)
     assert "; cluster:doc; " in str(by_doc.signature)
     alone = sy.evaluate({"q": {"d": 1}, "r": {"e": 1}}, {"q": ["d"], "r": ["d"]}, "mrr")
     assert "shared_gold" not in alone.recipe
@@ -60,7 +66,7 @@ def test_a_file_holds_the_clusters(tmp_path: Path) -> None:
         assert (again.clustering.by, again.clustering.codes.tolist()) == ("talk", [i // 4 for i in range(24)])
         assert as_json(again) == as_json(by_talk)
     path.write_text(as_json(by_talk).replace('"of": [0, ', '"of": ['), encoding="utf-8")
-    with pytest.raises(sy.InputError, match="clusters are not the numbers of 24 queries"):
+    with pytest.raises(sy.InputError, match="clusters are not the numbers of 24 questions"):
         read_scores(path)
 
 
@@ -91,5 +97,5 @@ def test_a_column_of_a_frame_names_the_clusters() -> None:
     assert scores.recipe["cluster"] == "session"
     with pytest.raises(sy.InputError, match=r"cluster 'sesion': the frame has no such column; did you mean session\?"):
         sy.Scores.of(frame, cluster="sesion")
-    with pytest.raises(sy.InputError, match="query 'a' is in two clusters, '7' and '8'; expected one session"):
+    with pytest.raises(sy.InputError, match="question 'a' is in two clusters, '7' and '8'; expected one session"):
         sy.Scores.of(frame.with_columns(session=pl.Series([7, 7, 7, 8])), cluster="session")

@@ -19,7 +19,7 @@ from steelyard.experiment.labelled_units import SystemLabels
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.judges.calibration import labels_digest
 from steelyard.judges.items import ItemTable, items
-from steelyard.judges.labels import Decision
+from steelyard.judges.labels import Decision, Labels
 from steelyard.judges.records import JudgedAnswer, Unit
 from steelyard.judges.review import FILE
 from steelyard.judges.verdicts import FOLDER, Verdicts
@@ -57,7 +57,7 @@ def test_measures_that_declare_items_are_means_of_their_units() -> None:
         record("gold", [0.9, 0.1], state="abstained"), record("lost", [0.9], state="failed", answer=""),
     ]  # fmt: skip
     verdicts = judged_by(records)
-    labels = SystemLabels(records, verdicts.arrays(), review(verdicts, TABLES, 50, stricter).samples, {})
+    labels = SystemLabels(records, verdicts.arrays(), review(verdicts, TABLES, 50, stricter).samples, Labels([]))
     assert len(OF_UNITS) == 5
     for name in OF_UNITS:
         spec = parse(name)
@@ -178,7 +178,7 @@ def test_frames_and_files_have_corrections_where_there_are_any(tmp_path: Path) -
     content = json.loads(path.read_text())
     content["systems"]["run"]["corrections"]["faithfulness"]["corrected"]["values"].pop()
     path.write_text(json.dumps(content))
-    with pytest.raises(sy.InputError, match="119 values for 120 queries"):
+    with pytest.raises(sy.InputError, match="119 values for 120 questions"):
         read_scores(path)
 
 
@@ -217,12 +217,102 @@ def test_few_labels_and_undecided_items_are_said() -> None:
     scores = weighed(["faithfulness"], sy.Review(drawn.samples, unsure))
     correction = scores.corrections["run"]["faithfulness"]
     assert (correction.n_drawn, correction.mean.n_labels, correction.mean.weight) == (12, 7, 0)
-    assert notes_of(scores)["labels_undecided"] == {"measure": "faithfulness", "n": 5, "total": 12}
+    assert correction.n_undecided == 5
+    note, ends = notes_of(scores)["labels_undecided_bounds"], correction.mean.ends
+    assert ends is not None
+    assert (note["n"], note["total"], note["low"]) == (5, 12, round(ends.lowest.mean, 4))
     assert notes_of(scores)["labels_few"]["n"] == 7
     one = sy.Review(drawn.samples, drawn.labels.decisions[:1])
     too_few = weighed(["faithfulness"], one)
     assert too_few.corrections == {}
     assert notes_of(too_few)["labels_too_few"]["n"] == 1
+
+
+def undecided(share: float, n: int = 100) -> sy.Review:
+    """Labels by a strict person who leaves a share of what is unsupported without one."""
+    drawn = review(judged_by(answers(N)), ["grounded"], n, stricter)
+    open_ = [d.item_id for d in drawn.labels.decisions if d.label == "not_found"]
+    skipped = set(open_[: round(share * len(open_))])
+    return sy.Review(drawn.samples, [
+        replace(d, label="cannot_say") if d.item_id in skipped else d for d in drawn.labels.decisions
+    ])  # fmt: skip
+
+
+def test_many_undecided_items_may_all_be_unsupported_or_all_supported(tmp_path: Path) -> None:
+    by_all = weighed(["faithfulness"], undecided(0)).corrections["run"]["faithfulness"].mean
+    scores = weighed(["faithfulness", "answer_f1"], undecided(0.7))
+    correction = scores.corrections["run"]["faithfulness"]
+    mean, ends = correction.mean, correction.mean.ends
+    assert by_all.ends is None
+    assert ends is not None
+    assert mean.corrected.low > by_all.corrected.mean  # By the others alone it is far too high.
+    assert ends.lowest.mean == pytest.approx(by_all.corrected.mean)  # All that is left out is unsupported.
+    assert ends.lowest.mean < mean.corrected.mean < ends.highest.mean
+    assert mean.interval == (ends.lowest.low, ends.highest.high)
+    row = scores.mean().row(0, named=True)
+    assert [row[name] for name in ("lowest", "lowest_low", "highest", "highest_high")] == list(ends.numbers)
+    assert (row["n_undecided"], correction.n_undecided) == (ends.n, ends.n)
+    path = tmp_path / "s.json"
+    path.write_text(as_json(scores))
+    assert read_scores(path).mean().equals(scores.mean())
+
+
+def test_few_undecided_items_are_like_the_others() -> None:
+    scores = weighed(["faithfulness"], undecided(0.1))
+    correction = scores.corrections["run"]["faithfulness"]
+    assert 0 < correction.n_undecided < 10
+    assert correction.mean.ends is None
+    assert notes_of(scores)["labels_undecided"] == {
+        "measure": "faithfulness", "n": correction.n_undecided, "total": 100
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", ["item", "answer"])
+def test_contradicted_and_not_found_are_one_where_a_measure_reads_both_alike(unit: Any) -> None:
+    """Two raters who see no support agree, whatever they call it; on contradiction by the text they do not."""
+    tables: list[ItemTable] = ["grounded"]
+    drawn = review(judged_by(answers(N)), tables, 60, stricter, unit=unit)
+    second = [
+        replace(d, rater="bob", label="contradicted" if d.label == "not_found" else d.label)
+        for d in drawn.labels.decisions
+    ]
+    both = drawn.with_decisions(second)
+    alone, of_two = (weighed(["faithfulness", "contradiction"], labels) for labels in (drawn, both))
+    by_one, by_two = (scores.corrections["run"]["faithfulness"].mean.corrected for scores in (alone, of_two))
+    assert (by_two.mean, by_two.low, by_two.high) == (by_one.mean, by_one.low, by_one.high)
+    assert notes_of(of_two)["labels_undecided_bounds"]["measure"] == "contradiction"
+    assert {values["measure"] for values in notes_of(of_two).values()} == {"contradiction"}
+
+
+def test_who_cannot_say_makes_no_conflict() -> None:
+    drawn = review(judged_by(answers(N)), ["grounded"], 60, stricter)
+    both = drawn.with_decisions(replace(d, rater="bob", label="cannot_say") for d in drawn.labels.decisions)
+    assert both.labels.conflicts == ()
+    assert weighed(["faithfulness"], both).mean().equals(weighed(["faithfulness"], drawn).mean())
+
+
+@pytest.mark.parametrize(
+    ("says", "consensus", "support"),
+    [
+        (["supported", "cannot_say"], "supported", "supported"),
+        (["cannot_say", "cannot_say", "not_found"], "not_found", "not_found"),
+        (["cannot_say", "cannot_say"], None, None),
+        (["contradicted", "not_found"], None, "not_found"),
+        (["contradicted", "contradicted", "not_found"], "contradicted", "not_found"),
+        (["contradicted", "not_found", "supported"], None, "not_found"),
+        (["contradicted", "not_found", "supported", "supported"], "supported", None),
+        (["contradicted", "supported"], None, None),
+        (["contradicted"], "contradicted", "not_found"),
+    ],
+)
+def test_what_raters_come_to(says: list[Any], consensus: str | None, support: str | None) -> None:
+    labels = Labels(Decision("i", str(n), label) for n, label in enumerate(says))
+    assert (labels.consensus.get("i"), labels.support.get("i")) == (consensus, support)
+    at_odds = None in (consensus, support) and set(says) != {"cannot_say"}
+    assert labels.conflicts == (("i",) if at_odds else ())
+    assert labels.support_conflicts == (("i",) if at_odds and support is None else ())
+    settled = Labels([*labels.decisions, Decision("i", "adjudication", "contradicted")])
+    assert (settled.consensus["i"], settled.support["i"], settled.conflicts) == ("contradicted", "not_found", ())
 
 
 def test_a_stratum_without_labels_is_said() -> None:

@@ -81,6 +81,29 @@ def test_a_corpus_is_chunks_or_documents(tmp_path: Path) -> None:
         open_corpus(3)
 
 
+@pytest.mark.parametrize(
+    ("line", "chunk"),
+    [
+        ({"id": "c12", "text": "押金三天内退还。", "doc": "手册"}, "c12"),
+        ({"chunk_id": "c12", "text": "a", "doc_id": "d"}, "c12"),
+        ({"chunk_id": "c12", "text": "a"}, "c12"),
+        ({"id": 12, "text": "a", "doc_id": "d"}, "12"),
+        ({"_id": "c12", "text": "a", "doc": "d"}, "c12"),
+        ({"id": "c12", "text": "a", "doc": None, "page": 3}, "c12"),
+        ({"id": "d", "text": "a"}, None),
+        ({"doc": "d", "text": "a"}, None),
+        ({"doc_id": "d", "text": "a"}, None),
+        ({"_id": "d", "title": "t", "text": "a", "doc_id": "d"}, None),
+    ],
+)
+def test_chunks_without_offsets_are_chunks(tmp_path: Path, line: dict[str, Any], chunk: str | None) -> None:
+    """They were once documents, which were cut again, so that each was two things with two ids."""
+    corpus = open_corpus(written(tmp_path / "chunks.jsonl", line))
+    assert corpus is not None
+    assert (corpus.chunks and corpus.chunks.ids[0]) == chunk
+    assert (corpus.documents is None) == (chunk is not None)
+
+
 @pytest.mark.parametrize("n_topics", [3, 20_000], ids=["a small truth", "one beyond 64 KiB"])
 def test_one_run_opens_each_file_once(tmp_path: Path, opened: Counter[str], n_topics: int) -> None:
     """The qrels were once opened five times; a long file is opened for its first bytes, and then for all of it."""

@@ -83,7 +83,9 @@ def test_weights_are_of_the_threshold_that_judged(folder: Path) -> None:
 
 
 def test_a_member_without_verdicts_is_named(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"llm: there is no such file; judge by it first .steelyard judge --judge llm"):
+    with pytest.raises(
+        InputError, match=r"llm: there is no such file; judge by it first .steelyard judge QUESTIONS RUN --judge llm"
+    ):
         judge_panel(QUESTIONS, OUTPUTS, ["lexical", "llm"], save=False)
     with pytest.raises(InputError, match="the panel names lexical twice"):
         judge_panel(QUESTIONS, OUTPUTS, ["lexical", "lexical"], save=False)

@@ -10,8 +10,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.report.formats.scores import scores_text
+from steelyard.report.formats.scores import scores_text, table
 from steelyard.report.words import read_words
+from steelyard.stats.intervals import skewed_intervals
 from steelyard.stats.percentiles import percentile_interval
 
 RNG = np.random.default_rng(8)
@@ -44,6 +45,17 @@ def test_a_measure_has_percentiles_beside_its_mean() -> None:
     assert scores.reachable[0].tolist() == [1.0, 1.0, 1.0]
     assert scores.recipe["interval"]["percentiles"] == "binomial_ranks"
     assert "percentiles" not in sy.evaluate(TRUTH, RUN, "mrr").recipe["interval"]
+
+
+def test_means_without_a_highest_value_allow_for_skew() -> None:
+    scores = times(TIMES).with_percentiles("latency_ms:p95")
+    skewed = skewed_intervals(TIMES[:, None])
+    assert (scores.intervals.low[0, 0], scores.intervals.high[0, 0]) == (skewed.low[0], skewed.high[0])
+    assert [str(measure) for measure in scores.unbounded] == ["latency_ms"]
+    assert scores.recipe["interval"]["unbounded"] == "skewed_t"
+    for lang, sentence in {"en": "latency_ms: no highest value is known", "zh": "latency_ms：最大值未知"}.items():
+        assert sentence in table(scores, per_query=False, words=read_words(lang))
+    assert sy.evaluate(TRUTH, RUN, ["mrr", "dcg@5"]).unbounded == []
 
 
 def test_an_end_that_is_not_there_is_that_of_the_range() -> None:

@@ -43,7 +43,9 @@ def plain(name: str) -> Callable[..., float]:
 
 
 def evaluated(measure: object, ranked: list[str], gains: object) -> float:
-    return sy.evaluate({"q": gains}, {"q": ranked}, measure).values.item()  # type: ignore[arg-type,no-any-return]
+    """The value of one question; 0 where it has no gold, of which there is then no mean."""
+    scores = sy.evaluate({"q": gains}, {"q": ranked}, measure)  # type: ignore[arg-type]
+    return 0.0 if scores.without_gold else scores.values.item()
 
 
 def text(name: str, options: dict[str, Any], k: int | None) -> str:

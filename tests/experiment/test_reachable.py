@@ -86,8 +86,10 @@ def of_evidence(evidence: list[object], retrieved: list[object], *, whole: bool)
 
 def test_gold_evidence_allows_what_the_chunks_of_the_corpus_hold() -> None:
     span = {"doc": "d", "start": 0, "end": 6}
-    scores = of_evidence([span], ["d#1"], whole=True)  # three chunks hold it
-    np.testing.assert_allclose(scores.reachable, [[1.0, 2 / 3, 1.0, np.nan, np.nan]])
+    scores = of_evidence([span], ["d#1"], whole=True)  # three chunks have parts of it, and two hold it together
+    np.testing.assert_allclose(scores.reachable, [[0.5, 1.0, 1.0, np.nan, np.nan]])
+    scores = of_evidence([{**span, "end": 3}, {**span, "start": 4}], ["d#1"], whole=True)  # d#1 and d#2 or 3
+    np.testing.assert_allclose(scores.reachable, [[1.0, 1.0, 1.0, np.nan, np.nan]])
     scores = of_evidence([{**span, "end": 1}], ["d#1"], whole=True)
     np.testing.assert_allclose(scores.reachable, [[0.5, 1.0, 1.0, np.nan, np.nan]])
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import steelyard as sy
 from steelyard.experiment.same_judge import judges_differ
 from steelyard.experiment.scores_json import as_json
 from steelyard.report.formats.comparison import COMPARISON_FORMATS
+from steelyard.report.page.leaderboard import leaderboard_table
+from steelyard.report.sheets.headline import headline
 from steelyard.report.words import read_words
 from tests.experiment.judged import outputs, questions, record, verdicts
 
@@ -141,3 +144,80 @@ def _profile(text: str) -> sy.Profile:
     from steelyard.gates.profile_files import parse_profile
 
     return sy.Profile(**parse_profile(text, file="own.toml", name="own"))
+
+
+STRICT, LOOSE = ({"judge": {"name": "lexical", "threshold": t}, "date": "2026-11-22"} for t in (0.6, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "en", "zh"),
+    [
+        (STRICT, LOOSE, "by different thresholds", "的判定阈值不同"),
+        (LLM, {**LLM, "judge": {**LLM["judge"], "model": "m-3"}}, "by different models", "由不同的模型判定"),
+        (LLM, STRICT, "by different judges", "由不同的裁判判定"),
+        (LLM, {**LLM, "judge": {**LLM["judge"], "prompt": "sha256:1"}}, "in different ways", "的判定方式不同"),
+    ],
+)
+def test_mixed_judges_are_not_comparable(one: Any, other: Any, en: str, zh: str) -> None:
+    mixed = weighing(judged("YY", **one), judged("NN", **other))
+    comparison = sy.compare(mixed, ["faithfulness", "mrr"], mixed_judges=True)
+    assert headline(comparison, read_words("en")) == f"Not comparable: a and b were judged {en}."
+    assert headline(comparison, read_words("zh")).replace(" ", "") == f"不可比较：a、b{zh}。"
+    row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
+    assert (row.verdict, row.reason, row.n_wins) == ("no test", "other judge", None)
+    assert np.isnan([row.p, row.adjusted, row.low, row.high, row.effect, row.detectable]).all()
+    assert row.difference == pytest.approx(-7 / N, abs=0.06)
+    assert comparison.rows["mrr"][0].reason != "other judge"
+    assert comparison.changes == ()
+    for name in ("table", "markdown", "json"):
+        assert "beats" not in COMPARISON_FORMATS[name](comparison, read_words("en"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"test": "tukey"}, {"test": "randomization"}, {"baseline": "a"}, {"baseline": "a", "margin": 0.3},
+        {"baseline": "a", "test": "wilcoxon"}, {"baseline": "a", "test": "tukey"},
+    ],
+)  # fmt: skip
+def test_of_three_systems_those_that_one_judge_judged_are_compared(options: dict[str, Any]) -> None:
+    by_system = {"a": judged("YY", **STRICT), "b": judged("NN", **STRICT), "c": judged("YN", **LOOSE)}
+    answered = {name: outputs(N, answered=N, answer=f"{name}.") for name in by_system}
+    weighed = sy.weigh(questions(N, gold_evidence=["c"]), answered, verdicts=by_system)
+    comparison = sy.compare(weighed, "faithfulness", mixed_judges=True, **options)
+    verdicts_of = {row.system: row.verdict for row in comparison.rows["faithfulness"]}
+    assert (verdicts_of["b"], verdicts_of["c"]) == ("worse", "no test")
+    assert comparison.groups == {}
+    assert headline(comparison, read_words("en")) == "Not comparable: a and c were judged by different thresholds."
+    assert "a、c" in headline(comparison, read_words("zh"))
+
+
+def test_a_percentile_by_two_judges_is_not_tested_either() -> None:
+    mixed = weighing(judged("YY", **STRICT), judged("NN", **LOOSE))
+    comparison = sy.compare(mixed, "faithfulness:p50", mixed_judges=True)
+    assert [row.reason for row in comparison.rows["faithfulness:p50"] if not row.is_reference] == ["other judge"]
+
+
+def test_a_report_by_two_judges_ranks_nothing_and_has_no_winner(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(
+        'name = "p"\nbelow = "no"\nlevels = ["yes"]\n'
+        '[measures.faithfulness]\nbetter = "higher"\nlevels = { yes = 0.5 }\n'
+    )
+    mixed = weighing(judged("YY", **STRICT), judged("NN", **LOOSE))
+    options = {"margin": 0.5, "baseline": "a", "profile": str(tmp_path / "p.toml")}
+    report = sy.Report.of(mixed, ["faithfulness", "mrr"], mixed_judges=True, **options)
+    assert report.gate is not None
+    assert {check.kind for check in report.gate.checks} == {"level"}
+    for lang, verdict, caution in (
+        ("en", "Not comparable: a and b were judged by different thresholds.", "Caution: a and b were judged"),
+        ("zh", "不可比较：a、b 的判定阈值不同。", "注意：各系统的判定方式不同"),
+    ):
+        for written in (report.text("html", lang=lang).split("<script")[0], report.text("markdown", lang=lang)):
+            assert verdict in written
+            assert caution in written
+            assert "beats" not in written
+            assert "优于" not in written.replace("† 优于", "")
+            assert "**1.0000" not in written
+    table = leaderboard_table(report, read_words("en"))
+    assert [row[1].text for row in table.rows] == ["–", "–"]
+    assert not any(cell.style == "best" for row in table.rows for cell in row)

@@ -126,7 +126,7 @@ def test_a_file_from_before_codes_keeps_its_words(tmp_path: Path) -> None:
     scores = read_scores(path)
     assert scores.gold[0] is not None
     assert scores.gold[0].codes == ()
-    assert "of q1 (no chunk holds it (rule any))" in "".join(scores_sheet(scores, read_words("en")).notes)
+    assert "of q1 (no document has this text)" in "".join(scores_sheet(scores, read_words("en")).notes)
     assert json.loads(as_json(scores))["systems"] == content["systems"]
 
 
@@ -185,7 +185,7 @@ BAD = {
     "a huge number": (
         broken(lambda made: made["systems"]["one"]["per_query"]["q1"].update(map=10**400)), "holds no scores"),
     "a missing value": (broken(lambda made: made["systems"]["one"]["per_query"]["q1"].pop("map")), "no 'map'"),
-    "other queries": (broken(lambda made: made["systems"]["two"]["per_query"].pop("q1")), "the same queries"),
+    "other queries": (broken(lambda made: made["systems"]["two"]["per_query"].pop("q1")), "the same questions"),
     "an unknown query": (broken(lambda made: made["systems"]["one"]["queries"]["failed"].append("zz")), "no 'zz'"),
     "short shares": (broken(lambda made: made["systems"]["one"]["judged"][0]["values"].pop()), "judged has other"),
 }  # fmt: skip
@@ -221,11 +221,11 @@ def test_values_that_a_measure_cannot_have_are_refused(
     if is_possible:
         assert Scores.of(values).values[0, 0, 1] == value
         return
-    with pytest.raises(InputError, match=r"query 'q2': .* is beyond its range") as refusal:
+    with pytest.raises(InputError, match=r"question 'q2': .* is beyond its range") as refusal:
         Scores.of(values)
     (tmp_path / "scores.json").write_text(
         as_json(Scores.of(values.with_columns(value=0.5))).replace("0.5}", f"{value}}}")
     )
-    with pytest.raises(InputError, match=r"scores.json: system 'run', query 'q1'"):
+    with pytest.raises(InputError, match=r"scores.json: system 'run', question 'q1'"):
         read_scores(tmp_path / "scores.json")
     assert f"{spec} is {value:g}" in str(refusal.value)

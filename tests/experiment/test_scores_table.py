@@ -141,7 +141,7 @@ def test_a_filter_keeps_order_values_and_recipe() -> None:
 def test_what_cannot_be_put_together() -> None:
     with pytest.raises(InputError, match="there are no scores to put together"):
         Scores.concat([])
-    with pytest.raises(InputError, match=r"system 'one', query 'q1': ndcg@10 is there twice; keep one"):
+    with pytest.raises(InputError, match=r"system 'one', question 'q1': ndcg@10 is there twice; keep one"):
         Scores.concat([small(), small().filter(systems="one", measures="ndcg@10")])
     with pytest.raises(InputError, match="scores of different missing cannot be put together: 'zero' and 'skip'"):
         Scores.concat([small().filter(systems="one"), small(missing="skip").filter(systems="two")])
@@ -217,7 +217,7 @@ BAD = {
     "text": (pl.DataFrame({"query_id": ["q"], "measure": "m", "value": ["1"]}), "holds text, such as '1'"),
     "infinite": (pl.DataFrame({"query_id": ["q", "r"], "measure": "m", "value": [1.0, math.inf]}), "row 2: value"),
     "no id": (pl.DataFrame({"query_id": ["q", None], "measure": "m", "value": [1, 2]}), "row 2: query_id is empty"),
-    "twice": (pl.DataFrame({"query_id": ["q", "q"], "measure": "m", "value": [1, 2]}), "query 'q': m has two values"),
+    "twice": (pl.DataFrame({"query_id": ["q", "q"], "measure": "m", "value": [1, 2]}), "'q': m has two values"),
     "twice in two spellings": (
         pl.DataFrame({"query_id": ["q", "q"], "measure": ["P@5", "P_5"], "value": [1, 2]}), "has two values"),
     "a status": (

@@ -70,7 +70,7 @@ def test_folding_differs_in_the_line() -> None:
         values[name], lines[name] = scores.means[0, 0], str(scores.signature)
     assert (values["lower"], values["white_space"]) == (1, 0)
     assert len(set(lines.values())) == 4
-    assert "; rule:any; steps:lower,white_space; truth:" in lines["white_space,lower"]
+    assert "; rule:share>=0.5; steps:lower,white_space; truth:" in lines["white_space,lower"]
     assert "; steps:none; " in lines[""]
 
 

@@ -1,5 +1,6 @@
 """Gates of benches: quality against the candidates as they are, P95 of latency, and cost by tokens."""
 
+import math
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,7 @@ def test_all_that_the_profile_asks_for_is_in_the_folder(tmp_path: Path) -> None:
     assert (latency.value, latency.low, latency.high, latency.n) == (want.value, want.low, want.high, 80)
     (cost,) = [check for check in verdict.checks if check.name.startswith("cost")]
     assert (cost.value, cost.low, cost.high) == pytest.approx((0.04, 0.04, 0.04))
+    assert (cost.unseen_share, cost.unseen_loss) == (pytest.approx(1 - 0.05 ** (1 / 80)), math.inf)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,28 @@ def test_percentiles_are_held_against_those_of_the_baseline(
         want = percentile_difference(base[None], scores.filter(systems="new").values[0], 0.5)
         assert (check.low, check.high) == want.interval(0.9)
         text = " ".join(gate_text(verdict, read_words("en")).split())
-        assert "a loss of 30 cannot be ruled out, nor shown, by 80 questions" in text
+        assert "a loss of 30 cannot be ruled out, nor shown; 80 questions can rule out" in text
+        assert 0 < check.detectable < 30
+        assert check.needed is None
+
+
+def test_an_undecided_percentile_says_how_many_questions_would_decide() -> None:
+    rng, n = np.random.default_rng(2), 150
+    base = rng.lognormal(5, 0.6, n)
+    rows = [(s, f"q{i:03}", "latency_ms", v) for s in ("old", "new")
+            for i, v in enumerate(base * rng.lognormal(0, 0.3, n) if s == "new" else base)]  # fmt: skip
+    scores = sy.Scores.of(pl.DataFrame(rows, schema=["system", "query_id", "measure", "value"], orient="row"))
+    p95, half, wide = (
+        gate(scores.filter(measures=f"latency_ms:{name}"), baseline="old", margin=margin).checks[0]
+        for name, margin in (("p95", 40.0), ("p95", 20.0), ("p99", 40.0))
+    )
+    assert (p95.reason, half.reason, wide.reason) == ("undecided",) * 3
+    assert p95.detectable == half.detectable > 40
+    assert half.needed == pytest.approx(4 * p95.needed, abs=4)
+    assert (wide.needed, math.isnan(wide.detectable)) == (299, True)
+    text = " ".join(gate_text(gate(scores.filter(measures="latency_ms:p99"), baseline="old", margin=40.0),
+                              read_words("en")).split())  # fmt: skip
+    assert "this percentile needs 299 at least" in text
 
 
 @pytest.mark.parametrize("n_above", [0, 2, 3, 9, 10, 11, 40])
@@ -227,7 +250,7 @@ def test_what_a_bench_did_not_weigh_is_added_to_its_measures(tmp_path: Path) -> 
     line = "mrr, recall@5, precision@5: not measured; add to `measures` in the configuration of the bench"
     assert line in gate_text(verdict, read_words("en"))
     assert "mrr、recall@5、precision@5：未测量；请加入评测配置的 `measures`" in gate_text(verdict, read_words("zh"))
-    assert "weigh it with -m mrr" in gate_text(gate(folder / "scores.json", "reranker"), read_words("en"))
+    assert "weigh it with `evaluate -m mrr`" in gate_text(gate(folder / "scores.json", "reranker"), read_words("en"))
     quality = gate(sy.evaluate({"q": {"a": 1}}, {"x": {"q": ["a"]}}, ["mrr", "map"]), "faq", min_questions=1)
     assert quality.signature is not None
     assert (quality.signature.measures, quality.signature.n) == (("mrr",), (1, 1))

@@ -15,10 +15,14 @@ from steelyard.experiment.scores import Scores
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
+from steelyard.report.formats.gating import gate_json, gate_markdown, gate_sheet, gate_sheets, reason_text
+from steelyard.report.formats.junit import junit
+from steelyard.report.words import read_words
 from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
 from steelyard.stats.power import questions_needed
+from steelyard.stats.resolution import Resolution
 from tests.gates.stated import scores_of, stated
 from tests.hypothesis_profiles import examples
 from tests.measures.registered import forget_afterwards
@@ -112,27 +116,82 @@ def beside(shift: float, margin: float, *, spread: float = 1.0, **options: Any) 
 
 @pytest.mark.parametrize(
     ("shift", "margin", "reason"),
-    [(0.0, 0.01, "not_worse"), (0.05, 0.01, "not_worse"), (-0.1, 0.01, "worse"), (-0.01, 0.01, "undecided"),
-     (0.0, 0.001, "undecided"), (-0.004, 0.01, "not_worse")],
+    [(0.0, 0.1, "not_worse"), (0.05, 0.1, "not_worse"), (-0.25, 0.1, "worse"), (-0.1, 0.1, "undecided"),
+     (0.0, 0.01, "undecided"), (0.0, 0.001, "undecided"), (-0.004, 0.1, "not_worse")],
 )  # fmt: skip
 def test_against_a_baseline_the_margin_decides(shift: float, margin: float, reason: str) -> None:
     check = beside(shift, margin)
     d = shift + AWAY
-    want = non_inferiority(d, margin=margin, width=1.0)
+    want, mirrored = (non_inferiority(sign * d, margin=margin, width=1.0) for sign in (1, -1))
     assert check.reason == reason
     assert (check.outcome == "pass") == want.not_worse
     assert check.value == pytest.approx(d.mean())
-    assert (check.low, check.high) == pytest.approx((want.low, 2 * d.mean() - want.low))
+    assert (check.low, check.high) == pytest.approx((want.low, -mirrored.low))
     assert check.n == 40
 
 
 def test_an_undecided_loss_tells_what_could_be_shown_and_how_many_would_show_it() -> None:
-    check = beside(0.0, 0.001)
-    assert check.detectable == pytest.approx(min_detectable_difference(AWAY, n_sides=1))
-    assert check.needed == questions_needed(0.001 / AWAY.std(ddof=1), n_sides=1)
-    assert check.needed > 40
-    assert beside(-0.01, 0.01).needed is None  # enough questions, were nothing lost; something seems to be
+    for margin in (0.001, 0.02):
+        check = beside(0.0, margin)
+        resolution = Resolution.of(AWAY, width=1.0)
+        assert check.detectable == pytest.approx(resolution.margin)
+        assert check.needed == resolution.questions(margin)
+        assert check.needed > 40
+        # By t alone, too few.
+        assert check.detectable > min_detectable_difference(AWAY, n_sides=1)
+        assert check.needed > questions_needed(margin / AWAY.std(ddof=1), n_sides=1)
+    assert beside(-0.1, 0.1).needed is None  # enough questions, were nothing lost; something seems to be
     assert beside(0.0, 1e-12).needed is None  # more than anybody asks
+
+
+def test_where_t_alone_thinks_there_are_enough_the_number_is_that_of_the_gate() -> None:
+    assert questions_needed(0.02 / AWAY.std(ddof=1), n_sides=1) < 40
+    gated = gate(scores_of([BASE, BASE + AWAY], ["recall@5"], systems=["old", "new"]), baseline="old", margin=0.02)
+    (check,) = gated.checks
+    assert f"about {check.needed} could rule out 0.02" in reason_text(check, gated, read_words("en"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_pass_says_what_it_cannot_exclude(language: str) -> None:
+    scores = scores_of([BASE, BASE + 0.2 + AWAY], ["recall@5"], systems=["old", "new"])
+    gated = gate(scores, "production", baseline="old", margin=0.1, system="new", max_failed=0.5)
+    words = read_words(language)
+    level, difference, failed = (
+        only(gated, name, kind) for name, kind in (("recall@5", "level"), ("recall@5", "baseline"), ("failed", "share"))
+    )
+    share = 1 - 0.05 ** (1 / 40)
+    assert (difference.unseen_share, difference.unseen_loss) == pytest.approx((share, share))
+    assert math.isnan(level.unseen_share) == (level.outcome != "pass")
+    assert math.isnan(failed.unseen_share)
+    note = words("gate.unseen", share="7.2%", loss="0.072")
+    assert [text for text in gate_sheets(gated, words)[0].notes if text == note] == [note]
+    assert note in gate_sheet(gated, words).notes
+    assert note in " ".join(gate_markdown(gated, words).split("\n"))
+    assert junit(gated, words).count(f"<system-out>{note}</system-out>") == 1
+    row = next(row for row in gate_json(gated)["checks"] if row["kind"] == "baseline")
+    assert (row["unseen_share"], row["unseen_loss"]) == (difference.unseen_share, difference.unseen_loss)
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_a_level_says_how_much_worse_the_mean_may_be(better: str, tmp_path: Path) -> None:
+    (path := tmp_path / "a.toml").write_text(
+        f'levels = ["ok"]\n[measures."recall@5"]\nbetter = "{better}"\nlevels.ok = 0.5\n'
+    )
+    values = np.full((1, 100), 0.9 if better == "higher" else 0.1)
+    (check,) = gate(scores_of(values, ["recall@5"]), str(path)).checks
+    assert check.outcome == "pass"
+    assert check.unseen_share == pytest.approx(1 - 0.05**0.01)
+    assert check.unseen_loss == pytest.approx(0.9 * check.unseen_share)
+
+
+def test_a_mean_without_a_range_has_no_bound() -> None:
+    clicks = np.random.default_rng(1).normal(100, 1, (2, 200))
+    gated = gate(scores_of(clicks, ["n_retrieved"], systems=["old", "new"]), baseline="old", margin=20.0)
+    (check,) = gated.checks
+    assert (check.outcome, check.unseen_loss) == ("pass", math.inf)
+    note = read_words("en")("gate.unseen_unbounded", share="1.5%")
+    assert note in gate_sheets(gated, read_words("en"))[0].notes
+    assert gate_json(gated)["checks"][0]["unseen_loss"] is None
 
 
 def test_less_latency_holds_the_margin_though_no_profile_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +459,7 @@ def test_a_wider_margin_is_never_harder_to_hold(values: list[float], shuffler, m
 
 
 @pytest.mark.parametrize(
-    ("shift", "reason", "low_sign"), [(-0.1, "not_worse", -1), (0.1, "worse", 1), (0.01, "undecided", 1)]
+    ("shift", "reason", "low_sign"), [(-0.1, "not_worse", -1), (0.2, "worse", 1), (0.01, "undecided", -1)]
 )  # fmt: skip
 def test_where_lower_is_better_more_is_the_loss(shift: float, reason: str, low_sign: int, tmp_path: Path) -> None:
     (path := tmp_path / "low.toml").write_text(

@@ -19,7 +19,7 @@ from steelyard.judges.calibrating import calibrate
 from steelyard.judges.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement
 from steelyard.judges.labels import Labels
 from steelyard.judges.self_tests import SelfTest
-from steelyard.report.formats.gating import gate_markdown, gate_text
+from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
@@ -237,7 +237,7 @@ def test_junit_has_a_case_a_check() -> None:
     root = ET.fromstring(junit(sy.gate(judge=by_labels().with_self_tests((FAILED,))), read_words("en")))
     assert root.attrib["failures"] == "1"
     assert [case.attrib["name"] for case in root.iter("testcase")] == [
-        "κ with people ≥ 0.4", "sensitivity ≥ 0.7", "specificity ≥ 0.7", "self-test injection ≤ 10%",
+        "κ with people (supported or not) ≥ 0.4", "sensitivity ≥ 0.7", "specificity ≥ 0.7", "self-test injection ≤ 10%",
     ]  # fmt: skip
 
 
@@ -254,3 +254,23 @@ def test_the_command_exits_with_the_outcome(tmp_path: Path) -> None:
     assert steelyard("gate", cwd=tmp_path).returncode == 2
     over = steelyard("gate", "--judge", "good.json", "--junit", "good.json", cwd=tmp_path)
     assert "is an input" in over.stderr.decode()
+
+
+@pytest.mark.parametrize(("lang", "labels", "note"), [
+    ("en", "(supported or not)", "their κ (supported or not) is 0.5"),
+    ("zh", "（有依据与否）", "两人之间的 κ（有依据与否）为 0.5"),
+])  # fmt: skip
+def test_each_kappa_says_over_which_labels_it_is(lang: str, labels: str, note: str) -> None:
+    people = HumanAgreement(40, Estimate(0.5, 0.4, 0.6), Estimate(0.45, 0.3, 0.6), Estimate(-0.05, -0.08, 0.02))
+    gate = sy.gate(judge=replace(by_labels(), human=people), max_below_people=0.1)
+    words = read_words(lang)
+    for text in (gate_text(gate, words, width=120), gate_markdown(gate, words), junit(gate, words)):
+        lines = [line for line in text.splitlines() if "κ" in line]
+        assert len(lines) >= 2
+        assert all(labels in line for line in lines)
+    assert note in gate_text(gate, words, width=200)
+    checks = {(check["kind"], check["name"]): check.get("labels") for check in gate_json(gate)["checks"]}
+    assert checks["judge", "kappa"] == checks["people", "people"] == ["supported", "not_supported"]
+    assert checks["judge", "sensitivity"] is None
+    (beside,) = [note for notes in gate.notes.values() for note in notes if note.code == "judge_beside_people"]
+    assert beside.values["labels"] == ["supported", "not_supported"]

@@ -18,6 +18,7 @@ from steelyard.gates.profile_files import parse_profile
 from steelyard.judges.items import items
 from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review, Sample, Stratum
+from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
@@ -174,3 +175,45 @@ def test_labels_of_a_run_folder_count_unless_told_otherwise(tmp_path: Path) -> N
     assert [(check.value, check.n_labels) for check in plain.checks] == [(1.0, 0), (0.0, 0)]
     with pytest.raises(sy.InputError, match="labels are of a run folder, and these are scores"):
         sy.gate(scores(), profile(), labels=elsewhere)
+
+
+def lacking(name: str) -> dict[str, Review]:
+    """Labels of both, of which one system has four of ten less: these are unsupported."""
+    own = labels_of()[name]
+    skipped = {d.item_id for d in own.labels.decisions if d.label == "not_found" and int(d.item_id[-1], 16) % 5 < 4}
+    kept = [d for d in own.labels.decisions if d.item_id not in skipped]
+    return {**labels_of(), name: Review(own.samples, kept)}
+
+
+def test_items_without_a_label_are_at_either_end_for_gates_and_comparisons() -> None:
+    """Without most of the unsupported items b seems to be above .55, and about half of it is supported."""
+    held = profile(PROFILE.replace("0.7", "0.55"))
+    own = scores(lacking("b"))
+    mean = own.corrections["b"]["faithfulness"].mean
+    assert mean.ends is not None
+    assert mean.corrected.low > 0.55 > mean.ends.lowest.low
+    gate = sy.gate(own, held, system="b")
+    (check,) = gate.checks
+    assert (check.reason, check.low, check.high) == ("spans", *mean.interval)
+    assert check.n_undecided == mean.ends.n
+    assert f"at either end until they have one: {mean.ends.n})" in gate_text(gate, read_words("en"), width=300)
+    assert f"无标注的 {mean.ends.n} 条" in gate_text(gate, read_words("zh"), width=300)
+    assert gate_json(gate)["checks"][0]["n_undecided"] == mean.ends.n
+    (rating,) = sy.rate(own, held)[1:]
+    assert (rating.low, rating.high, rating.n_undecided) == (*mean.interval, mean.ends.n)
+
+
+def test_a_difference_allows_for_items_without_a_label() -> None:
+    full, open_ = (sy.compare(weighing(labels), "faithfulness", margin=0.05) for labels in (labels_of(), lacking("b")))
+    rows = [next(row for row in own.rows["faithfulness"] if row.system == "b") for own in (full, open_)]
+    assert rows[1].difference > rows[1].low + 0.2
+    assert (rows[1].verdict, rows[1].p) == ("no difference shown", pytest.approx(1))
+    assert rows[1].limit_low < rows[0].limit_low
+    n = scores(lacking("b")).corrections["b"]["faithfulness"].n_undecided
+    for lang, said in (("en", f"Drawn, and without a label: b {n}."), ("zh", f"抽到而无标注：b {n}。")):
+        text = COMPARISON_FORMATS["markdown"](open_, read_words(lang))
+        assert said in text
+        assert said not in COMPARISON_FORMATS["markdown"](full, read_words(lang))
+    checks = [sy.gate(own, system="b", baseline="a", margin=0.05).checks[0] for own in (scores(), scores(lacking("b")))]
+    assert checks[1].low < checks[0].low
+    assert (checks[1].reason, checks[1].n_undecided) == ("undecided", n)

@@ -1,9 +1,12 @@
 """Levels that no ranking reaches, and latencies of questions that failed."""
 
 import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import steelyard as sy
@@ -12,9 +15,10 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import definition, parse
-from steelyard.report.formats.gating import gate_markdown, gate_text, out_of_reach
+from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text, out_of_reach
+from steelyard.report.formats.junit import junit
 from steelyard.report.sheets.rating import rating_sheets, rating_text
-from steelyard.report.words import read_words
+from steelyard.report.words import Words, read_words
 from tests.gates.stated import stated
 
 EN, ZH = read_words("en"), read_words("zh")
@@ -163,3 +167,71 @@ def test_a_failed_question_is_slower_than_any_limit(n_failed: int, reason: str, 
         assert "failed questions count as slower than any limit" in text
     if n_failed == 12:
         assert "∞" in text
+
+
+def reranked(before: int) -> sy.Scores:
+    """20 questions whose reranker gets 10 candidates; of so many of them, these have nothing relevant."""
+    truth = {f"q{i:02}": {f"d{i}": 1} for i in range(20)}
+    runs = {q: ["x", *(truth[q] if i >= before else ["y"])] for i, q in enumerate(truth)}
+    best = {q: [doc for doc in runs[q] if doc in truth[q]] for q in truth}
+    scores = sy.evaluate(truth, {"none": runs, "mine@10": best}, ["ndcg@10", "mrr"])
+    highest = sy.evaluate(truth, best, ["ndcg@10", "mrr"]).values[0]
+    unknown = np.full(highest.shape, np.nan)
+    values = np.stack([unknown, highest])
+    return replace(scores, ceilings={str(measure): values[:, j] for j, measure in enumerate(scores.measures)})
+
+
+BEYOND = [
+    (
+        EN,
+        "OUT OF REACH: ndcg@10 ≥ 0.85 (the best order of the candidates that mine@10 reranks has 0.7000): no reranker "
+        "over them can have it; retrieve more or better candidates, or ask for less",
+        "no reranker over these candidates reaches 0.85: the best order of them has 0.7000",
+    ),
+    (
+        ZH,
+        "达不到的要求：ndcg@10 ≥ 0.85（mine@10 所重排的候选，最佳排列也只有 0.7000）：在这些候选上任何重排序都做不到；"
+        "请取回更多或更好的候选，或降低要求",
+        "在这些候选上任何重排序都达不到 0.85：最佳排列也只有 0.7000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "line", "reason"), BEYOND)
+def test_a_level_above_the_best_order_of_the_candidates_is_out_of_reach_of_a_reranker(
+    words: Words, line: str, reason: str
+) -> None:
+    verdict = gate(reranked(6), "reranker", system="mine@10", baseline="none")
+    check = verdict.checks[0]
+    assert (check.name, check.reason, check.outcome) == ("ndcg@10", "beyond_candidates", "insufficient")
+    assert (check.reachable, verdict.outcome, verdict.exit_code) == (pytest.approx(0.7), "insufficient", 3)
+    assert gate_text(verdict, words).splitlines()[0] == line
+    assert reason in gate_text(verdict, words)
+    assert reason in gate_markdown(verdict, words)
+    error = ET.fromstring(junit(verdict, words)).find("testsuite/testcase/error")
+    assert error is not None
+    assert (error.get("type"), error.get("message")) == ("out of reach", reason)
+    row = gate_json(verdict)["checks"][0]
+    assert (row["outcome"], row["reason"], row["reachable"]) == ("insufficient", "beyond_candidates", check.reachable)
+
+
+def test_of_a_reranker_a_rating_holds_only_what_its_candidates_reach_and_of_the_base_what_the_truth_does() -> None:
+    ratings = {(r.system, r.measure): r for r in rate(reranked(6), "reranker")}
+    assert ratings["mine@10", "ndcg@10"].out_of_reach == ("target", "excellent")
+    assert ratings["mine@10", "ndcg@10"].reachable == pytest.approx(0.7)
+    assert ratings["none", "ndcg@10"].out_of_reach == ()
+    note = next(note for sheet in rating_sheets(rate(reranked(6), "reranker"), Profile.read("reranker"), EN)
+                for note in sheet.notes if note.startswith("Out of reach"))  # fmt: skip
+    assert "or of the candidates that are reranked" in note
+
+
+@pytest.mark.parametrize(("before", "system", "reason"), [
+    (6, "none", "missed"),  # The candidates as they are reorder nothing: a better search could have the level.
+    (1, "mine@10", "spans"), (0, "mine@10", "reached"),
+])  # fmt: skip
+def test_what_is_in_reach_of_the_candidates_is_judged(before: int, system: str, reason: str) -> None:
+    checks = gate(reranked(before), "reranker", system=system).checks
+    assert next(check.reason for check in checks if check.name == "ndcg@10") == reason
+    fails = replace(reranked(0), values=0.3 * reranked(0).values)
+    checks = gate(fails, "reranker", system="mine@10").checks
+    assert next(check.reason for check in checks if check.name == "ndcg@10") == "missed"

@@ -225,8 +225,7 @@ def test_what_is_wrong_is_placed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ragchecker.json", "ragas-0.json"])
 def test_answers_alone_are_no_gold_of_retrieval(name: str) -> None:
-    with pytest.raises(sy.InputError, match=rf"{Path(name).stem}: has expected answers, but no gold for what is "):
-        sy.evaluate(FILES / name, FILES / name, "ndcg")
+    assert [str(measure) for measure in sy.evaluate(FILES / name, FILES / name, "ndcg").without_gold] == ["ndcg"]
     assert sy.Questions.read(FILES / name)[0].answer == "Bees."
 
 

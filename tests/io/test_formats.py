@@ -567,27 +567,27 @@ BAD_JSON = [
     ("cut off", '{"q": {"a": 1', r"b\.json, line 1: is not JSON"),
     ("a list", '[["q", "a", 1]]', r"b\.json: holds a list, expected \{query_id: \{doc_id: number\}\}"),
     ("a number", "3", r"b\.json: holds a int, expected"),
-    ("no query", "{}", r"holds no query"),
+    ("no query", "{}", r"holds no question"),
     ("query twice", '{"q": {"a": 1}, "q": {"b": 1}}', r"b\.json: the key 'q' is twice"),
     ("document twice", '{"q": {"a": 1, "b": 2, "a": 3}}', r"b\.json: the key 'a' is twice"),
-    ("NaN", '{"q": {"a": NaN}}', r"query 'q', document 'a': .* nan is not a finite number"),
-    ("infinite", '{"q": {"a": -Infinity}}', r"query 'q', document 'a': .* -inf is not a finite number"),
-    ("too large", '{"q": {"a": 1e999}}', r"query 'q', document 'a': .* inf is not a finite number"),
+    ("NaN", '{"q": {"a": NaN}}', r"question 'q', document 'a': .* nan is not a finite number"),
+    ("infinite", '{"q": {"a": -Infinity}}', r"question 'q', document 'a': .* -inf is not a finite number"),
+    ("too large", '{"q": {"a": 1e999}}', r"question 'q', document 'a': .* inf is not a finite number"),
     (
         "too large a whole number",
         '{"q": {"a": 1' + "0" * 400 + "}}",
-        r"query 'q', document 'a': .* is not a finite number",
+        r"question 'q', document 'a': .* is not a finite number",
     ),
-    ("text", '{"q": {"a": "1"}}', r"query 'q', document 'a': .* '1' is not a finite number"),
-    ("text later", '{"q": {"z": 2, "a": "1"}}', r"query 'q', document 'a': .* '1' is not a finite number"),
-    ("null", '{"q": {"a": null}}', r"query 'q', document 'a': .* None is not a finite number"),
-    ("null later", '{"q": {"z": 2, "a": null}}', r"query 'q', document 'a': .* None is not a finite number"),
-    ("a list as a number", '{"q": {"a": [1]}}', r"query 'q', document 'a': .*\[1\] is not a finite number"),
-    ("text for a query", '{"q": "a"}', r"query 'q': 'a' is neither"),
-    ("number for a query", '{"q": 1}', r"query 'q': 1 is neither"),
-    ("null for a query", '{"q": null}', r"query 'q': None is neither"),
-    ("ids that are none", '{"q": [null]}', r"query 'q' is None \(NoneType\); ids are text"),
-    ("ids that are fractions", '{"q": [1.5]}', r"query 'q' is 1\.5 \(float\); ids are text"),
+    ("text", '{"q": {"a": "1"}}', r"question 'q', document 'a': .* '1' is not a finite number"),
+    ("text later", '{"q": {"z": 2, "a": "1"}}', r"question 'q', document 'a': .* '1' is not a finite number"),
+    ("null", '{"q": {"a": null}}', r"question 'q', document 'a': .* None is not a finite number"),
+    ("null later", '{"q": {"z": 2, "a": null}}', r"question 'q', document 'a': .* None is not a finite number"),
+    ("a list as a number", '{"q": {"a": [1]}}', r"question 'q', document 'a': .*\[1\] is not a finite number"),
+    ("text for a query", '{"q": "a"}', r"question 'q': 'a' is neither"),
+    ("number for a query", '{"q": 1}', r"question 'q': 1 is neither"),
+    ("null for a query", '{"q": null}', r"question 'q': None is neither"),
+    ("ids that are none", '{"q": [null]}', r"question 'q' is None \(NoneType\); ids are text"),
+    ("ids that are fractions", '{"q": [1.5]}', r"question 'q' is 1\.5 \(float\); ids are text"),
 ]
 
 
@@ -603,7 +603,7 @@ def test_half_a_character_is_refused(tmp_path: Path) -> None:
     half = "\\ud800"  # the escape of a lone surrogate, which no UTF-8 can hold
     with pytest.raises(sy.InputError, match=r"b\.json"):
         sy.Truth.read(write(tmp_path / "b.json", f'{{"q": {{"{half}": 1}}}}'))
-    with pytest.raises(sy.InputError, match=r"b\.json: a document id of query 'q' is 'a.*, which holds half"):
+    with pytest.raises(sy.InputError, match=r"b\.json: a document id of question 'q' is 'a.*, which holds half"):
         sy.evaluate({"q": ["a"]}, write(tmp_path / "b.json", f'{{"q": {{"a": 1, "a{half}": 2}}}}'))
     with pytest.raises(sy.InputError, match=r"b\.jsonl, line 1"):
         sy.Run.read(write(tmp_path / "b.jsonl", f'{{"qid": "q", "retrieved": ["{half}"]}}'))
@@ -713,7 +713,7 @@ def test_many_jsonl_lines(tmp_path: Path) -> None:
 BAD_JSONL_RUNS = [
     ("not JSON", "{qid}", "is not JSON"),
     ("a list", '["q"]', "holds a list, expected an object"),
-    ("no query", '{"retrieved": ["a"]}', r"has no `query_id` or `qid` \(keys: retrieved\)"),
+    ("no query", '{"retrieved": ["a"]}', r"has no `query_id` or `qid`, and no `query` \(keys: retrieved\)"),
     ("a query that is none", '{"qid": null, "retrieved": ["a"]}', r"`qid` is None"),
     ("no results", '{"qid": "q", "hits": ["a"]}', "`retrieved` must be a list"),
     ("results in a dict", '{"qid": "q", "retrieved": {"a": 1}}', "`retrieved` must be a list"),
@@ -771,10 +771,12 @@ def test_duplicates_in_jsonl_are_placed(tmp_path: Path) -> None:
     within = write(
         tmp_path / "d.jsonl", jsonl([{"qid": "p", "retrieved": ["a"]}, {"qid": "q", "retrieved": ["a", "b", "a"]}])
     )
-    with pytest.raises(sy.DuplicateError, match=r"d\.jsonl, line 2: document 'a' is retrieved twice for query 'q'"):
+    with pytest.raises(sy.DuplicateError, match=r"d\.jsonl, line 2: document 'a' is retrieved twice for question 'q'"):
         sy.evaluate({"q": ["a"]}, within)
     apart = write(tmp_path / "d.jsonl", jsonl([{"qid": q, "rel_map": {"a": 1}} for q in "qpq"]))
-    with pytest.raises(sy.DuplicateError, match=r"d\.jsonl, lines 1 and 3: document 'a' is judged twice for query 'q'"):
+    with pytest.raises(
+        sy.DuplicateError, match=r"d\.jsonl, lines 1 and 3: document 'a' is judged twice for question 'q'"
+    ):
         sy.Truth.read(apart)
 
 
@@ -898,9 +900,9 @@ def test_ids_that_become_equal_are_not_lost() -> None:
     for data in ({1: {"a": 1.0}, "1": {"b": 2.0}}, {"1": {7: 1.0, "7": 2.0}}, {"1": [7, "7"]}):
         with pytest.raises(sy.InputError):
             sy.evaluate({"1": ["a", "7"]}, data)
-    with pytest.raises(sy.DuplicateError, match="document '7' is judged twice for query '1'"):
+    with pytest.raises(sy.DuplicateError, match="document '7' is judged twice for question '1'"):
         sy.Truth({"1": {7: 1, "7": 2}})
-    with pytest.raises(sy.DuplicateError, match="document 'a' is judged twice for query '1'"):
+    with pytest.raises(sy.DuplicateError, match="document 'a' is judged twice for question '1'"):
         sy.Truth({1: {"a": 1}, "1": {"a": 2}})
 
 
@@ -910,9 +912,9 @@ def test_a_bad_number_of_a_dict_is_placed(score: object, place: int) -> None:
     docs: dict[str, object] = {"a": 3.0, "b": 2.0, "c": 1.0}
     bad = "abc"[place]
     docs[bad] = score
-    with pytest.raises(sy.InputError, match=rf"query 'q', document '{bad}': score .* is not a finite number"):
+    with pytest.raises(sy.InputError, match=rf"question 'q', document '{bad}': score .* is not a finite number"):
         sy.evaluate({"q": ["a"]}, {"q": docs})
-    with pytest.raises(sy.InputError, match=rf"query 'q', document '{bad}': gain .* is not a finite number"):
+    with pytest.raises(sy.InputError, match=rf"question 'q', document '{bad}': gain .* is not a finite number"):
         sy.evaluate({"q": docs}, {"q": ["a"]})
 
 

@@ -69,12 +69,12 @@ TRAPS: list[Reads | Refuses] = [
           {"q1": {"map": (1 + 2 / 3) / 2, "ndcg": (1 + 2 / 2) / BEST, "ndcg@1": 0.5, "ndcg@2": 1 / BEST}}),
     # --- duplicates
     Refuses("dup.run", "run", sy.DuplicateError,
-            ("dup.run, lines 1 and 2: ", "document 'a'", "query 'q1'", "--on-duplicate"), partner="base.qrels"),
+            ("dup.run, lines 1 and 2: ", "document 'a'", "question 'q1'", "--on-duplicate"), partner="base.qrels"),
     # Kept once, whichever way: the first is the one with the higher score here.
     Reads("dup.run", "run", "base.qrels", A_ABOVE_C, options={"on_duplicate": "first"}),
     Reads("dup.run", "run", "base.qrels", A_ABOVE_C, options={"on_duplicate": "max"}),
     Refuses("dupq.qrels", "qrels", sy.DuplicateError,
-            ("dupq.qrels, lines 1 and 2: ", "document 'a' is judged twice", "query 'q1'", "--on-duplicate")),
+            ("dupq.qrels, lines 1 and 2: ", "document 'a' is judged twice", "question 'q1'", "--on-duplicate")),
     # Counted once: trectools counts the label twice and gets a map of 1.5.
     Reads("dupq.qrels", "qrels", "ok.run", {"q1": {**PERFECT, "precision@2": 0.5, "n_relevant": 1.0}},
           options={"on_duplicate": "first"}),
@@ -110,9 +110,9 @@ TRAPS: list[Reads | Refuses] = [
                   "infap": ((1 / 2 + 1 / 2 * EPSILON / (1 + 2 * EPSILON))
                             + (1 / 3 + 2 / 3 * (1 + EPSILON) / (2 + 2 * EPSILON))) / 2}}),
     # Only labels below 0: no relevant document, so 0 and counted, or left out; trec_eval and pytrec_eval give nothing.
-    Reads("allneg1.qrels", "qrels", "neg.run", {"q1": NOTHING}, {"q1": "no_relevant"}),
+    Reads("allneg1.qrels", "qrels", "neg.run", {"q1": LEFT_OUT}, {"q1": "no_relevant"}),
     Reads("allneg1.qrels", "qrels", "neg.run", {"q1": LEFT_OUT}, {"q1": "no_relevant"}, {"no_relevant": "skip"}),
-    Reads("allneg2.qrels", "qrels", "neg.run", {"q1": NOTHING}, {"q1": "no_relevant"}),
+    Reads("allneg2.qrels", "qrels", "neg.run", {"q1": LEFT_OUT}, {"q1": "no_relevant"}),
     Reads("allneg2.qrels", "qrels", "neg.run", {"q1": {"judged@3": 2 / 3}}),  # judged@k is defined nevertheless
     Reads("mixneg.qrels", "qrels", "mixneg.run", {"q0": {**PERFECT, "infap": 1.0}, "q1": NOTHING, "q2": NOTHING},
           {"q1": "no_relevant", "q2": "no_relevant"}),
@@ -124,7 +124,7 @@ TRAPS: list[Reads | Refuses] = [
           {"q1": {"map": (1 / 2) / 2, "ndcg": (1 / LOG3) / BEST, "mrr": 1 / 2, "n_retrieved": 2.0}},
           unjudged_queries=1),
     # --- other labels
-    Reads("norel.qrels", "qrels", "ok.run", {"q1": NOTHING}, {"q1": "no_relevant"}),
+    Reads("norel.qrels", "qrels", "ok.run", {"q1": LEFT_OUT}, {"q1": "no_relevant"}),
     Reads("norel.qrels", "qrels", "ok.run", {"q1": LEFT_OUT}, {"q1": "no_relevant"}, {"no_relevant": "skip"}),
     # Fractions stay fractions; relevant from 1 on, so only c.  trec_eval and ranx truncate to 0 and 1.
     Reads("floatrel.qrels", "qrels", "ok.run",
@@ -232,7 +232,7 @@ MEANS: list[tuple[str, str, dict[str, str], float | None, int, int, int]] = [
     ("mixneg.qrels", "mixneg.run", {}, 1 / 3, 3, 0, 2),
     ("mixneg.qrels", "mixneg.run", {"no_relevant": "skip"}, 1.0, 1, 0, 2),
     ("m2.qrels", "m2.run", {}, 1 / 2, 2, 0, 1),
-    ("norel.qrels", "ok.run", {}, 0.0, 1, 0, 1),
+    ("norel.qrels", "ok.run", {}, None, 0, 0, 1),
     ("norel.qrels", "ok.run", {"no_relevant": "skip"}, None, 0, 0, 1),
 ]
 

@@ -300,12 +300,12 @@ def test_duplicates_are_named_by_their_lines(tmp_path: Path) -> None:
         tmp_path / "a.run", "# c\nq1 Q0 文 1 9 t\n\nq2 Q0 文 1 9 t\nq1 Q0 x 2 8 t\nq1 Q0 文 3 7 t\nq1 Q0 文2 3 7 t\n"
     )
     with pytest.raises(
-        sy.DuplicateError, match=r"a\.run, lines 2 and 6: document '文' is retrieved twice for query 'q1'"
+        sy.DuplicateError, match=r"a\.run, lines 2 and 6: document '文' is retrieved twice for question 'q1'"
     ):
         sy.evaluate({"q1": ["文"]}, run)
     qrels = write(tmp_path / "a.qrels", "\n# c\nq1 0 文 1\nq2 0 文 1\nq1 0 文 2\n")
     with pytest.raises(
-        sy.DuplicateError, match=r"a\.qrels, lines 3 and 5: document '文' is judged twice for query 'q1'"
+        sy.DuplicateError, match=r"a\.qrels, lines 3 and 5: document '文' is judged twice for question 'q1'"
     ):
         sy.Truth.read(qrels)
 

@@ -80,6 +80,17 @@ def test_a_judge_that_gives_too_many_results_for_several_cases_is_asked_one_by_o
     assert set(map(tuple, asking.verdicts(CASES).values())) == {(YES, YES)}
 
 
+def test_a_judge_that_decides_nothing_at_all_is_refused() -> None:
+    undecided = Verdict("not_judged", None, "gave None")
+    asking = Asking(Scripted(lambda cases: [[undecided, undecided]] * len(cases)))
+    asking.verdicts(CASES)
+    with pytest.raises(InputError, match=rf"gave None, on each of {len(CASES)} cases"):
+        asking.refuse_failure()
+    some = Asking(Scripted(lambda cases: [[YES if case == cases[-1] else undecided, undecided] for case in cases]))
+    some.verdicts(CASES)
+    some.refuse_failure()
+
+
 _NONSENSE: dict[str, tuple[Any, str]] = {
     "too few": ([YES], "gave 1 verdicts, not 2"),
     "too many": ([YES] * 3, "gave 3 verdicts, not 2"),

@@ -33,6 +33,10 @@ from steelyard.judges.llm.judge import LLMJudge
 SOURCE = "The hall opens at 9. It is not free on Sundays."
 CASE = Case(SOURCE, ("The hall opens at 9.", "free on Sundays", "It has a garden."), query="When does it open?")
 LABELS = ["supported", "contradicted", "not_found"]
+REPLIES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "cases" / "judge_replies.jsonl").read_text("utf-8").splitlines()
+]
 
 
 @pytest.fixture
@@ -161,7 +165,7 @@ def test_a_word_that_is_no_verdict_is_asked_about_again(server: Server) -> None:
     unsure = edits(lambda rows: rows[0].update(verdict="perhaps"))
     server.script(PATH, unsure, unsure)
     row = verdicts(server)
-    assert (labels(row)[0], causes(row)) == ("not_judged", ["no answer"])
+    assert (labels(row)[0], causes(row)) == ("not_judged", ["verdict 'perhaps' cannot be read"])
 
 
 def test_unknown_ids_are_counted_and_change_nothing(server: Server) -> None:
@@ -204,6 +208,26 @@ def test_what_gives_no_verdict_is_not_judged_for_that_cause(
     assert (labels(row), causes(row)) == (["not_judged"] * 3, [cause] * 3)
     assert len(server.seen(PATH)) == 1 + n_calls
     assert asked.counts()["not_answered"][cause] in {1, 2}
+
+
+@pytest.mark.parametrize("case", REPLIES, ids=lambda case: case["label"])
+def test_replies_of_other_forms_and_why_some_say_nothing(server: Server, case: dict[str, Any]) -> None:
+    server.always(PATH, says(case["reply"], case.get("finish", "stop")))
+    row = verdicts(server)
+    want = case.get("want", ["not_judged"] * 3)
+    assert (labels(row), causes(row)) == (want, [case["cause"]] * 3 if "cause" in case else [])
+    assert len(server.seen(PATH)) == case["n_calls"]
+
+
+def test_a_judge_that_reads_nothing_ends_early_and_shows_a_reply_without_its_key(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN_KEY", "sk-very-secret")
+    server.always(PATH, says(f"All good, sk-very-secret. {'x' * 900}"))
+    asked = judge(server, api_key_env="OWN_KEY", concurrency=1)
+    with pytest.raises(StageError, match=r"no JSON in the reply 20\); one of them: All good, \[key\]. x{283}…"):
+        asked.judge(cases(34))
+    assert len(server.seen(PATH)) == 20
 
 
 def test_an_instruction_in_a_source_is_quoted_and_its_echo_not_read(server: Server) -> None:
@@ -465,7 +489,7 @@ def test_relevance_is_a_grade(server: Server, grade: object, score: float) -> No
 def test_a_grade_out_of_range_is_asked_for_once_more_and_then_not_there(server: Server) -> None:
     server.always(PATH, says_json(reason="", grade=7))
     row = verdicts(server, Case("a", ("b?",), table="relevance"))
-    assert (labels(row), causes(row), len(server.seen(PATH))) == (["not_judged"], ["no answer"], 2)
+    assert (labels(row), causes(row), len(server.seen(PATH))) == (["not_judged"], ["grade 7 cannot be read"], 2)
 
 
 def test_a_hundred_stalls_and_refusals_lose_nothing(server: Server) -> None:

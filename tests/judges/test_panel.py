@@ -170,8 +170,9 @@ def test_disagreements_are_items_that_some_support():
 
 
 def test_what_was_not_judged_is_no_disagreement():
-    unknown = sy.judge(QUESTIONS, OUTPUTS, lambda pairs: [None for _ in pairs])
-    assert disagreements([sy.judge(QUESTIONS, OUTPUTS), unknown], "grounded") == []
+    first = sy.judge(QUESTIONS, OUTPUTS, lambda pairs: ["supported", *([None] * (len(pairs) - 1))])
+    assert set(first.units["verdict"]) >= {"not_judged"}
+    assert disagreements([sy.judge(QUESTIONS, OUTPUTS, threshold=0.0), first], "grounded") == []
 
 
 def test_nuggets_are_credited_in_part_where_most_say_at_least_that():

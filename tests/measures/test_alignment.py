@@ -112,7 +112,7 @@ def test_what_cannot_be_put_together() -> None:
     whole = aligned(TRUTH, RUN)
     with pytest.raises(InputError, match="there are no alignments to put together"):
         Alignment.concat([])
-    with pytest.raises(InputError, match="query 'b' is in two alignments"):
+    with pytest.raises(InputError, match="question 'b' is in two alignments"):
         Alignment.concat([whole, whole.take(np.array([1]))])
     asked = [{"qid": "z", "evidence": ["cat"]}]
     evidence = aligned(asked, [{"qid": "z", "retrieved": [{"id": "c", "text": "a cat"}]}])

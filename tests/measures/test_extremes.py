@@ -80,7 +80,7 @@ def test_without_ties_all_stays() -> None:
 
 def test_evidence_is_let_go() -> None:
     a = align({"q": {"a": 1.0, "b": 1.0}}, {"q": {"b": 1}})
-    a = replace(a, evidence=Evidence(a, a, a, a, np.ones(1, bool)))
+    a = replace(a, evidence=Evidence(a, a, a, a, np.ones(1, bool), np.zeros(1, int)))
     assert ties_best(a).evidence is None
     assert ties_worst(a).evidence is None
 
@@ -152,7 +152,7 @@ def test_of_tied_documents_all_become_relevant() -> None:
 
 def test_with_evidence_nothing_is_unjudged() -> None:
     a = align({"q": {"a": 1.0, "b": 0.5}}, {"q": {"b": 1}})
-    a = replace(a, evidence=Evidence(a, a, a, a, np.ones(1, bool)))
+    a = replace(a, evidence=Evidence(a, a, a, a, np.ones(1, bool), np.zeros(1, int)))
     assert unjudged_relevant(a) is a
 
 

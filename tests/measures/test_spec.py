@@ -170,10 +170,10 @@ UNKNOWN = {
 }
 # Names of other tools: what is said of them, whatever spelling of ours looks like them.
 MEANINGS = {
-    "alpha_nDCG@10": "it needs labels for each subtopic of a query",
-    "ERR_IA@20": "it needs labels for each subtopic of a query",
-    "NRBP": "it needs labels for each subtopic of a query",
-    "StRecall@5": "it needs labels for each subtopic of a query",
+    "alpha_nDCG@10": "it needs labels for each subtopic of a question",
+    "ERR_IA@20": "it needs labels for each subtopic of a question",
+    "NRBP": "it needs labels for each subtopic of a question",
+    "StRecall@5": "it needs labels for each subtopic of a question",
     "Compat": "by rank-biased overlap, which is not here",
     "INST": "it is a model of readers that is not here",
     "NERR10": "it is a model of readers that is not here",

@@ -193,7 +193,7 @@ def chunks() -> Alignment:
 
 def with_pieces(a: Alignment, pieces: Alignment) -> Alignment:
     pieces = replace(pieces, ties=None)
-    return replace(a, evidence=Evidence(pieces, pieces, pieces, pieces, np.ones(1, bool)))
+    return replace(a, evidence=Evidence(pieces, pieces, pieces, pieces, np.ones(1, bool), np.zeros(1, int)))
 
 
 @pytest.mark.parametrize("name", ["recall", "f", "f1"])

@@ -88,7 +88,7 @@ def test_gold_that_is_nowhere_is_listed_and_counted(folder: Path) -> None:
     question(folder, evidence=[{"text": "a kraken"}])
     text = " ".join(printed(*RUN, "-m", "recall@5", cwd=folder).split())
     assert "1 of 4 gold pieces is in no chunk: text 'a kraken' of q9 (it is not in the corpus)" in text
-    assert "1 query cannot be won, as no chunk holds any of the gold: q9; counted as 0." in text
+    assert "1 question cannot be won, as no chunk holds any of the gold: q9; counted as 0." in text
     found = json.loads(printed("evaluate", "questions.jsonl", "out", "-m", "recall@5", "-f", "json", cwd=folder))
     (system,) = found["systems"].values()
     assert system["gold"]["unwinnable"] == ["q9"]

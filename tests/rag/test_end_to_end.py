@@ -277,7 +277,7 @@ measures = ["recall@3"]
     server.script(RERANK, None, status(500))
     text = printed("run", "far.toml", cwd=folder)
     assert "1 of 3 questions failed (1 at rerank); the same command asks them again. First q2: rerank: http://" in text
-    assert "far: 1 of 3 queries failed and counts 0: q2." in " ".join(text.split())
+    assert "far: 1 of 3 questions failed and counts 0: q2." in " ".join(text.split())
     again = printed("run", "far.toml", cwd=folder)
     assert "2 of 3 questions were answered before and are kept." in again
     assert "failed" not in again

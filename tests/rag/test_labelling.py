@@ -11,6 +11,7 @@ import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
 from steelyard.judges.grading.grades import GradedPair
 from steelyard.rag.labelling import plan_labelling
+from steelyard.report.formats.labelling import labelling_text
 from steelyard.report.formats.scores import scores_text
 from steelyard.report.words import read_words
 
@@ -66,6 +67,25 @@ def test_a_run_of_ids_gets_its_texts_from_the_corpus(tmp_path: Path) -> None:
     assert dict(grades.not_judged) == {"no text": 1}
     with pytest.raises(InputError, match=r"none of 3 pooled documents has a text, the first of them 'a'; .*--corpus"):
         sy.label(QUESTIONS, sy.Run(run))
+
+
+@pytest.mark.parametrize("place", [{"doc": "kb"}, {"doc_id": "kb"}, {}, {"doc": "kb", "start": 0, "end": 9}])
+@pytest.mark.parametrize("own_texts", [True, False])
+def test_what_a_file_and_a_run_share_is_graded_once(tmp_path: Path, place: dict[str, Any], own_texts: bool) -> None:
+    """A chunk was graded and paid as `a` of the run and as `a#1` of the file, and recall was halved."""
+    file = write(tmp_path / "chunks.jsonl", *({"id": id, "text": text, **place} for id, text in TEXTS.items()))
+    run = outputs(q1="ab", q2="d") if own_texts else sy.Run({"q1": ["a", "b"], "q2": ["d"]})
+    grades = sy.label(QUESTIONS, [run, file], by_gold, scale="0-3")
+    assert gains(grades) == {(question["qid"], id): GOLD[id] for question in QUESTIONS for id in TEXTS}
+    assert dict(grades.not_judged) == {}
+
+
+def test_a_title_before_the_text_makes_no_second_document(tmp_path: Path) -> None:
+    file = write(tmp_path / "corpus.jsonl", *({"_id": id, "title": "T", "text": text} for id, text in TEXTS.items()))
+    seen: list[str] = []
+    grades = sy.label(QUESTIONS, [outputs(q1="ab"), file], lambda pairs: [len(seen.append(t) or t) for _, t in pairs])  # type: ignore[func-returns-value]
+    assert {doc_id for _, doc_id in gains(grades)} == set(TEXTS)
+    assert (seen[0], seen[2]) == ("A red apple.", "T\n\nNothing here.")
 
 
 def test_one_id_of_two_texts_is_refused() -> None:
@@ -160,6 +180,9 @@ def test_agreement_is_that_of_the_statistics(tmp_path: Path) -> None:
     expected = sum((a - b) ** 2 for a in people for b in judge) / 25
     assert agreement.kappa == pytest.approx(1 - (2 / 5) / expected)
     assert agreement.n == 5
+    assert agreement.grades == (0, 1, 2, 3)
+    for lang, said in (("en", "over the grades 0, 1, 2, 3"), ("zh", "等级为 0、1、2、3")):
+        assert said in labelling_text(grades, "table", read_words(lang), width=200)
     equal = sy.label(QUESTIONS, outputs(q1="c"), by_gold, scale="0-3", keep={"q1": {"c": 0}}).agreement
     assert equal is not None
     assert (equal.n, equal.n_equal, equal.kappa, equal.alpha) == (1, 1, None, None)

@@ -230,9 +230,10 @@ def test_the_fingerprint_has_the_module_that_makes_the_object(tmp_path: Path, mo
 def test_questions_of_every_kind() -> None:
     rows = [{"user_input": question["query"], "reference_contexts": ["bees dance"]} for question in QUESTIONS]
     samples = [SimpleNamespace(**row, response=None) for row in rows]
-    for questions in (rows, samples, SimpleNamespace(samples=samples), sy.Questions(rows), iter(QUESTIONS)):
+    texts = [question["query"] for question in QUESTIONS]
+    for questions in (rows, samples, SimpleNamespace(samples=samples), sy.Questions(rows), iter(QUESTIONS), texts):
         assert sy.run(Retriever(), questions).run.frame.height == 4
     assert sy.evaluate(rows, sy.run(Retriever(), samples), "mrr").means.tolist() == [[1.0]]
-    for nothing in (3, None, [3], ["bees?"]):
+    for nothing in (3, None, [3], [" "]):
         with pytest.raises(sy.InputError, match=r"questions(, question 1)?: .*`qid` and `query`"):
             sy.run(Retriever(), nothing)  # type: ignore[arg-type]

@@ -32,10 +32,11 @@ from tests.report.untranslated import untranslated
 EN, ZH = read_words("en"), read_words("zh")
 NAMES = ["words", "api", "bm25", "halls", "slow-server", MEASURE, "hit@1", "latency_ms:p95", "Holm", "Kendall",
          "Little", "cohere/rerank-v3.5", "self-host", "bge-reranker-base", "bge-reranker-v2-m3", "bge-reranker-large",
-         "steelyard", "python", "a processor", "https://example.com/pricing"]  # fmt: skip
+         "steelyard", "python", "a processor", "--prefer net", "https://example.com/pricing"]  # fmt: skip
 """What stays as it is in Chinese."""
 
 
+NO_NAMES = pl.lit([], dtype=pl.List(pl.String))
 VALUED = [f"{name}{end}" for name in ("net_per_day", "roi", "break_even") for end in ("", "_low", "_high")]
 
 
@@ -59,6 +60,8 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "━" * 20,
         "It is the cheapest of all that are shown to be less than 0.01 below the best ndcg@10 among those that keep "
         "P95 ≤ 500 ms one request at a time.",
+        "Preferred to bm25 (ndcg@10 0.300, $0 a day; here ndcg@10 0.420, −$80 a day): further below the best than the "
+        "margin. With --prefer net it would be that one.",
         "Quality: ndcg@10 0.300 → 0.420, +0.120 (+0.095 to +0.145), p = 0.004; 38% of what a perfect order of the "
         "first 50 would add (ceiling 0.620).",
         "Latency: P50 155 ms, P95 310 ms (279–341), P99 403 ms, one request at a time; P95 of 3 repetitions 301 to 322 "
@@ -82,7 +85,7 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
 
 
 def test_the_base_may_be_recommended(tmp_path: Path) -> None:
-    choice = axes()["choice"].with_columns(recommended=pl.col("depth").is_null())
+    choice = axes()["choice"].with_columns(recommended=pl.col("depth").is_null(), preferred_by=NO_NAMES)
     lines = summary(rerank_bench(tmp_path, choice=choice)).splitlines()
     assert lines[0] == "Recommended: no reranker (bm25)."
     assert lines[2].endswith("among those that keep P95 ≤ 500 ms one request at a time; the best so far is api@50.")
@@ -103,7 +106,10 @@ def without_gain(**columns: object) -> dict[str, pl.DataFrame]:
     is_base = pl.col("depth").is_null()
     reason = pl.when(is_base).then(pl.lit("no_gain")).otherwise(pl.lit("not_better")).alias("reason")
     gains = changed("quality", difference_low=-0.016, difference_high=0.256, verdict="not_shown", **columns)
-    return {"choice": axes()["choice"].with_columns(reason, recommended=is_base), "quality": gains}
+    return {
+        "choice": axes()["choice"].with_columns(reason, recommended=is_base, preferred_by=NO_NAMES),
+        "quality": gains,
+    }
 
 
 def test_without_a_gain_the_largest_is_named_and_what_so_many_questions_show(tmp_path: Path) -> None:
@@ -119,6 +125,88 @@ def test_without_a_gain_the_largest_is_named_and_what_so_many_questions_show(tmp
     assert "（−0.016 至 +0.256）；40 个问题在 100 次中有 80 次能显示出不小于 0.123 的提升。" in summary(bench, ZH)
     few = summary(rerank_bench(tmp_path, **without_gain(detectable=None))).splitlines()
     assert few[2].endswith("changes ndcg@10 by +0.120 (−0.016 to +0.256).")
+
+
+def preferring(prefer: str, recommended: str, reason: str, **others: tuple[list[str], str]) -> pl.DataFrame:
+    """The choice of another preference;   others   label, _ for @ -> by what it would be recommended, and why not"""
+    rows = axes()["choice"].to_dicts()
+    for row in rows:
+        name = row["system"] if row["depth"] is None else f"{row['system']}@{row['depth']}"
+        by, against = others.get(name.replace("@", "_"), ([], row["reason"]))
+        row |= {"recommended": name == recommended, "preferred_by": by, "reason": against}
+        row |= {"preferred_by": [prefer], "reason": reason} if name == recommended else {}
+    return frame(frames.CHOICE, rows)
+
+
+PREFERENCES = [
+    (
+        "net", "words@50", "recommended", {"api_50": (["cheap", "quality"], "less_net")},
+        [
+            "Of the rerankers that are shown to be better than the candidates as they are, and to bring in more than "
+            "they cost, it has the highest net benefit among those that keep P95 ≤ 500 ms one request at a time.",
+            "By net benefit it is not told apart from words@10.",
+            "Preferred to api@50 (ndcg@10 0.420, −$80 a day; here ndcg@10 0.320, +$16 a day): another has a higher net "
+            "benefit. With --prefer cheap, --prefer quality it would be that one.",
+        ],
+        [
+            "在已显示出优于原来的次序、而且收益高于花费的重排序器中，它的净收益最高（只看逐个请求时满足 P95 ≤ 500 "
+            "毫秒的方案）。",
+            "按净收益，与 words@10 未能区分。",
+            "优先于 api@50（ndcg@10 0.420，每天 −$80；此处为 ndcg@10 0.320，每天 +$16）：另有净收益更高的。"
+            "用 --prefer cheap、--prefer quality 则推荐后者。",
+        ],
+    ),
+    (
+        "quality", "api@50", "recommended", {"words_50": (["cheap"], "lower")},
+        [
+            "It has the best ndcg@10 of all that are shown to be less than 0.01 below any other among those that keep "
+            "P95 ≤ 500 ms one request at a time.",
+            "Preferred to words@50 (ndcg@10 0.320, +$16 a day; here ndcg@10 0.420, −$80 a day): good enough, and "
+            "another has a better mean. With --prefer cheap it would be that one.",
+        ],
+        [
+            "已显示出比任何别的方案差不到 0.01 的方案中（只看逐个请求时满足 P95 ≤ 500 毫秒的方案），它的 ndcg@10 "
+            "最好。",
+            "优先于 words@50（ndcg@10 0.320，每天 +$16；此处为 ndcg@10 0.420，每天 −$80）：够好，但另有均值更好的。"
+            "用 --prefer cheap 则推荐后者。",
+        ],
+    ),
+    (
+        "net", "bm25", "no_net", {"api_50": (["cheap"], "not_paying")},
+        [
+            "No reranker among those that keep P95 ≤ 500 ms one request at a time is shown to bring in more than it "
+            "costs: api@50, which brings in the most, comes to −$80 a day (−$110 to −$50).",
+            "Preferred to api@50 (ndcg@10 0.420, −$80 a day; here ndcg@10 0.300, $0 a day): not shown to bring in more "
+            "than it costs. With --prefer cheap it would be that one.",
+        ],
+        [
+            "尚无重排序器显示出收益高于花费（只看逐个请求时满足 P95 ≤ 500 毫秒的方案）：收益最高的 api@50 每天为 "
+            "−$80（−$110 至 −$50）。",
+            "优先于 api@50（ndcg@10 0.420，每天 −$80；此处为 ndcg@10 0.300，每天 $0）：未显示出收益高于花费。"
+            "用 --prefer cheap 则推荐后者。",
+        ],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prefer", "recommended", "reason", "others", "english", "chinese"), PREFERENCES)
+def test_it_says_what_is_preferred_to_what_and_why(
+    tmp_path: Path, prefer: str, recommended: str, reason: str, others: Any, english: list[str], chinese: list[str]
+) -> None:
+    choice = preferring(prefer, recommended, reason, **others)
+    bench = rerank_bench(tmp_path, config={**CONFIG, "prefer": prefer}, choice=choice)
+    for words, lines in ((EN, english), (ZH, chinese)):
+        assert summary(bench, words).splitlines()[2 : 2 + len(lines)] == lines
+    assert recommended in summary(bench).splitlines()[0]
+    (about,) = [section for section in bench_sections(bench, EN) if section.title == EN("bench.about.title")]
+    assert ["preference", EN(f"bench.preference.{prefer}")] in about.sheets[0].rows
+
+
+def test_net_benefits_that_are_not_told_apart_are_said_to_be_so(tmp_path: Path) -> None:
+    rows = preferring("cheap", "words@10", "recommended", words_50=(["net"], "inferior"))
+    bench = rerank_bench(tmp_path, choice=rows)
+    assert "+$6 a day; net benefits not told apart): further below the best" in summary(bench)
+    assert "；净收益未能区分）：" in summary(bench, ZH)
 
 
 def test_where_all_rerankers_are_too_slow_none_has_a_gain(tmp_path: Path) -> None:

@@ -211,6 +211,14 @@ def test_shares_dashes_and_minus_signs_are_written_one_way(code: str) -> None:
     assert [key for key, text in every(code).items() if wrong.search(text)] == []
 
 
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [("en", r"\bquer(?:y|ies)\b(?! expansion)"), ("zh", "查询(?!扩展|改写)")],
+)
+def test_what_is_asked_is_a_question(code: str, wrong: str) -> None:
+    assert [key for key, text in every(code).items() if re.search(wrong, without_fields(text))] == []
+
+
 def test_a_chinese_reader_meets_the_words_of_the_field() -> None:
     """Words that were taken for others: 度量 for 指标, 运行结果 for 结果, 没有问题的 for "in no question"."""
     text = "\n".join(every("zh").values())

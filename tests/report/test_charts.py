@@ -30,7 +30,7 @@ NAMES = ["leaderboard", "differences", "curves", "distribution", "scatter", "fun
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return texts_report()
+    return texts_report(baseline="first")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,9 @@ def test_differences_are_those_of_the_comparison_around_zero(report: Report, spe
     ]
     assert rows(specs["differences"], 0) == [{"zero": 0}]
     assert "second" in specs["differences"]["description"]
-    with_margin = draw_charts(texts_report(margin=0.05), words=read_words("en"))["differences"].to_dict()
+    with_margin = draw_charts(texts_report(baseline="first", margin=0.05), words=read_words("en"))[
+        "differences"
+    ].to_dict()
     assert rows(with_margin, 0) == [{"from": -0.05, "to": 0.05}]
 
 
@@ -88,7 +90,9 @@ def test_better_and_worse_differ_in_colour_and_shape() -> None:
     for i, q in enumerate(truth):
         runs["good"][q] = ["a", "x"] if i % 5 else ["x", "a"]
         runs["bad"][q] = ["x", "y", "a"] if i % 5 else ["x", "a"]
-    spec = draw_charts(Report.of(weigh(truth, runs), "mrr"), words=read_words("en"))["differences"].to_dict()
+    spec = draw_charts(Report.of(weigh(truth, runs), "mrr", baseline="middle"), words=read_words("en"))[
+        "differences"
+    ].to_dict()
     assert {row["system"]: row["kind"] for row in rows(spec, 2)} == {"good": "better", "bad": "worse"}
     for channel in ("color", "shape"):
         scale = spec["layer"][2]["encoding"][channel]["scale"]

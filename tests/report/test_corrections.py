@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ import steelyard as sy
 from steelyard.judges.verdicts import Verdicts
 from steelyard.report.formats.scores import FORMATS, IN_WORDS, scores_text
 from steelyard.report.sheets.corrections import corrected_sheet
-from steelyard.report.words import read_words
+from steelyard.report.words import Words, read_words
 from tests.experiment.judged import PEOPLE
 from tests.experiment.labelled import answers, as_the_judge, outputs, questions, review, stricter
 
@@ -45,8 +46,22 @@ def test_judge_people_and_both_are_side_by_side() -> None:
 
 
 def test_a_judge_that_knows_nothing_adds_nothing() -> None:
-    [_, note] = corrected_sheet(weighed(["run"], alike=False), EN).notes  # type: ignore[union-attr]
+    [_, how, note] = corrected_sheet(weighed(["run"], alike=False), EN).notes  # type: ignore[union-attr]
+    assert "post-stratified by the judge" in how
     assert note == "faithfulness: the judge adds next to nothing to your 50 labels."
+
+
+@pytest.mark.parametrize(("words", "said"), [(EN, "post-stratified by the judge"), (ZH, "事后分层")])
+def test_a_mean_that_verdicts_do_not_enter_says_so(words: Words, said: str) -> None:
+    scores = weighed(["run"])
+    mean = scores.corrections["run"]["faithfulness"].mean
+    content = json.loads(scores_text(scores, "json", words))["systems"]["run"]["corrections"]["faithfulness"]
+    assert (mean.method, content["method"]) == ("strata", "strata")
+    assert said in scores_text(scores, "markdown", words)
+    assert (mean.people.low, mean.people.high) != (mean.corrected.low, mean.corrected.high)
+    weighty = replace(scores.corrections["run"]["faithfulness"], mean=replace(mean, weight=0.5))
+    entered = replace(scores, corrections={"run": {"faithfulness": weighty}})
+    assert said not in scores_text(entered, "markdown", words)
 
 
 def test_several_systems_are_named() -> None:
@@ -61,12 +76,12 @@ def test_several_systems_are_named() -> None:
 def test_every_format_has_them_where_there_are_any(format: str) -> None:
     with_labels, without = (scores_text(weighed(["run"], labels=labels), format, EN) for labels in (None, False))
     if format in IN_WORDS:
-        assert with_labels.startswith(without)
+        assert with_labels != without
         assert "are worth" in with_labels.replace("\n", " ")
     if format == "csv":
         assert (
             with_labels.splitlines()[0] == without.splitlines()[0] + ",corrected,corrected_low,corrected_high,"
-            "people,people_low,people_high,n_labels,worth"
+            "people,people_low,people_high,n_labels,worth,n_undecided,lowest,lowest_low,highest,highest_high"
         )
     if format == "json":
         assert list(json.loads(with_labels)["systems"]["run"]["corrections"]) == ["faithfulness"]

@@ -63,7 +63,7 @@ def test_what_the_words_rest_on() -> None:
     assert "F test: that some of 4 systems differ" in four
     assert "The pilot has enough (40)." in four
     assert "With fewer than 20 questions the test holds only" in four
-    assert "3 questions are left out (b lacks 3); questions compared: 37." in holes
+    assert "3 questions are left out (b lacks 3); means are over the other 37." in holes
     assert "Missing questions count 0: 1 missing from a." in missing
     assert "The pilot's 2 questions are too few to show any difference." in few
     assert "more than the pilot has (40)." in two

@@ -204,7 +204,7 @@ def test_a_pattern_of_many_systems_is_one_card() -> None:
 def test_advice_of_many_patterns_is_cut_and_counted() -> None:
     diagnosis = diagnose(weighed(questions(10), outputs("a", ["failed"] * 10)))
     numbers = {"k": 5, "total": 40, "n": 9, "system": "a", "size": 9, "others": 31, "share": 1.0, "share_others": 0.0,
-               "p": 0.01, "tested": 9}  # fmt: skip
+               "p": 0.01, "tested": 9, "explained": 0.1}  # fmt: skip
     tags = [Advice("cluster_tag", ("a",), "ndcg@5", 0.1, {**numbers, "name": f"t{i}"}, ()) for i in range(9)]
     text = as_text(replace(diagnosis, advice=tags), EN, width=80)
     assert text.count("fail more often") == 6

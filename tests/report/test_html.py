@@ -12,7 +12,8 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -28,16 +29,19 @@ from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import write_run_folder
 from steelyard.experiment.evaluation import weigh
+from steelyard.gates.gating import gate
+from steelyard.report.contents import Contents
 from steelyard.report.details.details import Details
 from steelyard.report.details.highlighting import Highlights, merged
 from steelyard.report.details.limits import Limits
 from steelyard.report.html.document import embedded
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import NOTHING, packed, packed_values, payload
-from steelyard.report.page.tables import ceilings_table, funnel_table, ratings_table, tags_table
+from steelyard.report.page.tables import ceilings_table, funnel_table, gate_table, ratings_table, tags_table
 from steelyard.report.report import Report
 from steelyard.report.visible import visible
 from steelyard.report.words import read_words
+from tests.gates.stated import stated
 from tests.hypothesis_profiles import examples
 from tests.report.reports import (
     EVIL,
@@ -231,7 +235,7 @@ def test_the_same_report_gives_the_same_bytes(pages: dict[str, str]) -> None:
 
 
 NAMES = {"Steelyard", "JavaScript", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
-         "BM25", "outputs", "jsonl", "corpus", "family-wise", "family", "wise", "ratings", "any"}  # fmt: skip
+         "BM25", "outputs", "jsonl", "corpus", "family-wise", "family", "wise", "ratings", "any", "share"}  # fmt: skip
 
 
 def test_a_chinese_page_has_no_english_but_names(pages: dict[str, str]) -> None:
@@ -286,7 +290,7 @@ def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
 
 
 def test_the_leaderboard_ranks_and_draws_intervals() -> None:
-    report = ids_report(4)
+    report = ids_report(4, baseline="system-0")
     table = leaderboard_table(report, read_words("en"))
     assert [cell.text for cell in table.header] == [
         "System",
@@ -305,6 +309,9 @@ def test_the_leaderboard_ranks_and_draws_intervals() -> None:
     assert all(0 <= low <= mean <= high <= 100 for low, mean, high in bars)
     assert (min(bar[0] for bar in bars), max(bar[2] for bar in bars)) == (0, 100)
     assert [row[0].small for row in table.rows].index("baseline") == table.shown_row
+    of_pairs = leaderboard_table(ids_report(4), read_words("en"))
+    assert {row[0].small for row in of_pairs.rows} == {""}
+    assert of_pairs.shown_row == 0
 
 
 def test_equal_systems_share_a_rank_and_low_measures_begin_low() -> None:
@@ -342,8 +349,19 @@ def test_what_all_systems_share_is_a_note_and_no_column() -> None:
     assert [row[1].bar is None for row in one.rows] == [False, True, False]
 
 
+@pytest.mark.parametrize(("lang", "why"), [("en", "a limit that held in every case would be too wide"),
+                                           ("zh", "在任何情况下都成立的界限")])  # fmt: skip
+def test_a_page_says_why_a_pass_leaves_open_what_none_has_shown(lang: str, why: str) -> None:
+    words = read_words(lang)
+    for mean, is_pass in ((0.9, True), (0.6, False)):
+        scores = stated({"mrr": (mean, mean - 0.02, mean + 0.02)})
+        contents = SimpleNamespace(scores=scores, by_mean=lambda: [0])
+        notes = gate_table(gate(scores, "faq"), cast(Contents, contents), words).notes
+        assert any(why in note for note in notes) == is_pass
+
+
 def test_a_named_profile_brings_its_gate() -> None:
-    report = Report.of(ids_weighing(3), ("ndcg@5", "recall@5"), profile="document-qa", margin=0.05)
+    report = Report.of(ids_weighing(3), ("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05)
     assert report.gate is not None
     assert set(report.gate.baselines.values()) == {"system-0"}
     page = render(report, words=read_words("en"))

@@ -31,7 +31,7 @@ def test_marks_are_verdicts_and_the_caption_explains_them() -> None:
         ["good", "1.0000†", "1.0000"], ["middle (baseline)", "0.5000", "1.0000"], ["bad", "0.0000‡", "0.0000‡"],
     ]  # fmt: skip
     assert sheet.best == {(0, 1), (0, 2), (1, 2)}
-    assert "† better, ‡ worse than the baseline." in sheet.notes
+    assert "† better, ‡ worse than middle." in sheet.notes
     assert any("Baseline: middle." in note for note in sheet.notes)
 
 

@@ -47,6 +47,13 @@ def saved(
     return path
 
 
+def test_a_chunk_of_a_run_and_of_a_file_is_asked_about_once(tmp_path: Path) -> None:
+    lines = {chunk["id"]: json.dumps({**chunk, "doc": "kb"}) + "\n" for chunks in CHUNKS for chunk in chunks}
+    (tmp_path / "chunks.jsonl").write_text("".join(lines.values()), encoding="utf-8")
+    pooled = pool(tmp_path, sources=[RUN, tmp_path / "chunks.jsonl"], n=1000, depth=24)
+    assert pooled.n_pool == len(pooled.asked) == len(CHUNKS) * len(lines)
+
+
 def test_grades_go_into_a_truth(tmp_path: Path) -> None:
     pooled = pool(tmp_path, n=10, scale="0-3")
     assert (pooled.n_pool, pooled.n_before, len(pooled.asked)) == (24, 0, 10)
@@ -127,6 +134,19 @@ def test_quotes_become_evidence(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["q.json", "columns.json", "q.txt"])
+def test_quotes_are_added_to_questions_of_any_form(name: str, tmp_path: Path) -> None:
+    columns = {key: [line[key] for line in QUESTIONS] for key in QUESTIONS[0]}
+    texts = {"q.json": json.dumps(QUESTIONS), "columns.json": json.dumps(columns), "q.txt": "\n".join(columns["query"])}
+    (tmp_path / name).write_text(texts[name], encoding="utf-8")
+    pooled = pool(tmp_path, kind="quotes", into="gold.jsonl", questions=tmp_path / name, sources=[DOCUMENTS])
+    quote = {"doc": pooled.asked[0].texts[0][0], "quote": "Hall 1"}
+    sy.import_review(saved(pooled.form, "ann", [[quote]], key="quotes"))
+    before, after = sy.Questions.read(tmp_path / name), sy.Questions.read(tmp_path / "gold.jsonl")
+    assert [(q.query_id, q.query, q.answer) for q in after] == [(q.query_id, q.query, q.answer) for q in before]
+    assert [piece.text for question in after for piece in question.evidence] == ["Hall 1"]
+
+
 @pytest.mark.parametrize("quotes", ["Hall", [{"doc": "x", "quote": "Hall"}], [{"doc": "h1", "quote": " "}], [3]])
 def test_quotes_that_are_none_are_refused(quotes: object, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
@@ -141,7 +161,7 @@ def test_quotes_that_are_none_are_refused(quotes: object, tmp_path: Path) -> Non
     [
         ({"kind": "words"}, "no form is for 'words'; there are grades and quotes"),
         ({"into": "qrels.txt"}, "qrels.txt: cannot say who decided; name a file in JSONL"),
-        ({"kind": "quotes"}, "questions that quotes are added to are a file in JSONL"),
+        ({"kind": "quotes"}, "questions that quotes are added to are a file; name that"),
         ({"kind": "quotes", "adjudicate": True}, "nothing to adjudicate"),
         ({"n": 0}, "n is 0, not 1 or more"),
         ({"scale": "0-5"}, "no scale is called '0-5'"),

@@ -1,8 +1,10 @@
 """What `steelyard run` and `steelyard sweep` say in Chinese."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from steelyard.base.notes import PLAIN, Note
@@ -28,7 +30,7 @@ NAMES = {
     "--overwrite",
     "ndcg",
     "recall",
-    "any",
+    "share",
     "rerank=none",
     f"rerank={TIRED}",
     "rerank",
@@ -51,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def swept(folder: Path, *, holdout: bool, **options: str) -> Swept:
     table = {"documents": "documents", "questions": "questions.jsonl", "k": 2, "name": "mine", **STAGES, **options}
-    config = Config.of({**table, "sweep": {"rerank": ["none", TIRED]}}, base=folder)
+    config = Config.of({**table, "sweep": {"rerank": ["none", TIRED], "k": [1, 2]}}, base=folder)
     return sweep(config, measures=["ndcg", "recall"], holdout=holdout)
 
 
@@ -65,7 +67,10 @@ def swept_documents(folder: Path) -> Swept:
 def test_no_english_is_left_in_a_sweep_and_every_text_is_seen(folder: Path) -> None:
     lang, heard = listening(ZH)
     documents = swept_documents(folder)
-    assert untranslated("\n".join(sweep_sheet(documents, words=lang).notes), NAMES) == []
+    all_ahead = documents.values + np.arange(len(documents.values))[:, None, None]
+    one_question = replace(documents, values=all_ahead, held_out=np.arange(len(documents.query_ids)) > 0)
+    for few in (documents, one_question):
+        assert untranslated("\n".join(sweep_sheet(few, words=lang).notes), NAMES) == []
     for holdout in (False, True):
         sheet = sweep_sheet(swept(folder, holdout=holdout), words=lang)
         text = "\n".join([*sheet.header, *(cell for row in sheet.rows for cell in row), *sheet.notes])
@@ -128,7 +133,7 @@ def test_notes_of_other_versions_are_shown_as_they_are(folder: Path, tmp_path: P
 
 
 def test_no_english_is_left_in_what_a_run_says_and_every_text_is_seen(folder: Path) -> None:
-    tired = read_run_folder(swept(folder, holdout=False).folders[1])
+    tired = read_run_folder(swept(folder, holdout=False).folders[-1])
     lang, heard = listening(ZH)
     allowed = NAMES | {str(tired.path), first_failure(tired)[1]}
     for n_before in (0, 4, 9):

@@ -43,7 +43,9 @@ def outputs() -> Iterator[tuple[str, str]]:
     """JSON of every kind: of ids and of evidence, of one system and of several, with segments, changes and a gate."""
     parted = (ids_weighing(3), ("ndcg@3", "mrr"), None), (texts_weighing(), MEASURES, "length")
     for weighing, measures, segments in parted:
-        comparison = sy.compare(weighing, measures, margin=0.1, segments=segments, movers=2)
+        comparison = sy.compare(
+            weighing, measures, baseline=weighing.systems[0], margin=0.1, segments=segments, movers=2
+        )
         yield "scores", as_json(weighing.scores(measures))
         yield "comparison", comparison_json(comparison)
         yield "diagnosis", diagnosis_json(sy.diagnose(weighing), read_words("en"))
@@ -55,7 +57,7 @@ def outputs() -> Iterator[tuple[str, str]]:
     yield "scores", as_json(repeated.scores("mrr"))
     yield "comparison", comparison_json(sy.compare(repeated, "mrr"))
     yield from of_answers()
-    for report in (ids_report(1), ids_report(3, margin=0.05), texts_report(), gated()):
+    for report in (ids_report(1), ids_report(3, baseline="system-0", margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
 
 
@@ -75,7 +77,9 @@ def repeated_weighing() -> sy.Weighing:
 
 
 def gated() -> sy.Report:
-    return sy.Report.of(ids_weighing(3), ("ndcg@5", "recall@5"), profile="document-qa", margin=0.05)
+    return sy.Report.of(
+        ids_weighing(3), ("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05
+    )
 
 
 def test_the_schema_is_one() -> None:

@@ -13,12 +13,14 @@ import steelyard as sy
 from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.data.clusters import Clustering
+from steelyard.experiment.corrections import Correction
 from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.formats import scores as formats
 from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
 from steelyard.report.words import Words, read_words
+from steelyard.stats.prediction_powered import CorrectedMean, LabelledMean
 from tests.cli.command import complaint, printed
 from tests.report.untranslated import untranslated
 
@@ -44,15 +46,15 @@ def test_a_wide_table_of_queries_names_them_in_each_part() -> None:
     scores = sy.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"], "q2": ["a"]}}, NUMBERS[:2])
     text = formats.table(scores, per_query=True, words=EN, width=45)
     labels = [line.split()[:2] for line in text.split("\n\n")[0].splitlines() if not line.startswith("─")]
-    assert labels == [["system", "query"], ["x", "q1"], ["x", "q2"]] * 3
+    assert labels == [["system", "question"], ["x", "q1"], ["x", "q2"]] * 3
 
 
 def test_what_counts_0_of_answers_is_said_by_measure() -> None:
     questions = [{"qid": "q1", "query": "?", "answer": "Nine."}, {"qid": "q2", "query": "?", "answer": "Ten."}]
     run = [{"qid": "q1", "contexts": ["It is nine."], "answer": "It is nine."}]
     notes = "\n".join(scores_sheet(sy.evaluate(questions, run, ["faithfulness", "answer_recall"]), EN).notes)
-    assert "faithfulness: 1 of 2 queries is left out: no answer 1." in notes
-    assert "answer_recall: 1 of 2 queries counts 0: no answer 1." in notes
+    assert "faithfulness: 1 of 2 questions is left out: no answer 1." in notes
+    assert "answer_recall: 1 of 2 questions counts 0: no answer 1." in notes
     assert "missing from the run" not in notes
 
 
@@ -135,8 +137,16 @@ def equal() -> Scores:
     return Scores.of(pl.DataFrame({**values, "value": [1.0, 0.5, 3.0, 3.0]}))
 
 
+def unbounded() -> Scores:
+    """Values of a measure without a highest value."""
+    frame = pl.DataFrame(
+        {"system": "hybrid", "query_id": ["1", "2", "3"], "measure": "clicks", "value": [1.0, 2.0, 9.0]}
+    )
+    return Scores.of(frame)
+
+
 def test_a_measure_without_an_interval_is_named() -> None:
-    want = "Without an interval: clicks; it needs two queries at least, and values that differ."
+    want = "Without an interval: clicks; it needs two questions at least, and values that differ."
     assert want in scores_sheet(equal(), EN).notes
 
 
@@ -150,9 +160,58 @@ def every_table() -> Iterator[Scores]:
     yield one_query()
     yield unmeasured()
     yield equal()
+    yield unbounded()
     yield from clustered()
     yield from of_documents()
     yield from of_answers()
+    yield from corrected()
+    yield from without_gold()
+
+
+def without_gold() -> Iterator[Scores]:
+    """One question, and several, of which none has gold."""
+    for n in (1, 3):
+        truth = {f"q{i}": {"a": 0} for i in range(n)}
+        scores = sy.evaluate(truth, {"hybrid": {query: ["a"] for query in truth}}, "map")
+        yield dataclasses.replace(scores, notes={})
+
+
+def corrected() -> Iterator[Scores]:
+    """Means that labels of people correct: of the only system, of both, and of one alone; of one measure of two."""
+    truth = {f"q{n}": {"d": 1} for n in range(12)}
+    three = sy.evaluate(truth, {name: {"q1": ["d"]} for name in ("hybrid", "rerank", "talk")}, "map")
+    alone, two = (troubled(0, systems=systems, specs=["map", "mrr"], reports=False) for systems in (1, 2))
+    for scores, labelled in ((alone, 1), (two, 2), (two, 1), (three, 1)):
+        by_people = LabelledMean(np.full(12, 0.75), 0.75, 0.6, 0.9, 0.07, 11.0)
+        mean = CorrectedMean(0.5, by_people, by_people, 0.0, n_labels=40, n_units=60, worth=44.0)
+        of = {"map": Correction(mean, "item", 40)}
+        yield dataclasses.replace(scores, corrections=dict.fromkeys(scores.systems[:labelled], of))
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "cells", "said"),
+    [
+        (0, EN, ["0.7500", "0.600–0.900"], "map is corrected by labels of people; beside it what the judge"),
+        (0, ZH, ["0.7500", "0.600–0.900"], "map 已用人工标注校正，旁边是仅按裁判的均值。"),
+        (1, EN, ["0.7500 0.600–0.900 (judge {})"] * 2, "map is corrected by labels of people; beside it what"),
+        (1, ZH, ["0.7500 0.600–0.900（裁判 {}）"] * 2, "map 已用人工标注校正，旁边是仅按裁判的均值。"),
+        (2, EN, ["0.7500 0.600–0.900 (judge {})"], "{} has none, so systems are ordered by the judge alone."),
+        (2, ZH, ["0.7500 0.600–0.900（裁判 {}）"], "{} 没有标注，因此系统的名次仅按裁判。"),
+    ],
+)
+def test_a_corrected_mean_comes_first_and_the_judge_beside_it(
+    place: int, words: Words, cells: list[str], said: str
+) -> None:
+    scores = list(corrected())[place]
+    sheet, judge = scores_sheet(scores, words), [f"{mean:.4f}" for mean in scores.means[:, 0]]
+    if place == 0:
+        assert sheet.rows[0][1:4] == [*cells, judge[0]]
+        assert sheet.rows[1][3] == "–"
+    else:
+        of_system = {row[0]: row[1] for row in sheet.rows}
+        expected = [cell.format(mean) for cell, mean in zip(cells, judge, strict=False)]
+        assert [of_system[name] for name in scores.corrections] == expected
+    assert any(said.format(scores.systems[-1]) in note for note in sheet.notes)
 
 
 def of_answers() -> Iterator[Scores]:
@@ -185,8 +244,12 @@ def clustered() -> Iterator[Scores]:
     for values in (scores.values[0], scores.values[0] / 2):
         yield dataclasses.replace(scores, repeats={"hybrid": np.stack([scores.values[0], values])})
     yield scores.with_percentiles([f"{scores.measures[0]}:p10"])
-    recipe = {**scores.recipe_parts, "shared_gold": {"n_questions": 4, "n_clusters": 10}}
-    yield dataclasses.replace(scores, recipe_parts=recipe)
+    counts = {"n_questions": 4, "n_clusters": 10, "n_chained": 3}
+    for widening in (None, 0.9, 1.2):
+        recipe = {**scores.recipe_parts, "shared_gold": {**counts, "widening": widening}}
+        yield dataclasses.replace(scores, recipe_parts=recipe)
+    by_doc = {**recipe, "cluster": "doc"}
+    yield dataclasses.replace(scores, clustering=Clustering("doc", np.arange(12)), recipe_parts=by_doc)
 
 
 def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen() -> None:

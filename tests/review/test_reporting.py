@@ -83,6 +83,27 @@ def test_every_format_says_it(lang: str, format: str) -> None:
         assert ("as judged" if lang == "en" else "按现判定") in text
 
 
+@pytest.mark.parametrize(
+    ("lang", "raters", "judge"),
+    [
+        ("en", ("kappa, 3 labels", "3 labels apart: supported, contradicted, not found."), "(supported or not"),
+        ("zh", ("kappa（3 类标注）", "3 类标注：有依据、相矛盾、无依据。"), "（有依据与否"),
+    ],
+)
+@pytest.mark.parametrize("format", ["table", "markdown", "html"])
+def test_each_kappa_says_over_which_labels_it_is(lang: str, raters: tuple[str, str], judge: str, format: str) -> None:
+    text = " ".join(review_text(usual(), format, read_words(lang)).split())
+    assert all(part in text for part in raters)
+    assert text.count(f"kappa with people {judge}" if lang == "en" else f"与人工的 kappa{judge}") == 1
+    assert text.count(f"kappa of two people {judge}" if lang == "en" else f"两人之间的 kappa{judge}") == 1
+
+
+def test_each_kappa_in_json_has_its_labels() -> None:
+    (own,) = json.loads(review_text(usual(), "json", read_words("en")))["tables"]
+    assert own["raters"]["pairs"][0]["labels"] == ["supported", "contradicted", "not_found"]
+    assert own["agreement"]["labels"] == own["calibration"]["labels"] == ["supported", "not_supported"]
+
+
 def test_names_cannot_act_in_a_page() -> None:
     name = '<script>alert("x")</script>'
     text = review_text(reported(by_sense, {name: outputs(wrong=range(0, 12, 3))}), "html", read_words("en"))

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.simulated.power import CASES, normal, real, shown_at_printed
+from benchmarks.simulated.power import CASES, normal, planned_power, real, shown_at_printed
 from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.detectable import detectable_errors, min_detectable_difference
+from steelyard.stats.detectable import detectable_errors, min_detectable_difference, questions_planned
 from steelyard.stats.paired import sign_flip_interval
-from steelyard.stats.power import power
+from steelyard.stats.power import fewest_questions, power
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 
@@ -30,6 +30,20 @@ def test_against_draws_of_both_samples(n: int, alpha: float, sides: int) -> None
     critical = scipy_stats.t.ppf(1 - alpha / sides, df)
     errors = detectable_errors(n, alpha=alpha, n_sides=sides)
     assert np.mean(rng.standard_normal(400_000) + errors * judged > critical * tested) == pytest.approx(0.8, abs=0.003)
+
+
+def test_planned_questions_have_the_power_on_average_over_pilots() -> None:
+    averaged, alone = planned_power(normal(2), 10, 0.5, draws=100, seed=1)
+    assert 0.77 <= np.mean(averaged) <= 0.85
+    assert np.mean(averaged) > np.mean(alone)
+
+
+@examples(60)
+@given(st.floats(0.05, 2), st.floats(1, 200), st.integers(1, 5))
+def test_planned_questions_are_fewer_the_surer_the_pilot_is(effect: float, df: float, n_comparisons: int) -> None:
+    numbers = [questions_planned(effect, df=freedom, n_comparisons=n_comparisons) for freedom in (df, 2 * df, math.inf)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[-1] == fewest_questions(effect, n_comparisons=n_comparisons)
 
 
 @pytest.mark.parametrize("n", [6, 7, 8])

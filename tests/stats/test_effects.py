@@ -87,7 +87,7 @@ def test_relative_change_at_the_edges() -> None:
     assert (unsure.change, math.isnan(unsure.low)) == (pytest.approx(0.4), True)
     assert unsure.reason
     assert "may be 0 by chance" in unsure.reason
-    assert relative_change([], []).reason == "no queries"
+    assert relative_change([], []).reason == "no questions"
     constant = relative_change([0.5] * 5, [0.6] * 5)
     assert (constant.low, constant.high) == pytest.approx((0.2, 0.2))
 

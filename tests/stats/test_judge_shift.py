@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.simulated.drift import Judges, TwoRuns
 
-from steelyard.stats.judge_shift import AnchorShift, judge_shift, less_shift, without_shift
+from steelyard.stats.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
 from steelyard.stats.samples import RARE, mean_error
 from steelyard.stats.student import t_quantile
 
@@ -136,3 +136,41 @@ def test_a_shift_of_five_points_is_found_and_removed(n_questions: int, most: flo
         found.append(shift.mean > t_quantile(0.975, shift.df) * shift.error)
     assert np.mean(errors) <= most
     assert np.mean(found) >= 0.9
+
+
+@pytest.mark.parametrize("times", [0.0, 1.0, 2.0])
+def test_units_that_are_no_anchors_shift_so_many_times_as_far(times: float) -> None:
+    """What anchors make of their own question is taken off as it is."""
+    own = anchors([0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [1, 1, 0, 0])
+    d = np.array([0.6, 0.1, 0.3, 0.2])
+    average = without_shift(d, own, times=times)
+    assert average.mean == pytest.approx(d.mean() - 0.5 / 4 - times * 0.5 * (0.75))
+    assert average.error > 0
+
+
+def test_the_bound_holds_all_between() -> None:
+    rng = np.random.default_rng(1)
+    d, own, _ = TwoRuns(100, 150, Judges(0.1, 0.0)).draw(rng)
+    for frozen in (False, True):
+        low, high = bounded_difference(d, own, frozen=frozen, alpha=0.05)
+        for times in (0.0, 0.5, 1.0, 1.5, 2.0):
+            shift = judge_shift(own)
+            mean = d.mean() - times * shift.mean if frozen else without_shift(d, own, times=times).mean
+            assert low < mean < high
+        assert (low, high) == (
+            min(bounded_difference(d, own, frozen=frozen, alpha=0.05, most=most)[0] for most in (1.0, 2.0)),
+            max(bounded_difference(d, own, frozen=frozen, alpha=0.05, most=most)[1] for most in (1.0, 2.0)),
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("on_anchors", "elsewhere"), [(0.02, 0.04), (0.05, 0.1), (0.05, 0.05), (0.05, 0.0)])
+@pytest.mark.parametrize(("n_questions", "n_anchors"), [(100, 100), (300, 200), (1000, 300)])
+def test_the_bound_is_not_wrong_up_to_twice_the_shift(
+    on_anchors: float, elsewhere: float, n_questions: int, n_anchors: int
+) -> None:
+    rng = np.random.default_rng(1)
+    runs = TwoRuns(n_questions, n_anchors, Judges(on_anchors, 0.0), elsewhere=Judges(elsewhere, 0.0))
+    ends = np.array([bounded_difference(*runs.draw(rng)[:2], frozen=False, alpha=0.05) for _ in range(400)])
+    assert (ends[:, 0] > 0).mean() <= 0.05
+    assert (ends[:, 1] < 0).mean() <= 0.05

@@ -11,6 +11,8 @@ from steelyard.base.errors import InputError
 from steelyard.stats.percentile_differences import percentile_difference
 from steelyard.stats.percentiles import percentile_interval
 
+gates = pytest.importorskip("benchmarks.simulated.percentile_gates")
+
 RNG = np.random.default_rng(4)
 BASE = RNG.lognormal(4, 0.5, 200)[None]
 
@@ -23,8 +25,10 @@ def test_the_interval_comes_from_those_of_both_percentiles(p: float) -> None:
     above = np.stack([values[0] > value for values, value in ((BASE, a.value), (other, b.value))]).astype(float)
     r = np.corrcoef(above)[0, 1]
     assert difference.alike == pytest.approx(r)
+    (a_low, a_high), (b_low, b_high) = difference.first.ends_between(0.95), difference.second.ends_between(0.95)
+    assert a.low <= a_low < a.value < a_high <= a.high
     down, up = (math.sqrt(one**2 + two**2 - 2 * r * one * two) for one, two in (
-        (b.value - b.low, a.high - a.value), (b.high - b.value, a.value - a.low)))  # fmt: skip
+        (b.value - b_low, a_high - a.value), (b_high - b.value, a.value - a_low)))  # fmt: skip
     want = b.value - a.value
     assert (difference.value, *difference.interval(0.95)) == pytest.approx((want, want - down, want + up))
 
@@ -119,3 +123,11 @@ def test_the_level_holds_with_equal_and_with_unequal_distributions(
             runs.append(np.exp(spread * z) / _sigma(spread)(p))
         wrong += percentile_difference(*runs, p).p <= 0.05
     assert wrong / n_simulations < 0.07
+
+
+@pytest.mark.parametrize("name", gates.PAIRS)
+def test_a_true_loss_of_the_margin_seldom_passes_and_equal_percentiles_pass_at_the_number_needed(name: str) -> None:
+    rng, pair = np.random.default_rng(3), gates.PAIRS[name]
+    assert gates.passes(pair, 150, pair.margin, draws=120, rng=rng) <= 0.09
+    if name.startswith("alike"):
+        assert 0.65 <= gates.passes_at_needed(pair, 150, draws=60, rng=rng)[1] <= 0.95

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.percentiles import percentile_interval, percentile_intervals
+from steelyard.stats.percentiles import neighbours_alike, percentile_interval, percentile_intervals
 from tests.hypothesis_profiles import examples
+
+requests = pytest.importorskip("benchmarks.simulated.requests")
 
 
 @pytest.mark.parametrize(("p", "least"), [(0.95, 72), (0.99, 368), (0.5, 6)])
@@ -189,3 +191,22 @@ def test_the_level_holds_for_seconds_of_a_queue(rate: int, capacity: int, durati
         return (start + worked - arrival)[counts], arrival[counts].astype(int)
 
     assert coverage(draw, -math.log(1 - p) / (capacity - rate), p, 600, in_time=True) > 0.92
+
+
+@pytest.mark.parametrize("p", requests.SHARES)
+def test_requests_in_order_hold_the_percentile_though_neighbours_are_alike(p: float) -> None:
+    rng = np.random.default_rng(1)
+    for alike, least in {0.0: 0.9, 0.5: 0.9, 0.9: 0.82}.items():
+        held, _ = requests.held(p, alike, 400, draws=120, rng=rng, in_order=True)
+        assert held >= least
+    assert requests.held(p, 0.9, 400, draws=60, rng=rng, in_order=False)[0] < 0.75
+
+
+def test_values_in_order_of_which_neighbours_are_not_alike_are_taken_one_by_one() -> None:
+    values = np.random.default_rng(1).lognormal(0, 1, (60, 300))
+    alike = [neighbours_alike(row) for row in values]
+    assert np.mean(alike) <= 0.1
+    for row, together in zip(values, alike, strict=True):
+        assert together or percentile_interval(row, 0.95, in_order=True) == percentile_interval(row, 0.95)
+    for few in ([], [1.0], [2.0] * 50, [math.inf] * 40):
+        assert not neighbours_alike(np.array(few))

@@ -91,6 +91,49 @@ def test_a_stratum_without_labels_goes_with_its_neighbour() -> None:
     assert corrected(judged, drawn, two).corrected.mean == corrected(judged, drawn, three).corrected.mean
 
 
+def in_strata_of_the_judge(seed: int, judge: str) -> CorrectedMean:
+    """Labels within strata of a judge's score, more of the lowest; questions have one to seven units."""
+    rng = np.random.default_rng(seed)
+    owner, people, judged, score = labels.Setting(150, 4, judge, 0, True).world(rng)
+    stratum = np.argsort(np.argsort(score)) * 4 // len(owner)
+    drawn = np.full(len(owner), np.nan)
+    for place, size in enumerate((24, 14, 8, 8)):
+        units = rng.choice(np.flatnonzero(stratum == place), size, replace=False)
+        drawn[units] = people[units]
+    return corrected_mean(owner, judged, drawn, stratum, 150)
+
+
+@pytest.mark.parametrize("judge", labels.JUDGES)
+def test_people_alone_are_weighed_by_the_draw_and_not_by_the_judge(judge: str) -> None:
+    """The mean by strata of the judge has another value, and a shorter interval where the judge is good."""
+    means = [in_strata_of_the_judge(seed, judge) for seed in range(20)]
+    assert not any(mean.people.mean == mean.corrected.mean for mean in means)
+    assert all(mean.method == ("verdicts" if mean.weight else "strata") for mean in means)
+    width = np.mean([[own.high - own.low for own in (mean.people, mean.corrected)] for mean in means], axis=0)
+    assert width[1] < width[0] * (0.8 if judge in ("good", "perfect") else 1.03)
+
+
+def test_people_alone_do_not_depend_on_what_the_judge_says() -> None:
+    judged, _, drawn = world(300, 60)
+    stratum = np.repeat([0, 1, 2], [100, 150, 50])
+    by_judge, by_another = corrected(judged, drawn, stratum), corrected(1 - judged, drawn, stratum)
+    assert by_judge.people.mean == by_another.people.mean
+    assert (by_judge.people.low, by_judge.people.high) == (by_another.people.low, by_another.people.high)
+    assert [mean.method for mean in (by_judge, by_another)] == ["verdicts", "strata"]
+    assert corrected(1 - judged, drawn).method == "none"
+    expanded = [300 / 3 / 100 / np.mean(~np.isnan(drawn[stratum == s])) for s in stratum]
+    there = ~np.isnan(drawn)
+    assert by_judge.people.mean == pytest.approx(np.average(drawn[there], weights=np.array(expanded)[there]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", labels.JUDGES)
+def test_intervals_of_people_alone_cover(judge: str) -> None:
+    held = [mean.people.low <= 0.7 <= mean.people.high
+            for mean in (in_strata_of_the_judge(seed, judge) for seed in range(600))]  # fmt: skip
+    assert np.mean(held) > 0.93 - SURE
+
+
 def test_what_holds_without_people_is_left_as_it_is() -> None:
     judged, _, drawn = world(200, 60)
     stratum = np.repeat([0, -1], [100, 100])

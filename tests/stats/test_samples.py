@@ -109,9 +109,9 @@ def test_one_large_cluster_leaves_few_degrees_of_freedom() -> None:
 @pytest.mark.parametrize(
     ("values", "clusters", "reason"),
     [
-        ([], None, "0 queries: a test needs at least two"),
-        ([1.0], None, "1 query: a test needs at least two"),
-        ([1.0, 2.0], ["a", "a"], "all queries are in one cluster: a test needs at least two"),
+        ([], None, "0 questions: a test needs at least two"),
+        ([1.0], None, "1 question: a test needs at least two"),
+        ([1.0, 2.0], ["a", "a"], "all questions are in one cluster: a test needs at least two"),
     ],
 )
 def test_too_few(values: list[float], clusters: list[str] | None, reason: str) -> None:

@@ -149,7 +149,7 @@ def test_one_question_is_no_test() -> None:
     for found in (tukey([[0.1], [0.2]], seed=0), sign_flip_pairs([[0.1], [0.2]], seed=0), t_pairs([[0.1], [0.2]])):
         assert np.isnan(found.p).all()
         assert np.isnan(found.adjusted).all()
-        assert found.reason == "1 query: a test needs at least two"
+        assert found.reason == "1 question: a test needs at least two"
         assert found.difference.tolist() == [0.1]
 
 
@@ -172,7 +172,7 @@ def test_one_cluster_is_no_test() -> None:
         sign_flip_pairs(scores, seed=0, clusters=clusters),
         t_pairs(scores, clusters=clusters),
     ):
-        assert comparisons.reason == "all queries are in one cluster: a test needs at least two"
+        assert comparisons.reason == "all questions are in one cluster: a test needs at least two"
         assert not comparisons.exact
         assert np.isnan(comparisons.p).all()
 

@@ -44,7 +44,7 @@ def align_rankings(
         ranking = rankings.get(query_id)
         if ranking is None:
             continue
-        where = f"{name}, query {query_id!r}"
+        where = f"{name}, question {query_id!r}"
         if isinstance(ranking, list):
             ranking = ranking if on_duplicate == "error" else list(dict.fromkeys(ranking))
             docs, ranks = _listed_ranks(ranking, labels, where)

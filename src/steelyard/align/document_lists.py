@@ -38,7 +38,7 @@ def names_documents(questions: Questions) -> bool:
     True
     """
     gold = Gold.of(list(questions))
-    return gold.kinds.keys() == {"document"} and gold.n_groups == len(gold.pieces)
+    return {piece.kind for piece in gold.pieces} == {"document"} and gold.n_groups == len(gold.pieces)
 
 
 def best_documents(frame: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -187,11 +187,12 @@ def _mapping(gold: Gold, lost: Mapping[int, Loss], *, complete: bool, placed: bo
     has_gold[gold.query[relevant]] = True
     relevant[list(lost)] = False
     winnable[gold.query[relevant]] = True
+    counted = gold.counted(lost)
     return GoldMapping(
         rule="", steps=(), kinds=gold.kinds, complete=complete, placed=placed, unit="document",
-        lost=tuple((gold.query_ids[gold.query[i]], str(gold.pieces[i]), loss.why) for i, loss in lost.items()),
+        lost=tuple((gold.query_ids[gold.query[i]], str(gold.pieces[i]), lost[i].why) for i in counted),
         unwinnable=tuple(gold.query_ids[q] for q in np.flatnonzero(has_gold & ~winnable).tolist()),
-        codes=tuple(loss.code for loss in lost.values()),
+        codes=tuple(lost[i].code for i in counted),
     )  # fmt: skip
 
 

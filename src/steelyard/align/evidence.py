@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import ranked
+from steelyard.data.truth import Truth
 from steelyard.measures.alignment import Alignment, Evidence, best_first, by_query, offsets
 from steelyard.text.spans import Spans, cover
 
@@ -27,14 +28,48 @@ def align_evidence(gold: ResolvedGold, outputs: Outputs, *, on_duplicate: OnDupl
     Raises   InputError and its children.
     """
     ranking = _ranking(outputs.run.checked_frame(on_duplicate), gold)
-    aligned = align(gold.labels, outputs.run, on_duplicate=on_duplicate)
-    a = aligned.alignment
     place = gold.labels.places(pl.Series(gold.resolution.gold.query_ids))
-    pieces = _align_pieces(gold.resolution, a, ranking, place)
+    shown = gold.resolution.first_ranks(ranking, place)
+    items = _Items.of(gold.resolution, shown, place)
+    aligned = align(gold.labels, outputs.run, on_duplicate=on_duplicate)
+    a = _with_hits(aligned.alignment, items.take(np.flatnonzero(~gold.resolution.is_held_alone & (items.gain > 0))))
+    pieces = _align_items(a, items)
     by_pieces = np.zeros(a.n_queries, bool)
     by_pieces[place] = gold.resolution.gold.has_texts | (not gold.table.complete)
-    evidence = Evidence(pieces, by_query(by_pieces, pieces, a), *_align_characters(gold, a, ranking, place))
+    counted, together = by_query(by_pieces, pieces, a), _last_together(shown, a.n_queries)
+    evidence = Evidence(pieces, counted, *_align_characters(gold, a, ranking, place), together)
     return replace(aligned, alignment=replace(a, evidence=evidence))
+
+
+def reached(gold: ResolvedGold, *lists: Outputs) -> Bools:
+    """(g,) groups of gold pieces that some of the lists hold, at whatever rank."""
+    resolution = gold.resolution
+    place = gold.labels.places(pl.Series(resolution.gold.query_ids))
+    mask = np.zeros(resolution.gold.n_groups, bool)
+    for outputs in lists:
+        shown = resolution.first_ranks(_ranking(outputs.run.checked_frame("first"), gold), place)
+        mask[shown.filter(pl.col("first") > 0)["group"].to_numpy()] = True
+    return mask
+
+
+def labels_of_parts(gold: ResolvedGold, outputs: Outputs) -> Truth:
+    """The labels, and those of chunks that a list holds gold together with, where no chunk does by itself."""
+    resolution, labels = gold.resolution, gold.labels
+    alone = resolution.is_held_alone
+    if alone.all():
+        return labels
+    place = labels.places(pl.Series(resolution.gold.query_ids))
+    shown = resolution.first_ranks(_ranking(outputs.run.checked_frame("first"), gold), place)
+    parts = shown.filter((pl.col("rank") <= pl.col("first")) & pl.Series(~alone[shown["group"].to_numpy()]))
+    if parts.is_empty():
+        return labels
+    gain = np.full(resolution.gold.n_groups, -np.inf)
+    np.maximum.at(gain, resolution.gold.group, resolution.gold.gain)
+    more = [dict(of_query) for of_query in labels.labels]
+    for query, chunk, group in parts.select("query", "chunk", "group").iter_rows():
+        id = gold.table.ids[chunk]
+        more[query][id] = max(more[query].get(id, -np.inf), float(gain[group]))
+    return Truth(dict(zip(labels.query_ids, more, strict=True)), name=labels.name)
 
 
 def _ranking(frame: pl.DataFrame, gold: ResolvedGold) -> pl.DataFrame:
@@ -48,22 +83,54 @@ def _ranking(frame: pl.DataFrame, gold: ResolvedGold) -> pl.DataFrame:
     ).filter(pl.col("query") >= 0)
 
 
-def _align_pieces(resolution: Resolution, a: Alignment, ranking: pl.DataFrame, place: Ints) -> Alignment:
-    """Groups of gold pieces, each at the first rank whose chunk holds one of its pieces."""
-    gold = resolution.gold
-    query, gain = np.zeros(gold.n_groups, np.int64), np.full(gold.n_groups, -np.inf)
-    query[gold.group] = place[gold.query]
-    np.maximum.at(gain, gold.group, gold.gain)
-    group = gold.group[resolution.piece]
-    held = pl.DataFrame({"group": group, "query": query[group], "chunk": resolution.chunk})
-    first = held.join(ranking, on=["query", "chunk"]).group_by("group").agg(pl.col("rank").min())
-    rank = np.zeros(gold.n_groups, np.int64)
-    rank[first["group"].to_numpy()] = first["rank"].to_numpy()
-    return _align_items(a, query, gain, rank)
+@dataclass(frozen=True, eq=False)
+class _Items:
+    """Groups of gold pieces, or stretches of characters: query, gain and rank of each; rank 0 is not retrieved."""
+
+    query: Ints
+    gain: Floats
+    rank: Ints
+
+    @classmethod
+    def of(cls, resolution: Resolution, shown: pl.DataFrame, place: Ints) -> _Items:
+        """Groups of pieces, each at the first rank down to which chunks hold one of its pieces."""
+        gold = resolution.gold
+        query, gain = np.zeros(gold.n_groups, np.int64), np.full(gold.n_groups, -np.inf)
+        query[gold.group] = place[gold.query]
+        np.maximum.at(gain, gold.group, gold.gain)
+        first = shown.filter(pl.col("first") > 0).group_by("group").agg(pl.col("first").min())
+        rank = np.zeros(gold.n_groups, np.int64)
+        rank[first["group"].to_numpy()] = first["first"].to_numpy()
+        return cls(query, gain, rank)
+
+    def take(self, rows: Ints) -> _Items:
+        return _Items(self.query[rows], self.gain[rows], self.rank[rows])
 
 
-def _align_items(a: Alignment, query: Ints, gain: Floats, rank: Ints) -> Alignment:
-    """Items of any kind as an alignment over the queries of another one; rank 0 is not retrieved."""
+def _with_hits(a: Alignment, held: _Items) -> Alignment:
+    """Chunks that complete what no chunk holds by itself are hits too: one of several gains has the best."""
+    held = held.take(np.flatnonzero(held.rank > 0))
+    if not len(held.rank):
+        return a
+    query, rank = np.concatenate([a.hit_query, held.query]), np.concatenate([a.hit_rank, held.rank])
+    gain = np.concatenate([a.hit_gain, held.gain])
+    order = np.lexsort((-gain, rank, query))
+    query, rank, gain = query[order], rank[order], gain[order]
+    first = np.ones(len(query), bool)
+    first[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
+    return replace(a, starts=offsets(query[first], a.n_queries), hit_rank=rank[first], hit_gain=gain[first])
+
+
+def _last_together(shown: pl.DataFrame, n_queries: int) -> Ints:
+    """(q,) the last rank with which chunks hold a piece together of which none has enough; 0 without any."""
+    last = np.zeros(n_queries, np.int64)
+    np.maximum.at(last, shown["query"].to_numpy(), shown["by_parts"].to_numpy())
+    return last
+
+
+def _align_items(a: Alignment, items: _Items) -> Alignment:
+    """Items of any kind as an alignment over the queries of another one."""
+    query, gain, rank = items.query, items.gain, items.rank
     hit = np.flatnonzero(rank > 0)
     hit = hit[np.lexsort((rank[hit], query[hit]))]
     ideal = best_first(gain, query)
@@ -107,8 +174,8 @@ def _align_characters(
     uncountable[place[pieces.query[np.isnan(resolution.n_unplaced) & (pieces.gain > 0)]]] = True
     uncountable[without_place] = True
     return (
-        _align_items(a, query, length, rank),
-        _align_items(a, cut.query[seen], cut.length[seen].astype(float), cut.rank[seen]),
+        _align_items(a, _Items(query, length, rank)),
+        _align_items(a, _Items(cut.query[seen], cut.length[seen].astype(float), cut.rank[seen])),
         ~uncountable,
     )
 

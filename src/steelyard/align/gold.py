@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -76,8 +76,22 @@ class Gold:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """How many pieces of each kind there are."""
-        return dict(Counter(piece.kind for piece in self.pieces))
+        """How many pieces of each kind count."""
+        return dict(Counter(self.pieces[row].kind for row in self.counted(range(len(self.pieces)))))
+
+    def counted(self, rows: Iterable[int]) -> list[int]:
+        """Those of the rows that count as gold: none that is judged 0, and of alternatives the first alone."""
+        firsts: dict[int, int] = {}
+        for row in rows:
+            if self.gain[row] > 0:
+                firsts.setdefault(int(self.group[row]), row)
+        return list(firsts.values())
+
+    def groups_of(self, rows: Ints) -> Bools:
+        """(g,) the groups of some pieces."""
+        mask = np.zeros(self.n_groups, bool)
+        mask[self.group[rows]] = True
+        return mask
 
     @cached_property
     def documents(self) -> dict[str, int]:

@@ -14,7 +14,7 @@ def no_common_query(truth: Truth, run_name: str, run_ids: list[str]) -> NoCommon
     """The error for a run none of whose queries is in the truth, with ids of both."""
     ours, theirs = truth.query_ids[:_SHOWN], run_ids[:_SHOWN]
     shown = f"the truth has {', '.join(map(repr, ours))}; the run has {', '.join(map(repr, theirs)) or 'none'}"
-    return NoCommonQueryError(f"{run_name}: no query of the run is in the truth: {shown}" + _slip(truth, run_ids))
+    return NoCommonQueryError(f"{run_name}: no question of the run is in the truth: {shown}" + _slip(truth, run_ids))
 
 
 def _slip(truth: Truth, run_ids: list[str]) -> str:

@@ -28,11 +28,11 @@ _STAND_IN = "\x00gold "
 class GoldMapping:
     """How gold was resolved among the chunks of one system.
 
-    rule, steps    by which a chunk holds a piece, and text was folded
-    kinds          how many pieces of each kind there are
+    rule, steps    by which chunks hold a piece, and text was folded
+    kinds          how many gold pieces of each kind there are: none that is judged 0, and alternatives as one piece
     complete       whether all chunks of the corpus were at hand, or only the retrieved ones
     placed         whether documents were at hand; without them quotes are compared with chunks as texts are
-    lost           (query_id, piece, reason) of every piece that no chunk holds, nor any alternative of it
+    lost           (query_id, piece, reason) of each of these that chunks do not hold, nor any alternative of it
     unwinnable     ids of the questions all of whose gold is lost
     codes          why each piece of `lost` is lost, in the same order: not_in_corpus, cut or unknown; empty where an
                    older file has the reasons in words alone
@@ -67,7 +67,7 @@ class ResolvedGold:
     resolution  the gold pieces among the chunks of table
     mapping     how they were resolved
     labels      the gain of every chunk that holds gold
-    lost        rows of the pieces that no chunk holds -> why
+    lost        rows of the pieces that all chunks together do not hold -> why
     """
 
     resolution: Resolution
@@ -81,7 +81,7 @@ class Resolver:
     """Resolves the gold of questions among the chunks of systems, once for each corpus.
 
     corpus   chunks or documents; by default those that the outputs themselves have
-    rule     when a chunk holds a span: any, contains, or share>=X;   steps   of folding, for quotes and texts
+    rule     when chunks hold a passage: any, contains, or share>=X;   steps   of folding, for quotes and texts
     recipe   unit, rule and steps, as scores quote them
     Raises   InputError for a rule that does not exist.
     """
@@ -91,7 +91,7 @@ class Resolver:
         questions: Questions,
         *,
         corpus: Corpus | None = None,
-        rule: str = "any",
+        rule: str = "share>=0.5",
         steps: Sequence[str] = DEFAULT_STEPS,
     ) -> None:
         self.recipe = {"unit": "chunk", "rule": rule, "steps": list(steps)}
@@ -140,15 +140,17 @@ class Resolver:
         incomparable = _incomparable(gold, table, documents, name)
         resolution = resolve(gold, table, documents, rule=self._rule, steps=self._steps, retrieved=retrieved)
         losses = dict(sorted({**resolution.lost, **incomparable}.items()))
+        held = resolution.is_held
+        lost = gold.counted(row for row in losses if not held[gold.group[row]])
         mapping = GoldMapping(
             rule=str(self._rule),
             steps=self._steps,
             kinds=gold.kinds,
             complete=table.complete,
             placed=documents is not None,
-            lost=tuple((gold.query_ids[gold.query[i]], str(gold.pieces[i]), loss.why) for i, loss in losses.items()),
+            lost=tuple((gold.query_ids[gold.query[i]], str(gold.pieces[i]), losses[i].why) for i in lost),
             unwinnable=_unwinnable(resolution, table),
-            codes=tuple(loss.code for loss in losses.values()),
+            codes=tuple(losses[i].code for i in lost),
         )
         return ResolvedGold(resolution, table, mapping, _labels(resolution, table, self.gold.name), losses)
 
@@ -181,8 +183,8 @@ def _retrieved(frame: pl.DataFrame, table: ChunkTable, query_ids: Sequence[str])
 def _labels(resolution: Resolution, table: ChunkTable, name: str) -> Truth:
     """The chunks that hold gold, each with the best gain that it holds.
 
-    Where not all chunks are at hand, every piece that no chunk holds has a stand-in, or else ideal rankings and
-    denominators would be made of what the system itself retrieved.
+    Pieces that no chunk holds by itself have a stand-in: chunks may hold them together, and where not all chunks are at
+    hand, ideal rankings and denominators would else be made of what the system itself retrieved.
     """
     gold = resolution.gold
     labels: dict[str, dict[str, float]] = {query_id: {} for query_id in gold.query_ids}
@@ -193,24 +195,23 @@ def _labels(resolution: Resolution, table: ChunkTable, name: str) -> Truth:
 
     for row, chunk in zip(resolution.piece.tolist(), resolution.chunk.tolist(), strict=True):
         label(row, table.ids[chunk])
-    held = np.zeros(gold.n_groups, bool)
-    held[gold.group[resolution.piece]] = True
+    wanted = ~resolution.is_held_alone & (resolution.is_held | (not table.complete))
     for row, piece in enumerate(gold.pieces):
         if piece.kind == "chunk":
             label(row, piece.chunk_id)
-        elif not table.complete and not held[gold.group[row]]:
+        elif wanted[gold.group[row]]:
             label(row, f"{_STAND_IN}{gold.group[row]}")
     return Truth(labels, name=name)
 
 
 def _unwinnable(resolution: Resolution, table: ChunkTable) -> tuple[str, ...]:
-    """Questions that have gold, none of which any chunk of the corpus holds."""
+    """Questions that have gold, none of which chunks of the corpus hold."""
     if not table.complete:
         return ()
     gold = resolution.gold
     has_gold, held = np.zeros(len(gold.questions), bool), np.zeros(len(gold.questions), bool)
     has_gold[gold.query[gold.gain > 0]] = True
-    held[gold.query[resolution.piece[gold.gain[resolution.piece] > 0]]] = True
+    held[gold.query[(gold.gain > 0) & resolution.is_held[gold.group]]] = True
     return tuple(gold.query_ids[q] for q in np.flatnonzero(has_gold & ~held).tolist())
 
 
@@ -222,7 +223,7 @@ def _incomparable(gold: Gold, table: ChunkTable, documents: Sequence[Document] |
     docs = any(doc is not None for doc in table.docs)
     pages = (documents is not None and table.has_offsets) or any(listed is not None for listed in table.pages)
     needs = {
-        "span": (table.has_offsets, "`doc`, `start` and `end`"),
+        "span": (table.has_offsets or (table.has_text and documents is not None), "`doc`, `start` and `end`"),
         "quote": (table.has_text or (table.has_offsets and documents is not None), "`text`"),
         "text": (table.has_text, "`text`"),
         "document": (docs, "`doc`"),

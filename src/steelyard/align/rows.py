@@ -285,8 +285,8 @@ class _Hits:
             query_id = self.truth.query_ids[query[block] % len(self.truth)]
             doc_id = frame["doc_id"][row]
             raise DuplicateError(
-                f"{self.run.locate(query_id, doc_id)}: document {doc_id!r} is retrieved twice for query {query_id!r}; "
-                f"{SETTLE_DUPLICATES}"
+                f"{self.run.locate(query_id, doc_id)}: document {doc_id!r} is retrieved twice for question "
+                f"{query_id!r}; {SETTLE_DUPLICATES}"
             )
         blocks = pl.Series("block", np.repeat(np.arange(len(counts)), counts))
         frame = frame.with_columns(blocks)

@@ -51,7 +51,7 @@ SETTLE_DUPLICATES = (
 
 
 class DuplicateError(InputError):
-    """The same document twice in one query of a run or a truth."""
+    """The same document twice in one question of a run or a truth."""
 
 
 class NoCommonQueryError(InputError):

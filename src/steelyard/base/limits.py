@@ -62,9 +62,13 @@ class NotEmpty:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What messages say of a type, where its own words are too general: `Annotated[str, Words("a folder's name")]`."""
+    """What messages say of a type, where its own words are too general: `Annotated[str, Words("a folder's name")]`.
 
-    text: str
+    example   a value that may be given, which a message on a missing one shows
+    """
+
+    text: str = ""
+    example: str = ""
 
 
 def at_least(least: float) -> Limits:
@@ -102,7 +106,7 @@ def describe(hint: Any) -> str:
     """
     if get_origin(hint) is Annotated:
         base, *metadata = get_args(hint)
-        words = next((item.text for item in reversed(metadata) if isinstance(item, Words)), None)
+        words = next((item.text for item in reversed(metadata) if isinstance(item, Words) and item.text), "")
         limits = [str(item) for item in metadata if isinstance(item, Limits)]
         return words or " ".join([describe(base), *filter(None, limits)])
     if is_union(hint):
@@ -111,6 +115,15 @@ def describe(hint: Any) -> str:
         *others, last = map(repr, get_args(hint))
         return f"{', '.join(others)} or {last}" if others else last
     return _NOUNS[hint][0] if hint in _NOUNS else _describe_class(get_origin(hint) or hint, get_args(hint))
+
+
+def example_of(hint: Any) -> str:
+    """A value that the words on a type give as an example; "" without one.
+
+    >>> example_of(Annotated[str, Words("a model", "gpt-4.1-mini")]), example_of(str)
+    ('gpt-4.1-mini', '')
+    """
+    return next((item.example for item in get_args(hint) if isinstance(item, Words) and item.example), "")
 
 
 def _describe_class(kind: Any, arguments: tuple[Any, ...]) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.limits import describe, is_union
+from steelyard.base.limits import describe, example_of, is_union
 from steelyard.base.nearest import nearest
 from steelyard.base.toml_lines import Key, line_of
 
@@ -262,10 +262,11 @@ def _names(hint: Any) -> list[str]:
     return list(getattr(hint, "model_fields", ()))
 
 
-def check_settings(maker: Callable[..., Any], settings: Mapping[str, Any]) -> None:
+def check_settings(maker: Callable[..., Any], settings: Mapping[str, Any], *, are_options: bool = False) -> None:
     """Check settings against what a class or function declares of its parameters; nothing is converted.
 
     A type that pydantic knows nothing of is not checked.
+    are_options   as of `make_with`
     Raises   SettingError for a setting that there is none of, with the nearest; for one that is missing; for a value of
              another type or beyond its limits.
     """
@@ -281,17 +282,44 @@ def check_settings(maker: Callable[..., Any], settings: Mapping[str, Any]) -> No
             validate(hints[key], value, key)
     for key, parameter in parameters.items():
         if key not in settings and parameter.default is inspect.Parameter.empty:
-            raise SettingError(f"{key} is missing; expected {describe(hints[key]) if key in hints else 'a value'}")
+            wanted = describe(hints[key]) if key in hints else "a value"
+            raise SettingError(f"{key} is missing; expected {wanted}{_naming(key, hints.get(key), are_options)}")
 
 
-def make_with(maker: Callable[..., Any], settings: Mapping[str, Any], owner: str) -> Any:
+def _naming(key: str, hint: Any, is_option: bool) -> str:
+    """How a missing setting is named, for the end of a message: as an option and in Python, or by an example."""
+    example = example_of(hint)
+    if is_option:
+        value = f'"{example}"' if example else "…"
+        return f"; name it: {option(key, example or '…')}, in Python {key}={value}"
+    return f', e.g. {key} = "{example}"' if example else ""
+
+
+def option(key: str, value: str) -> str:
+    """A setting as an option of a command.
+
+    >>> option("base_url", "http://127.0.0.1:8000/v1")
+    '--base-url http://127.0.0.1:8000/v1'
+    """
+    return f"--{key.replace('_', '-')} {value}"
+
+
+def needed_options(maker: Callable[..., Any]) -> str:
+    """The options that a class or function cannot do without, each with its example, as a command has them."""
+    parameters, hints = inspect.signature(maker).parameters, _hints(maker)
+    missing = [key for key, value in parameters.items() if _is_setting(value) and value.default is value.empty]
+    return " ".join(option(key, example_of(hints.get(key)) or "…") for key in missing)
+
+
+def make_with(maker: Callable[..., Any], settings: Mapping[str, Any], owner: str, *, are_options: bool = False) -> Any:
     """What a class or function makes of settings, which are checked first.
 
-    owner    whose they are, for messages
-    Raises   SettingError; InputError where the maker refuses them by itself.
+    owner         whose they are, for messages
+    are_options   whether commands have an option for each, which the message on a missing one names
+    Raises        SettingError; InputError where the maker refuses them by itself.
     """
     try:
-        check_settings(maker, settings)
+        check_settings(maker, settings, are_options=are_options)
         return maker(**settings)
     except SettingError as error:
         raise error.inside(owner=owner) from error

@@ -121,13 +121,18 @@ def options_of(config: BenchConfig, scores: Scores) -> list[Option]:
 def percentile_ms(requests: pl.DataFrame, option: Option, p: float) -> PercentileInterval | None:
     """A percentile of the latency of sequential requests; None without any.
 
-    Requests without an answer are infinitely slow, and repetitions of a question belong together.
+    Requests without an answer are infinitely slow, repetitions of a question belong together, and so do neighbouring
+    requests where they are alike.
     """
     mine = requests.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
+    mine = mine.sort("repetition", "number", maintain_order=True)
     if not mine.height:
         return None
     return percentile_interval(
-        mine.select(CENSORED_MS).to_series().to_numpy(), p, clusters=mine["query_id"].to_numpy().astype(str)
+        mine.select(CENSORED_MS).to_series().to_numpy(),
+        p,
+        clusters=mine["query_id"].to_numpy().astype(str),
+        in_order=True,
     )
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
+from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice import choice
 from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config_table import check_prefer
 from steelyard.bench.costs import costs, request_costs
 from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.latency import latency, stages, token_fit
 from steelyard.bench.quality import quality
 from steelyard.bench.reference import Reference
-from steelyard.bench.returns import returns
+from steelyard.bench.returns import net_axis, returns
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, SCORES, BenchFolder, find_bench_folder
 from steelyard.data.run_manifest import CONFIG
@@ -141,15 +143,24 @@ class Bench:
     @cached_property
     def returns(self) -> pl.DataFrame:
         """What reranking brings in for its cost, of schema RETURNS."""
-        of_requests = request_costs(self.config, self._priced_requests, self.rankings, self.sustained)
-        return returns(self.config, self.scores, of_requests)
+        return returns(self.config, self.scores, self._request_costs)
 
     @cached_property
     def choice(self) -> pl.DataFrame:
         """Which reranker to take, and why not the others, of schema CHOICE."""
         return choice(
-            self.config, self.scores, self._sequential, gains=self.quality, costs=self.costs, sustained=self.sustained
-        )
+            self.config, self.scores, self._sequential, gains=self.quality, costs=self.costs, sustained=self.sustained,
+            net=net_axis(self.config, self.scores, self._request_costs),
+        )  # fmt: skip
+
+    def preferring(self, prefer: Prefer) -> Bench:
+        """The same bench with another preference: its choice is by that, and nothing is measured or written.
+
+        Raises   InputError for a net benefit where the configuration does not say what success is worth.
+        """
+        with self.config.origin().locating():
+            check_prefer(prefer, self.config.value)
+        return replace(self, config=replace(self.config, prefer=prefer))
 
     @property
     def recommended(self) -> str | None:
@@ -161,6 +172,10 @@ class Bench:
     def day(self) -> date:
         """When it was finished, by UTC."""
         return datetime.fromisoformat(self.folder.manifest["finished"]).date()
+
+    @cached_property
+    def _request_costs(self) -> pl.DataFrame:
+        return request_costs(self.config, self._priced_requests, self.rankings, self.sustained)
 
     @property
     def _sequential(self) -> pl.DataFrame:

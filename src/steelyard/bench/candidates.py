@@ -209,7 +209,7 @@ def _queries(query_ids: Collection[str], inputs: Inputs) -> dict[str, str]:
     if absent := [query_id for query_id in query_ids if query_id not in queries]:
         advice = (
             "name the file that says what is asked: queries = \"queries.jsonl\"" if len(absent) == len(query_ids)
-            else "add them to the queries, or take them out of the truth"
+            else "add them to the questions, or take them out of the truth"
         )  # fmt: skip
         raise InputError(f"{inputs.gold.name}: {_counted(absent, len(query_ids), 'question')} no text; {advice}")
     return queries

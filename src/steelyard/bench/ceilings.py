@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.candidates import Candidates
-from steelyard.bench.config import BenchConfig
+from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.coverage import most_covered, pieces_of_chunks
 from steelyard.bench.quality import ceiling_label
 from steelyard.experiment.scores import Scores
@@ -47,6 +47,19 @@ def ceilings(config: BenchConfig, candidates: Candidates, weighing: Weighing, qu
     )  # fmt: skip
 
 
+def ceilings_of_rerankers(config: BenchConfig, quality: Scores, of_depths: Scores) -> Mapping[str, Floats]:
+    """measure -> (s, q) values of the best order of what each system reranks, as `Scores.ceilings` has them.
+
+    of_depths   those that `ceilings` returns
+    """
+    depth_of = {system_label(system.name, depth): depth for system in config.rerankers for depth in config.depths}
+    values = np.full((len(quality.systems), *of_depths.values.shape[1:]), np.nan)
+    for i, system in enumerate(quality.systems):
+        if system in depth_of:
+            values[i] = of_depths.values[config.depths.index(depth_of[system])]
+    return {str(measure): values[:, j] for j, measure in enumerate(of_depths.measures)}
+
+
 def _ceiling(candidates: Candidates, base: Weighed, quality: Scores, depth: int) -> Floats:
     """(m, q) values of the best order of the first `depth` candidates; no value where the base has none."""
     n = _reordered(candidates, base, depth)
@@ -76,10 +89,11 @@ def ideal_values(weighed: Weighed, spec: Measure, n: Ints) -> Floats:
 
     n         (q,) documents at the head of each list that may change places
     Returns   NaN throughout where the best order is not known: measures of characters, columns of numbers, gains that
-              do not rise with the label, and pieces in so many chunks that not all choices can be looked at
+              do not rise with the label, pieces that chunks hold together, and pieces in so many chunks that not all
+              choices can be looked at
     """
     a = weighed.alignment
-    if not has_ideal_order(spec, a):
+    if not has_ideal_order(spec, a) or (a.evidence is not None and a.evidence.together.any()):
         return np.full(a.n_queries, np.nan)
     ideal = perfect_reranking(a, n)
     if a.evidence is not None:

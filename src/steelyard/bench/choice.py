@@ -1,4 +1,4 @@
-"""Which reranker to take: what nothing beats in quality, latency and cost, and the cheapest that is good enough."""
+"""Which reranker to take: what nothing beats in quality, latency and cost, and which good one is preferred."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from steelyard.base.choices import Prefer
 from steelyard.bench.axes import Axis, Option, Quality, cost_axis, latency_axis, options_of, percentile_ms
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import percentile_share
@@ -31,7 +32,7 @@ _MS = 1000
 
 def choice(
     config: BenchConfig, scores: Scores, requests: pl.DataFrame, *, gains: pl.DataFrame, costs: pl.DataFrame,
-    sustained: pl.DataFrame,
+    sustained: pl.DataFrame, net: Axis | None = None,
 ) -> pl.DataFrame:  # fmt: skip
     """The base and each reranker at each depth, with what speaks for it and against it; of schema CHOICE.
 
@@ -40,12 +41,19 @@ def choice(
     Good enough is what is shown not to be worse by the margin of the configuration than any that is eligible,
     whichever of them is the best, with Holm's correction for all that come near it.
 
-    A reranker has to be shown to be better than the base, as it is what costs time and money.  Of the base and those
-    that are, the cheapest that is good enough is recommended; of equal ones, or without any price, the fastest.  Where
-    none of them is shown to be good enough, it is the best of the rerankers so far; where no reranker is shown to be
-    better, the base.
+    A reranker has to be shown to be better than the base, as it is what costs time and money.  Which of the base and
+    those that are is recommended goes by the preference of the configuration:
+
+    cheap      the cheapest that is good enough; of equal ones, or without any price, the fastest
+    quality    the one with the best mean that is good enough
+    net        the one with the highest net benefit that is shown to bring in more than it costs, or else the base; how
+               far below the best its quality is, is in the net benefit already
+
+    Where none of them is shown to be good enough, it is the best of the rerankers so far; where no reranker is shown to
+    be better, the base.
 
     requests   sequential ones, of schema REQUESTS;   gains, costs, sustained   of schemas QUALITY, COSTS and SUSTAINED
+    net        of `net_axis`; None where the preference is not for it and cannot be
     """
     options = options_of(config, scores)
     if not options:
@@ -64,7 +72,24 @@ def choice(
     rerankers = [i for i in eligible if gainful[i]]
     enough = [i for i in eligible if inferior[i] == "yes" and (i == _BASE or gainful[i])]
     best = max(rerankers, key=by_quality, default=_BASE)
-    place = max(enough, key=_preference(axes, "cost", "latency", "quality"), default=best)
+    places = {
+        "cheap": max(enough, key=_preference(axes, "cost", "latency", "quality"), default=best),
+        "quality": max(enough, key=by_quality, default=best),
+    }  # fmt: skip
+    if net is not None:
+        paying = [i for i in rerankers if net.better[i, _BASE]]
+        places["net"] = max(paying, key=_preference({"net": net, **axes}, "net", "quality", "cost"), default=_BASE)
+    place = places[config.prefer]
+    by_net = net if config.prefer == "net" else None
+    codes = [
+        _against(
+            config.prefer, is_known=front[i] is not None and not (by_net and math.isnan(by_net.values[i])),
+            inferior=inferior[i], slo=slo[i], gainful=i == _BASE or gainful[i],
+            pays=i == _BASE or bool(by_net and by_net.better[i, _BASE]),
+        )
+        for i in range(len(options))
+    ]  # fmt: skip
+    codes[place] = _for(config.prefer, inferior[place], is_base=place == _BASE, any_gain=bool(rerankers))
     sign = np.array([quality.sign, -1.0, -1.0])
     numbers = np.stack([axis.values for axis in axes.values()], axis=1) * sign
     rows = [
@@ -72,13 +97,14 @@ def choice(
             "system": option.system, "depth": option.depth, "measure": str(quality.measure),
             **dict(zip(("quality", "p95", "cost"), numbers[i].tolist(), strict=True)),
             "on_front": front[i], "not_told_apart": apart[i], "not_inferior": inferior[i], "holds_slo": slo[i],
-            "recommended": i == place,
-            "reason": _reason(front[i], inferior[i], slo[i], is_base=i == _BASE, gainful=gainful[i],
-                              recommended=i == place),
+            "net": None if net is None else float(net.values[i]),
+            "net_not_told_apart": [] if net is None else _alike(net, i, rerankers, options),
+            "recommended": i == place, "preferred_by": [prefer for prefer, of in places.items() if of == i],
+            "reason": codes[i],
         }
         for i, option in enumerate(options)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=CHOICE).with_columns(pl.col("quality", "p95", "cost").fill_nan(None) + 0.0)
+    return pl.DataFrame(rows, schema=CHOICE).with_columns(pl.col("quality", "p95", "cost", "net").fill_nan(None) + 0.0)
 
 
 def _front(axes: Sequence[Axis], options: Sequence[Option]) -> tuple[list[bool | None], list[list[str]]]:
@@ -179,13 +205,28 @@ def _within(interval: PercentileInterval | None, limit: float) -> str:
     return "yes" if interval.high <= limit else "no" if interval.low > limit else "open"
 
 
-def _reason(
-    front: bool | None, inferior: str, slo: str | None, *, is_base: bool, gainful: bool, recommended: bool
+def _alike(net: Axis, i: int, rerankers: Sequence[int], options: Sequence[Option]) -> list[str]:
+    """Labels of the rerankers that may be chosen whose net benefit is not shown to differ from that of an option."""
+    apart = net.better[i] | net.better[:, i] | np.isnan(net.values) | np.isnan(net.values[i])
+    return [options[j].label for j in rerankers if j != i and not apart[j]]
+
+
+def _for(prefer: Prefer, inferior: str, *, is_base: bool, any_gain: bool) -> str:
+    """Why an option is recommended, as a code."""
+    if prefer == "net":
+        return "recommended" if not is_base else "no_net" if any_gain else "no_gain"
+    return "recommended" if inferior == "yes" else "no_gain" if is_base else "best_so_far"
+
+
+def _against(
+    prefer: Prefer, *, is_known: bool, inferior: str, slo: str | None, gainful: bool, pays: bool
 ) -> str:  # fmt: skip
-    """Why an option is recommended or not, as a code: what weighs most."""
+    """Why an option is not recommended, as a code: what weighs most.  By net benefit, quality is in that already."""
+    by_net = prefer == "net"
     conditions = {
-        "recommended": recommended and inferior == "yes", "no_gain": recommended and is_base,
-        "best_so_far": recommended, "inferior": inferior == "no", "slow": slo == "no", "unknown": front is None,
-        "not_better": not (is_base or gainful), "maybe_inferior": inferior == "open", "maybe_slow": slo == "open",
+        "inferior": inferior == "no" and not by_net, "slow": slo == "no", "unknown": not is_known,
+        "not_better": not gainful, "maybe_inferior": inferior == "open" and not by_net, "maybe_slow": slo == "open",
+        "not_paying": by_net and not pays,
     }  # fmt: skip
-    return next((reason for reason, holds in conditions.items() if holds), "dearer")
+    last = {"cheap": "dearer", "quality": "lower", "net": "less_net"}
+    return next((reason for reason, holds in conditions.items() if holds), last[prefer])

@@ -8,6 +8,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.choices import Prefer
 from steelyard.base.settings import Origin, SettingError, read_text, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.bench.config_table import BenchSystemTable, BenchTable, LoadTable, SelfHostTable, ValueTable
@@ -56,6 +57,7 @@ class BenchConfig:
     depths     candidates that are reranked, ascending
     measures   None for those of `steelyard.bench.quality.MEASURES`
     margin     the loss of the first measure that is small enough not to matter
+    prefer     which of the rerankers that are good enough is recommended
     warm_up    requests of each system before the clock counts;   timeout   seconds that a request may take
     systems    in the order of the configuration, at most one of them the candidates as they are
     prices     tables by name, beside those that are shipped; or the TOML that holds them
@@ -74,6 +76,7 @@ class BenchConfig:
     min_gain: float | None
     cluster: str | None
     margin: float
+    prefer: Prefer
     repetitions: int
     warm_up: int
     timeout: float
@@ -209,7 +212,8 @@ def _config(
         name=name, **{key: located(key, getattr(table, key), base) for key in _PATHS}, depths=tuple(table.depths),
         min_gain=table.min_gain, cluster=table.cluster,
         measures=None if table.measures is None else tuple(table.measures), margin=table.margin,
-        repetitions=table.repetitions, warm_up=table.warm_up, timeout=table.timeout, seed=table.seed, systems=systems,
+        prefer=table.prefer, repetitions=table.repetitions, warm_up=table.warm_up, timeout=table.timeout,
+        seed=table.seed, systems=systems,
         prices=table.prices if isinstance(table.prices, Mapping) else _there(located("prices", table.prices, base)),
         self_host=table.self_host, load=table.load, value=table.value,
         folder=resolve_path(table.folder, base) or base / "benches" / name,

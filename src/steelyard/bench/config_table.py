@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from steelyard.base import percentiles
-from steelyard.base.choices import Arrivals
+from steelyard.base.choices import Arrivals, Prefer
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
@@ -165,6 +165,15 @@ class ValueTable(BaseModel):
         return self
 
 
+def check_prefer(prefer: Prefer, value: ValueTable | None) -> None:
+    """Raise   SettingError for a net benefit without a value."""
+    if prefer == "net" and value is None:
+        raise SettingError(
+            "the net benefit needs to know what success is worth: add [value] with value_per_success and "
+            'queries_per_day, or prefer "cheap" or "quality"', "prefer",
+        )  # fmt: skip
+
+
 class SelfHostTable(BaseModel):
     """A machine of one's own."""
 
@@ -223,6 +232,7 @@ class BenchTable(BaseModel):
     min_gain: Annotated[float, Limits()] | None = None
     cluster: Text | None = None
     margin: Annotated[float, above(0)] = 0.01
+    prefer: Prefer = "cheap"
     repetitions: Annotated[int, between(1, 1000)] = 3
     warm_up: Annotated[int, at_least(0), Words("a number of requests from 0")] = 10
     timeout: Seconds = 60.0
@@ -233,6 +243,11 @@ class BenchTable(BaseModel):
     load: LoadTable | None = None
     value: ValueTable | None = None
     folder: PathText | None = None
+
+    @model_validator(mode="after")
+    def _value_of_net(self) -> Self:
+        check_prefer(self.prefer, self.value)
+        return self
 
     @model_validator(mode="after")
     def _depth_of_load(self) -> Self:

@@ -18,7 +18,7 @@ from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import SERVICE_MS, Counted
 from steelyard.bench.throughput import INCONCLUSIVE
 from steelyard.services.prices import UnitPrice
-from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.intervals import skewed_intervals
 
 _LABEL = ["system", "depth"]
 _RANKING = [*_LABEL, "repetition", "query_id"]
@@ -182,8 +182,8 @@ def cost_interval(
         return None, None, None
     mean = float(costs_of_questions.mean())
     codes = None if clusters is None else np.array(clusters)
-    interval = mean_intervals(costs_of_questions[:, None], clusters=codes)
-    low, high = float(interval.low[0]), float(interval.high[0])
+    interval = skewed_intervals(costs_of_questions[:, None], clusters=codes)
+    low, high = max(float(interval.low[0]), 0.0), float(interval.high[0])
     if math.isnan(low):
         equal = len(costs_of_questions) > 1 and not np.ptp(costs_of_questions)
         return (mean, mean, mean) if equal else (mean, None, None)

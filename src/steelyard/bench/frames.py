@@ -148,7 +148,8 @@ CHOICE = pl.Schema(
     {
         **_LABEL, "measure": pl.String, "quality": pl.Float64, "p95": pl.Float64, "cost": pl.Float64,
         "on_front": pl.Boolean, "not_told_apart": pl.List(pl.String), "not_inferior": pl.String, "holds_slo": pl.String,
-        "recommended": pl.Boolean, "reason": pl.String,
+        "net": pl.Float64, "net_not_told_apart": pl.List(pl.String), "recommended": pl.Boolean,
+        "preferred_by": pl.List(pl.String), "reason": pl.String,
     }
 )  # fmt: skip
 """A row for the base and for each reranker and depth.
@@ -159,12 +160,20 @@ not_told_apart  labels: of one on the front, those that it is not shown to be be
                 that dominate it and are not shown to be better in anything
 not_inferior    "yes", "no" or "open": to the best of those that hold the objective, within the margin
 holds_slo       likewise: the objective of [load]; null where there is none
-recommended     of the base, and of rerankers that hold the objective and are shown to be better than the base: the
-                cheapest with two yes, or else the best of these rerankers so far, or else the base
+net             net benefit a day over the base; null without a price, and where nobody says what success is worth
+net_not_told_apart   labels of rerankers that hold the objective and are shown to be better than the base, and whose net
+                benefit is not shown to differ from this one's
+recommended     of the base, and of rerankers that hold the objective and are shown to be better than the base: by the
+                preference the cheapest or the best with two yes, or else the best of these rerankers so far, or else
+                the base; or the one with the highest net benefit of those whose net benefit is shown to be above 0
+preferred_by    the preferences by which this row would be recommended
 reason          "recommended", "best_so_far" (recommended, as none is shown to be good enough), "no_gain" (the base, as
-                no reranker is shown to be better); or what is against it: "inferior", "slow", "unknown" (a value is
+                no reranker is shown to be better), "no_net" (the base, as none is shown to bring in more than it
+                costs); or what is against it: "inferior", "slow", "unknown" (a value is
                 missing), "not_better" (not shown to be better than the base), "maybe_inferior", "maybe_slow", "dearer"
-                (good enough, but another one is cheaper, or as cheap and faster)
+                (good enough, but another one is cheaper, or as cheap and faster), "lower" (good enough, but another one
+                has a better mean), "not_paying" (not shown to bring in more than it costs), "less_net" (another one
+                brings in more)
 """
 
 REFERENCE_LATENCY = pl.Schema(

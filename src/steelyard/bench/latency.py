@@ -27,7 +27,8 @@ _BLOCK_S = 1.0
 def latency(requests: pl.DataFrame) -> pl.DataFrame:
     """A row of schema LATENCY for each system, depth and load, of requests of schema REQUESTS, in their order.
 
-    One after the other, requests of one question belong together; under load, those of a second, and neighbouring ones.
+    One after the other, requests of one question belong together, and neighbouring ones where they are alike; under
+    load, those of a second, and neighbouring ones.
     """
     timed = requests.with_columns(
         ms=CENSORED_MS, service_ms=SERVICE_MS, dispatch_ms=DISPATCH_MS, ok=pl.col("outcome") == "ok"
@@ -41,8 +42,11 @@ def latency(requests: pl.DataFrame) -> pl.DataFrame:
 
 def _latency_row(level: pl.DataFrame) -> dict[str, object]:
     in_time = level["loop"][0] != "sequential"
+    level = level if in_time else level.sort("repetition", "number", maintain_order=True)
     clusters = _seconds(level) if in_time else level["query_id"].rank("dense").to_numpy()
-    whole = percentile_intervals(level["ms"].to_numpy(), SHARES, clusters=clusters, in_time=in_time)
+    whole = percentile_intervals(
+        level["ms"].to_numpy(), SHARES, clusters=clusters, in_time=in_time, in_order=not in_time
+    )  # fmt: skip
     of_runs = [_percentiles(run, "ms", (0.95,))[0] for run in level.partition_by("repetition", maintain_order=True)]
     answered = level.filter("ok")
     named = dict[str, float]()

@@ -35,7 +35,7 @@ from steelyard.bench.requests import DISPATCH_MS, REQUESTS
 from steelyard.bench.sustaining import is_too_slow, likely_rate, sustained_rate
 from steelyard.bench.throughput import Objective, throughput
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
-from steelyard.data.questions import Questions, read_queries
+from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
 from steelyard.services.addresses import host_of
 
@@ -70,7 +70,7 @@ def load_test(
 
     system     the URL of a system, "module:object" of a function, a configuration in TOML, a dict of the same shape, or
                a BenchConfig; of a configuration, whole systems and rerankers
-    queries    what is asked: questions in JSONL, or lines of id, tab and text; of a configuration its own
+    queries    what is asked: questions in any form that `Questions.read` takes; of a configuration its own
     rate       requests a second, in an open loop: they are sent at times laid down before, whatever the answers take
     users      at once, in a closed loop: each waits for the answer.  Its percentiles are not those of an open loop
     duration   of each level, seconds or a text such as "60s", after `warm_up` of the same load, which does not count
@@ -186,13 +186,12 @@ def open_systems(
 
 def _queries(config: BenchConfig) -> dict[str, str]:
     """What whole systems are asked."""
-    if config.queries is not None:
-        questions = read_queries(config.queries)
-    elif config.truth is not None and (config.truth.is_dir() or config.truth.suffix == ".jsonl"):
-        questions = Questions.read(config.truth)
+    file = config.queries or config.truth
+    if file is not None and (file is config.queries or file.is_dir() or file.suffix in (".jsonl", ".json")):
+        questions = Questions.read(file)
     else:
         raise InputError(
-            f"{config.line()}names nothing to ask; name questions in JSONL, or lines of id, tab and text: "
+            f"{config.line()}names nothing to ask; name questions in JSONL, JSON, or one a line of text: "
             "--queries FILE, queries="
         )
     return {question.query_id: question.query for question in questions if question.query and question.query.strip()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from steelyard.base.choices import Prefer
 from steelyard.bench.calling import estimated_tokens, estimated_usage
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
@@ -51,10 +52,11 @@ class BenchPlan:
 
 
 def plan_bench(
-    config: str | Path | Mapping[str, Any] | BenchConfig, *, folder: str | Path | None = None, overwrite: bool = False
-) -> BenchPlan:
+    config: str | Path | Mapping[str, Any] | BenchConfig, *, folder: str | Path | None = None, overwrite: bool = False,
+    prefer: Prefer | None = None,
+) -> BenchPlan:  # fmt: skip
     """What `bench_rerankers` would take with these arguments; nobody is asked, and nothing is written."""
-    work = prepare_bench(config, folder)
+    work = prepare_bench(config, folder, prefer=prefer)
     done = set(work.writer(overwrite=overwrite).done)
     frame = pl.DataFrame(list(_rows(work, done)), schema=PLAN)
     currency = currency_of(work.config, system_prices(work.config))

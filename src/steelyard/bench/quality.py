@@ -116,7 +116,7 @@ def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.
     pairs = [] if ceilings is None else list(_pairs(config, scores, ceilings))
     tested = [pair.p for pair in pairs]
     corrected = correct(tested, method="holm", family="rerankers, depths and measures").adjusted
-    alphas = _alphas(scores, np.array(tested), corrected)
+    alphas = _alphas(np.array(tested), corrected)
     ends = [pair.interval(alpha, _plan(scores)) for pair, alpha in zip(pairs, alphas, strict=True)]
     plan = _plan(scores, _n_tests(np.array(tested)))
     rows = [
@@ -169,9 +169,13 @@ def _known_ceiling(ceiling: Floats, reached: Floats) -> Floats:
     return np.full(len(ceiling), np.nan) if above else ceiling
 
 
-def _alphas(scores: Scores, p: Floats, corrected: Floats) -> list[float]:
+def _alphas(p: Floats, corrected: Floats) -> list[float]:
     """The alpha of each row's interval, so that it leaves 0 out exactly where the corrected p is small enough."""
-    return list(interval_alphas(pl.DataFrame({"p": p, "adjusted": corrected}), _plan(scores, _n_tests(p))))
+    alpha = defaults.ALPHA
+    n_shown = int((corrected <= alpha).sum())
+    return list(
+        interval_alphas(p, corrected, correction="holm", alpha=alpha, n_comparisons=_n_tests(p), n_shown=n_shown)
+    )  # fmt: skip
 
 
 def _n_tests(p: Floats) -> int:

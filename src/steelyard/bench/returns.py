@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.bench.axes import Option, first_mean, options_of
+from steelyard.bench.axes import Axis, Option, first_mean, options_of
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import ValueTable
 from steelyard.bench.frames import RETURNS
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse
-from steelyard.stats.resampling import Resampled, cluster_bootstrap
+from steelyard.stats.resampling import Resampled, Statistics, cluster_bootstrap
 from steelyard.stats.samples import cluster_sums, mean_error
 
 WORTH = 0.15
@@ -28,12 +29,15 @@ MIN_QUESTIONS = 50
 """Of fewer, a gain of just 15% is called less than that in up to 8% of cases, as their intervals are too short."""
 SUCCESS = "hit_rate@5"
 """A question succeeds, unless [value] names another measure, where something relevant is among the first five."""
+ALPHA = 0.05
+"""So often at most is the reranker with the highest net benefit called better than one that is as good."""
 CLEAR_BASE = 3.0
 """Standard errors that the base must be above 0 for gains as shares of it, which ten successes in 200 are: with four or
 five, intervals missed a relative gain of 15% in 10% to 28% of cases."""
 _MILLION = 1_000_000
 _STATISTICS = ("gain", "relative_gain", "net_per_day", "roi", "yield")
 """`yield` is the gain for a unit of money: the inverse of the break-even value, which has no pole."""
+_NET = _STATISTICS.index("net_per_day")
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,50 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
         return RETURNS.to_frame()
     success = success_measure(config, scores)
     paired = _paired(config, scores, success, rerankers, of_requests)
-    clusters = None if scores.clustering is None else scores.clustering.codes
-    sums = np.moveaxis(paired.sums, 0, -1)
-    grouped = cluster_sums(sums.reshape(-1, sums.shape[-1]), clusters).reshape(*sums.shape[:2], -1)
-    resampled = cluster_bootstrap(
-        np.moveaxis(grouped, -1, 0), lambda total: _statistics(config.value, total, paired), seed=config.seed
-    )
+    statistics = partial(_statistics, config.value, paired=paired)
+    resampled = cluster_bootstrap(_grouped(paired, scores), statistics, seed=config.seed)
     rows = [
         {"system": option.system, "depth": option.depth, "success": str(scores.measures[success]),
          **_row(config.value, paired, resampled, i)}
         for i, option in enumerate(rerankers)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=RETURNS)
+
+
+def net_axis(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> Axis | None:
+    """Net benefit a day of the base, which is 0, and of each reranker; None where nobody says what success is worth.
+
+    Shown to be better is one whose difference has a whole interval above 0, questions drawn for both at once.  As the
+    one with the most of all is looked at, levels are shared: beside the base among the rerankers, and among these by
+    all pairs.
+    """
+    rerankers = options_of(config, scores)[1:]
+    if config.value is None or not rerankers:
+        return None
+    paired = _paired(config, scores, success_measure(config, scores), rerankers, of_requests)
+    s = len(rerankers)
+    first, second = np.triu_indices(s, 1)
+
+    def nets(total: Floats) -> Floats:
+        return _statistics(config.value, total, paired).reshape(len(total), s, -1)[..., _NET]
+
+    def resampled(statistics: Statistics, n: int) -> Resampled:
+        return cluster_bootstrap(_grouped(paired, scores), statistics, level=1 - ALPHA / n, seed=config.seed)
+
+    better, by_itself = np.zeros((s + 1, s + 1), bool), resampled(nets, s)
+    better[1:, 0], better[0, 1:] = by_itself.low > 0, by_itself.high < 0
+    if s > 1:
+        pairs = resampled(lambda total: nets(total)[:, first] - nets(total)[:, second], len(first))
+        better[1 + first, 1 + second], better[1 + second, 1 + first] = pairs.low > 0, pairs.high < 0
+    return Axis(np.append(0.0, by_itself.values), better)
+
+
+def _grouped(paired: _Paired, scores: Scores) -> Floats:
+    """(g, s, 4) sums of each cluster of questions."""
+    sums = np.moveaxis(paired.sums, 0, -1)
+    clusters = None if scores.clustering is None else scores.clustering.codes
+    grouped = cluster_sums(sums.reshape(-1, sums.shape[-1]), clusters).reshape(*sums.shape[:2], -1)
+    return np.moveaxis(grouped, -1, 0)
 
 
 def success_of(config: BenchConfig) -> Measure | None:

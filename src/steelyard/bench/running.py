@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
@@ -48,6 +49,7 @@ def bench_rerankers(
     *,
     folder: str | Path | None = None,
     overwrite: bool = False,
+    prefer: Prefer | None = None,
     progress: Progress | None = None,
 ) -> Bench:
     """Measure rerankers over the candidates of a first search: quality, latency, tokens and cost.
@@ -55,6 +57,7 @@ def bench_rerankers(
     config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/rerankers.md
     folder      made where it is absent; by default the one that the configuration names
     overwrite   measure anew what the folder holds
+    prefer      which of the rerankers that are good enough is recommended; by default as the configuration has it
     progress    called as progress("requests", done, total), under load progress("levels", done, total) and
                 progress("seconds", done, total), which are at most as many, and as the first search does
 
@@ -70,7 +73,8 @@ def bench_rerankers(
     Raises   InputError for a configuration, candidates or a folder that do not fit; StageError where a reranker fails
              from the start; OutputError where the folder cannot be written, or another process writes it.
     """
-    work = prepare_bench(config, folder, search=partial(search_candidates, overwrite=overwrite, progress=progress))
+    search = partial(search_candidates, overwrite=overwrite, progress=progress)
+    work = prepare_bench(config, folder, prefer=prefer, search=search)
     with run_lock(work.path) as earlier:
         writer = work.writer(overwrite=overwrite, taken_over=earlier)
         if writer.is_finished and (bench := _whole_bench(work.path)) is not None:
@@ -123,6 +127,7 @@ def prepare_bench(
     config: str | Path | Mapping[str, Any] | BenchConfig,
     folder: str | Path | None = None,
     *,
+    prefer: Prefer | None = None,
     search: Callable[[BenchConfig], None] | None = None,
 ) -> BenchWork:
     """Open and check all that `bench_rerankers` needs, with its options and errors; no reranker is asked.
@@ -131,6 +136,7 @@ def prepare_bench(
     """
     if not isinstance(config, BenchConfig):
         config = BenchConfig.of(config) if isinstance(config, Mapping) else BenchConfig.read(config)
+    config = config if prefer is None else config.with_values({"prefer": prefer})
     config = replace(config, folder=config.folder if folder is None else Path(folder))
     refuse_other_folder(config.folder)
     rerankers = make_rerankers(config)

@@ -11,7 +11,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN
 from steelyard.bench.candidates import Candidates, open_bench_inputs
-from steelyard.bench.ceilings import ceilings
+from steelyard.bench.ceilings import ceilings, ceilings_of_rerankers
 from steelyard.bench.columns import with_columns
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.cost_columns import with_costs
@@ -21,9 +21,9 @@ from steelyard.bench.rerankings import Reranking, rerankings_of
 from steelyard.bench.returns import success_of
 from steelyard.bench.throughput import Objective, sustained, throughput
 from steelyard.data.outputs import Outputs
-from steelyard.data.questions import Questions
 from steelyard.data.run import Run
 from steelyard.experiment import defaults
+from steelyard.experiment.gold_notes import label_gains
 from steelyard.experiment.opening import System
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
@@ -51,10 +51,12 @@ def weigh(
     weighing = _weighing(config, candidates, rerankings)
     specs = quality_measures(config, weighing)
     quality = weighing.scores(specs, min_gain=config.min_gain)
+    of_depths = ceilings(config, candidates, weighing, quality)
+    quality = replace(quality, ceilings=ceilings_of_rerankers(config, quality, of_depths))
     scores = with_columns(quality, weighing, rerankings)
     rates = sustained(throughput(requests, Objective.of(config.load)))
     scores = with_costs(config, scores, requests.filter(loop="sequential"), rankings, rates)
-    return scores, ceilings(config, candidates, weighing, quality)
+    return scores, of_depths
 
 
 def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
@@ -63,7 +65,7 @@ def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
     Raises   InputError for gold that is of no list, and for measures that are of none.
     """
     gold = weighing.gold
-    if isinstance(gold, Questions) and not any(question.evidence or question.labels for question in gold):
+    if not any(gain > 0 for gain in label_gains(gold)):
         raise InputError(
             f"{config.line('truth')}{gold.name}: no question has gold for what is retrieved, by which rerankers are "
             "weighed; add `evidence`, or name judged documents"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.choices import Prefer
 from steelyard.bench.planning import plan_bench
 from steelyard.bench.running import bench_rerankers
 from steelyard.cli.benching import measuring
@@ -15,14 +16,17 @@ from steelyard.report.formats.bench_plan import bench_plan_text
 from steelyard.report.words import read_words
 
 
-def run(config: Path, *, output: Path | None, overwrite: bool, dry_run: bool, lang: str | None = None) -> None:
+def run(
+    config: Path, *, output: Path | None, overwrite: bool, dry_run: bool, prefer: Prefer | None = None,
+    lang: str | None = None,
+) -> None:  # fmt: skip
     """Measure rerankers, and print what comes of it; or what that would take."""
     words = read_words(lang)
     view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
     if dry_run:
-        plan = plan_bench(config, folder=output, overwrite=overwrite)
+        plan = plan_bench(config, folder=output, overwrite=overwrite, prefer=prefer)
         print(bench_plan_text(plan, words, **view), end="")
         return
     with measuring(words, "blocks") as bars:
-        bench = bench_rerankers(config, folder=output, overwrite=overwrite, progress=bars)
+        bench = bench_rerankers(config, folder=output, overwrite=overwrite, prefer=prefer, progress=bars)
     print(bench_summary(bench, words, **view), end="")

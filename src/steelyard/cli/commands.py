@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits, Arrivals, PoolKind, Scale, Unit
+from steelyard.base.choices import AnswerUnits, Arrivals, PoolKind, Prefer, Scale, Unit
 from steelyard.cli import options
 from steelyard.cli.parser import Command, argument, flag, repeated
 from steelyard.experiment import defaults
@@ -16,8 +16,8 @@ COMMANDS = {
         "Weigh runs against a truth: judged documents, or questions with gold evidence.",
         [
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
-            options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every query too."), options.FORMAT,
-            options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
+            options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every question too."),
+            options.FORMAT, options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
             options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS, options.PROFILE,
             options.LANG,
         ],
@@ -25,9 +25,7 @@ COMMANDS = {
     "judge": Command(
         "Judge the answers of a system: which sentences do its sources support?",
         [
-            argument(
-                "questions", help="Questions, with gold answers or without: JSONL, a folder, rows of other tools."
-            ),
+            options.QUESTIONS,
             argument("outputs", help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE."),
             *options.JUDGING,
             argument(
@@ -77,7 +75,7 @@ COMMANDS = {
     "review sample": Command(
         "Draw a sample of what a judge said, and write a form in which people decide about it.",
         [
-            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS,
+            options.QUESTIONS, options.REVIEWED_RUNS,
             argument(
                 "--output", "-o", type=Path, required=True,
                 help="A folder for the form, form.html, and the list of what it asks.",
@@ -106,7 +104,7 @@ COMMANDS = {
     "review pool": Command(
         "Draw pooled documents, and write a form in which people grade them, or quote the gold from them.",
         [
-            argument("questions", help="Questions: JSONL, a folder, rows of other tools; of quotes JSONL."),
+            argument("questions", help="Questions: JSON(L), text, a folder, rows of other tools; of quotes a file."),
             argument(
                 "sources", nargs="+",
                 help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
@@ -143,7 +141,7 @@ COMMANDS = {
     "review report": Command(
         "How far people agree with each other and with the judge, and what means are by their labels.",
         [
-            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS, options.MEASURES,
+            options.QUESTIONS, options.REVIEWED_RUNS, options.MEASURES,
             argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
             options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.SEED,
             options.LANG,
@@ -152,7 +150,7 @@ COMMANDS = {
     "review calibrate": Command(
         "Choose the threshold of a judge by what people decided, and say how often it is right.",
         [
-            options.REVIEW_QUESTIONS, options.REVIEWED_RUNS, options.ITEM_TABLE,
+            options.QUESTIONS, options.REVIEWED_RUNS, options.ITEM_TABLE,
             argument(
                 "--target-precision", type=float,
                 help="The share of what is called supported that is to be; without it, the greatest sensitivity + "
@@ -169,7 +167,7 @@ COMMANDS = {
     "label": Command(
         "Draw up a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
         [
-            argument("questions", help="Questions: JSONL, a folder, rows of other tools."),
+            argument("questions", help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
             argument(
                 "sources", nargs="+",
                 help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
@@ -275,7 +273,8 @@ COMMANDS = {
                 "--measure", "-m",
                 help="What gains are counted in; evidence_recall@5, and of documents named by id ndcg@5.",
             ),
-            options.CUTOFF, options.BASELINE,
+            options.CUTOFF,
+            argument("--baseline", help="What the others are compared with; the first run."),
             repeated(
                 "--list", dest="stages",
                 help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
@@ -364,7 +363,7 @@ COMMANDS = {
     "export": Command(
         "Write questions, what a system gave for them and what that is worth, for another tool.",
         [
-            argument("questions", help="Questions: JSONL, a folder, rows of other tools."),
+            argument("questions", help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
             argument("outputs", help="A run folder, or outputs: JSONL, rows of other tools; NAME=FILE."),
             argument(
                 "--to", required=True,
@@ -379,7 +378,7 @@ COMMANDS = {
             argument("config", nargs="?", type=Path, help="Configuration in TOML: documents, questions, stages."),
             argument("--documents", "-d", type=Path, help="Folder or file to search."),
             argument(
-                "--questions", "-q", type=Path, help="Questions with gold evidence: JSONL, a folder, BEIR."
+                "--questions", "-q", type=Path, help="Questions, with gold or without: JSON(L), text, a folder, BEIR."
             ),
             argument("--target", help="A system of your own instead: module:object, or the URL of an endpoint."),
             argument("--corpus", type=Path, help="The documents that such a system searches: gold is placed by them."),
@@ -411,6 +410,11 @@ COMMANDS = {
                 "--output", "-o", type=Path,
                 help="The folder of the bench, with which a later start goes on; benches/NAME beside CONFIG.",
             ),
+            argument(
+                "--prefer", choices=get_args(Prefer),
+                help="Which of the rerankers that are good enough to recommend: the cheapest, that with the best "
+                "quality, or that with the highest net benefit (cheap).",
+            ),
             flag("--overwrite", help="Measure anew what the folder holds."), options.DRY_RUN, options.LANG,
         ],
     ),
@@ -422,7 +426,7 @@ COMMANDS = {
                 help="The URL of a system, module:object of a function, or a configuration in TOML with systems and "
                 "[load].",
             ),
-            argument("--queries", help="What is asked: questions in JSONL, or lines of id, tab and text."),
+            argument("--queries", help="What is asked: questions in JSONL, JSON, or one a line of text."),
             argument(
                 "--rate", type=options.rates,
                 help="Requests a second, whatever the answers take: 20, or several levels: 5,10,20.",

@@ -53,7 +53,7 @@ def label(text: str) -> str | float:
 
 
 TRUTH = argument(
-    "truth", help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSONL)."
+    "truth", help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSON(L), text)."
 )
 RUNS = argument(
     "runs",
@@ -70,18 +70,20 @@ MEASURES = repeated(
 MIN_GAIN = argument("--min-gain", type=float, help="Smallest gain that counts as relevant (1).")
 MISSING = argument(
     "--missing", choices=get_args(Policy), default=defaults.MISSING,
-    help="A judged query that is absent from a run: 0, or left out.",
+    help="A judged question that is absent from a run: 0, or left out.",
 )  # fmt: skip
 NO_RELEVANT = argument(
     "--no-relevant", choices=get_args(Policy), default=defaults.NO_RELEVANT,
-    help="A query without relevant documents: 0, or left out.",
+    help="A question without relevant documents: 0, or left out.",
 )  # fmt: skip
 ON_DUPLICATE = argument(
     "--on-duplicate", choices=get_args(OnDuplicate), default=defaults.ON_DUPLICATE,
-    help="A document twice in one query: refuse, keep the first, or the highest.",
+    help="A document twice in one question: refuse, keep the first, or the highest.",
 )  # fmt: skip
 RULE = argument(
-    "--rule", default=defaults.RULE, help="When a chunk holds a gold span: any, contains, or share>=0.5 of the span."
+    "--rule",
+    default=defaults.RULE,
+    help="When chunks hold a gold passage, by themselves or together: any, contains, or share>=0.5 of it.",
 )
 UNIT = argument(
     "--unit", choices=get_args(Unit),
@@ -96,11 +98,11 @@ STEPS = argument(
 CORPUS = argument(
     "--corpus", help="Where the chunks come from: a run folder, JSONL of chunks, or the documents."
 )  # fmt: skip
-QUERIES = argument("--queries", help="Texts and tags of queries where the truth lacks them: JSONL, or id, tab, text.")
+QUERIES = argument("--queries", help="Texts and tags of questions where the truth lacks them: JSONL, JSON, or text.")
 CLUSTER = argument(
     "--cluster",
-    help="Questions that count as one: doc (those that share a gold document), or a field of the questions, e.g. "
-    "conversation.",
+    help="Questions that count as one: doc (those with the same main gold document), or a field of the questions, "
+    "e.g. conversation.",
 )
 VERDICTS = repeated(
     "--verdicts", dest="verdicts",
@@ -110,8 +112,8 @@ VERDICTS = repeated(
 JUDGE = argument(
     "--judge", help="Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."
 )
-REVIEW_QUESTIONS = argument(
-    "questions", help="Questions, with gold answers or without: JSONL, a folder, rows of other tools."
+QUESTIONS = argument(
+    "questions", help="Questions, with gold answers or without: JSONL, JSON, text, a folder, rows of other tools."
 )
 REVIEWED_RUNS = argument(
     "runs",
@@ -132,9 +134,7 @@ GATED_JUDGE = argument(
     "--judge",
     help="The calibration of a judge (.json): may it be trusted? Or whose verdicts in the run folder count, by name.",
 )
-MIXED_JUDGES = flag(
-    "--mixed-judges", help="Compare by measures of answers although the systems were judged in different ways."
-)
+MIXED_JUDGES = flag("--mixed-judges", help="Allow measures of answers of systems that were judged in different ways.")
 ANCHORS = argument(
     "--anchors", nargs=2, metavar=("OLD", "NEW"),
     help="Verdicts of both judges on the same answers, where systems were judged by two: what is the judges' is taken "
@@ -143,7 +143,7 @@ ANCHORS = argument(
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )
-BASELINE = argument("--baseline", help="What the others are compared with; the first run.")
+BASELINE = argument("--baseline", help="What the others are compared with; of two runs the first, else all pairs.")
 TEST = argument(
     "--test",
     help="t (default), randomization, wilcoxon or sign with the baseline; tukey of all pairs, where one broken run "
@@ -191,7 +191,7 @@ OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replace
 STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")
 MODEL = (
-    argument("--model", help="Of a judge that asks a model: its name, or a folder."),
+    argument("--model", help="Of llm: the name of a model, e.g. gpt-4.1-mini; of embedding and nli also a folder."),
     argument("--base-url", help="Of embedding and llm: an OpenAI-compatible server."),
     argument("--api-key-env", help="The environment variable that holds its key."),
     argument("--concurrency", type=int, help="Calls under way at once."),

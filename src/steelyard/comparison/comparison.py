@@ -9,23 +9,25 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Bools
+from steelyard.base.differences import differences
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.comparison.changes import changes
-from steelyard.comparison.drift import check_anchors, judge_shifts
+from steelyard.comparison.drift import JudgeShifts, check_anchors, judge_shifts, without_tests
 from steelyard.comparison.labels import corrected_sample, label_corrections, with_pseudo_values
 from steelyard.comparison.leaderboards import agreements
-from steelyard.comparison.plan import plan, segment_plan
+from steelyard.comparison.plan import Plan, plan, segment_plan
 from steelyard.comparison.result import Comparison, Segmentation
 from steelyard.comparison.rows import comparison_rows
-from steelyard.comparison.samples import Sample, check_common, check_segments, samples
+from steelyard.comparison.samples import Sample, check_common, check_segments, leader, samples, with_gold
 from steelyard.comparison.sensitivity import sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
 from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
-from steelyard.experiment.same_judge import judges_differ
+from steelyard.experiment.same_judge import first_apart, judges_differ
+from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure
@@ -50,20 +52,23 @@ def compare(
     anchors: tuple[object, object] | None = None,
     mixed_judges: bool = False,
 ) -> Comparison:
-    """Compare systems with a baseline, and group those that are not shown to differ from one another.
+    """Compare systems with a baseline, or all with all, and group those that are not shown to differ.
 
     scores       a Weighing of `weigh`, or Scores of `evaluate`, of two systems at least.  A Weighing also shows what
                  labels and ties could change, the questions that moved, and where the settings of run folders differ:
                  all that `steelyard compare` prints.  A question that a system has no value for is left out for all of
                  them
     measures, min_gain, missing   of a Weighing: as of `evaluate`; by default one measure alone, ndcg@10 or for gold
-                 evidence evidence_recall@5, since every further one costs the others certainty
-    baseline     a system's name; the first one by default
+                 evidence evidence_recall@5.  The first measure is the primary one, which decides and is tested alone;
+                 all others are secondary
+    baseline     a system's name; of two systems the first one by default.  Of three and more without one all pairs are
+                 compared, and each system is shown beside the one that leads by the primary measure
     test         "t" (default), "randomization", "wilcoxon", "sign" with the baseline; "tukey" of all pairs, whose
                  shuffles hold all systems for alike: one broken run hides differences of others, and among near copies
                  differences are shown that are none
-    correction   "holm" (default), "bonferroni", "bh" or "none", over all comparisons of all measures; Tukey's p are
-                 family-wise for each measure by themselves, and never below the pair's own sign-flip p
+    correction   "holm" (default), "bonferroni", "bh" or "none", over the comparisons by the primary measure, and by
+                 itself over those by all others; Tukey's p are family-wise for each measure by themselves, and never
+                 below the pair's own sign-flip p
     margin       largest difference that does not matter, in the measure's unit: "not worse" and "equivalent" are then
                  tested, with the correction that the tests of difference have (Holm beside Tukey)
     alpha        of tests; intervals of differences cover 1 - alpha, under the same correction
@@ -71,16 +76,16 @@ def compare(
     seed         of shuffles and sign flips
     segments     "tag", "language" or "length" of a Weighing's questions; or name -> (q,) which questions belong to it.
                  Each segment is compared by itself, with the baseline and by the same test (t where that is Tukey)
-    segment_correction  over all comparisons of all segments; as correction, "bh" by default, as one looks at segments
-                 to explore
+    segment_correction  over the comparisons of all segments, of either family; as correction, "bh" by default, as one
+                 looks at segments to explore
     movers       of a Weighing: how many questions that gained most, and as many that lost most, are listed with both
                  rankings, for each system; by default 1 for two systems whose values nothing corrects, and else 0
     anchors      Verdicts, or paths to them, of the two judges that judged the systems, on the same answers.  Without,
                  anchors are the sentences and answers of a Weighing that both judged with the same texts.  Where
                  judges differ, what they make of anchors is taken off the difference (`drift`); without enough of them
                  the comparison is refused
-    mixed_judges  compare by measures of answers as they were judged, be it in different ways: a difference may then be
-                 one of judges, and a note says so
+    mixed_judges  show measures of answers as they were judged, although judges differ: systems that were judged in
+                 different ways are not comparable, so that nothing is tested between them, and a note says why
     Raises       InputError; MissingExtraError without SciPy.
 
     >>> from steelyard import evaluate
@@ -116,15 +121,19 @@ def compare_scores(
     Options are those of `compare`.
     Raises     InputError; MissingExtraError without SciPy.
     """
+    scores = with_gold(scores)
     whole = plan(scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed)
     masks = _masks(scores, weighing, segments)
-    part = segment_plan(whole, segment_correction, len(masks))
     check_common(scores, strict=strict)
     labels = label_corrections(scores, whole)
     by_people = [] if labels is None else labels.measures
     compared = scores if labels is None else with_pseudo_values(scores, labels)
     of_all = list(samples(compared))
+    if whole.all_pairs:
+        whole = replace(whole, reference=leader(of_all[0]))
+        labels = label_corrections(scores, whole)
     of_parts = [sample for name, mask in masks.items() for sample in samples(compared, name, mask)]
+    part = segment_plan(whole, segment_correction, len(masks))
     by_judge = [str(measure) for measure in scores.measures if str(measure) not in by_people]
     shifts, drift = None, None
     if anchors is not None and (mixed_judges or not by_judge):
@@ -133,6 +142,7 @@ def compare_scores(
     if by_judge and not mixed_judges:
         shifts = judge_shifts(_of_measures(scores, by_judge), weighing, whole, anchors)
     if shifts is not None:
+        _refuse_without_baseline(whole, shifts)
         _refuse_shifted_percentiles(scores)
         check_anchors(shifts, of_all, whole)
         drift = shifts.drift(of_all, whole)
@@ -140,22 +150,40 @@ def compare_scores(
     def corrected(sample: Sample) -> Sample:
         if str(sample.measure) in by_people:
             return corrected_sample(sample, scores, whole)
+        if mixed_judges:
+            return without_tests(sample, scores)
         return sample if shifts is None else shifts.removed(sample, whole)
 
     of_all, of_parts = ([corrected(sample) for sample in part] for part in (of_all, of_parts))
+    listed = [(of_all, family) for family in whole.families]
+    listed += [(of_parts, family) for family in part.families] if masks else []
     return Comparison(
-        pl.concat([comparison_rows(of_all, whole), comparison_rows(of_parts, part)]),
-        whole.baseline, scores.measures, test=whole.shown_test, correction=whole.correction, family=whole.family,
-        n_comparisons=whole.n_comparisons, alpha=alpha, margin=margin, seed=seed, recipe=dict(scores.recipe),
+        pl.concat([comparison_rows(of_family, family) for of_family, family in listed]),
+        whole.baseline, whole.reference_name, scores.measures, test=whole.shown_test,
+        correction=whole.correction, families=[family.family for family in whole.families],
+        alpha=alpha, margin=margin, seed=seed, recipe=_recipe(scores, whole),
         components=scores.components, notes=scores.notes if drift or not by_judge else _notes(scores, by_judge),
         drift=drift, labels=labels,
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.shown_test,
-            correction=part.correction, family=part.family, n_comparisons=part.n_comparisons,
+            correction=part.correction, families=[family.family for family in part.families],
             lengths=length_bounds(weighing.questions, scores.query_ids) if weighing and segments == "length" else None,
         ) if masks else None,
     )  # fmt: skip
+
+
+def _refuse_without_baseline(whole: Plan, shifts: JudgeShifts) -> None:
+    """Refuse systems that were judged in different ways, where no baseline says whose judge counts.
+
+    Raises   InputError
+    """
+    if whole.all_pairs:
+        system, difference = next(iter(shifts.differing.items()))
+        raise InputError(
+            f"{whole.reference_name} and {system} were judged differently: {difference}; name the baseline "
+            "whose judge counts (baseline=..., --baseline NAME)"
+        )
 
 
 def _refuse_shifted_percentiles(scores: Scores) -> None:
@@ -171,16 +199,30 @@ def _refuse_shifted_percentiles(scores: Scores) -> None:
             )
 
 
+def _recipe(scores: Scores, whole: Plan) -> dict[str, object]:
+    """The recipe of the scores; of shared gold documents, with how far differences are less sure for them."""
+    recipe = dict(scores.recipe)
+    if SHARED_GOLD in recipe:
+        d = np.delete(scores.values - scores.values[whole.reference], whole.reference, axis=0)
+        shared = scores.shared_gold
+        unknown = {**recipe[SHARED_GOLD], "widening": None}
+        recipe[SHARED_GOLD] = unknown if shared is None else shared.facts(d.reshape(-1, d.shape[2]))
+    return recipe
+
+
 def _of_measures(scores: Scores, names: Sequence[str]) -> Scores:
     return scores if len(names) == len(scores.measures) else scores.filter(measures=names)
 
 
 def _notes(scores: Scores, by_judge: Sequence[str]) -> Mapping[str, Sequence[Note]]:
     """The notes of the scores; where systems were judged in different ways, that of each says so."""
-    difference = judges_differ([_of_measures(scores, by_judge)])
-    if not difference:
+    judged = _of_measures(scores, by_judge)
+    apart = first_apart([judged])
+    if not apart:
         return scores.notes
-    note = Note("judges_differ", {"difference": difference})
+    (_, one), (_, other) = apart
+    key, *_ = next(differences(one, other))
+    note = Note("judges_differ", {"difference": judges_differ([judged]), "key": key})
     return {system: [note, *scores.notes.get(system, ())] for system in scores.systems}
 
 
@@ -197,9 +239,11 @@ def _masks(scores: Scores, weighing: Weighing | None, segments: str | Mapping[st
 
 def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, movers: int | None) -> Comparison:
     """The comparison with what only rankings and run folders show."""
-    others = [row.system for row in next(iter(comparison.rows.values())) if row.system != comparison.baseline]
+    scores = _of_measures(scores, [str(measure) for measure in comparison.measures])
+    others = [row.system for row in comparison.rows[comparison.primary] if not row.is_reference]
     corrected = comparison.drift is not None or (comparison.labels is not None and comparison.labels.measures)
-    n = int(len(others) == 1 and not corrected) if movers is None else movers
+    apart = any(row.reason == "other judge" for row in comparison.rows[comparison.primary])
+    n = int(len(others) == 1 and not corrected and not apart) if movers is None else movers
     compared = ~np.isnan(scores.values).any(axis=0, keepdims=True)
     return replace(
         comparison,
@@ -207,14 +251,14 @@ def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, move
             scores.systems, weighing.run_alignments, scores.measures,
             counted=np.broadcast_to(compared, scores.values.shape), n_runs=weighing.n_runs,
         ),
-        changes=changes(weighing, scores, baseline=comparison.baseline, systems=others, n=n) if n else (),
-        settings=_settings(weighing, comparison.baseline),
+        changes=changes(weighing, scores, baseline=comparison.reference, systems=others, n=n) if n else (),
+        settings=_settings(weighing, comparison.reference),
     )  # fmt: skip
 
 
-def _settings(weighing: Weighing, baseline: str) -> SettingsDiff | None:
-    """Where the configurations of run folders differ, the baseline's first; None for fewer than two of them."""
-    folders = dict(sorted(weighing.folders.items(), key=lambda item: item[0] != baseline))
+def _settings(weighing: Weighing, reference: str) -> SettingsDiff | None:
+    """Where the configurations of run folders differ, the reference's first; None for fewer than two of them."""
+    folders = dict(sorted(weighing.folders.items(), key=lambda item: item[0] != reference))
     return settings_diff(folders) if len(folders) > 1 else None
 
 

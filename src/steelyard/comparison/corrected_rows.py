@@ -16,9 +16,8 @@ from steelyard.stats.student import t_quantile
 
 def corrected_columns(sample: Sample, i: int, plan: Plan) -> dict[str, object]:
     """The columns of one system beside the baseline; those of single questions are null, but where none differs."""
-    average = sample.errors[i]
-    nothing = average.mean == 0 == average.error
-    test = PairedTest("t", 0.0, 1.0, average.n) if nothing else t_test(average)
+    average = sample.errors[plan.reference, i]
+    nothing, test = _is_nothing(average), corrected_test(average)
     return {
         "n_wins": 0 if nothing else None, "n_ties": average.n if nothing else None, "n_losses": 0 if nothing else None,
         "difference": average.mean, "p": test.p, "reason": None if test.reason is None else sample.lack,
@@ -27,14 +26,23 @@ def corrected_columns(sample: Sample, i: int, plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
+def corrected_test(average: MeanError) -> PairedTest:
+    """The t test of a corrected difference, as near to 0 as it may be; p is 1 where nothing differs."""
+    return PairedTest("t", 0.0, 1.0, average.n) if _is_nothing(average) else t_test(average.toward(0.0))
+
+
+def _is_nothing(average: MeanError) -> bool:
+    return average.mean == average.error == average.below == average.above == 0
+
+
 def corrected_ends(sample: Sample, i: int, plan: Plan, alpha: float) -> dict[str, float]:
     """Ends of the interval of the difference, and the difference as a share of the baseline's mean."""
-    average, baseline = sample.errors[i], float(sample.values[plan.reference].mean())
+    average, baseline = sample.errors[plan.reference, i], float(sample.values[plan.reference].mean())
     low, high = NO_INTERVAL
     if average.error > 0:
-        half = t_quantile(1 - alpha / 2, average.df) * average.error
-        width = max(sample.measure.definition.width, abs(average.mean))
-        low, high = max(average.mean - half, -width), min(average.mean + half, width)
+        width, quantile = max(sample.measure.definition.width, abs(average.mean)), t_quantile(1 - alpha / 2, average.df)
+        low, high = average.ends(quantile, quantile)
+        low, high = max(low, -width), min(high, width)
     return {"low": low, "high": high, "relative": average.mean / baseline if baseline else math.nan}
 
 
@@ -49,6 +57,6 @@ def _margins(sample: Sample, average: MeanError, plan: Plan) -> dict[str, float]
     """p of both tests against the margin; see `margin_tests`."""
     if plan.margin is None or not average.error > 0:
         return {}
-    gains = (sample.sign * average.mean, -sample.sign * average.mean)
+    gains = [sign * average.toward(-sign * math.inf).mean for sign in (sample.sign, -sample.sign)]
     losses = [t_sf((gain + plan.margin) / average.error, average.df) for gain in gains]
     return {"not_worse_p": losses[0], "equivalent_p": max(losses)}

@@ -12,7 +12,7 @@ import polars as pl
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.comparison.power import reportable
-from steelyard.comparison.samples import Sample, samples
+from steelyard.comparison.samples import Sample, samples, with_gold
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.same_judge import check_same_judge
@@ -21,8 +21,9 @@ from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.stats.anova import fewest_questions_f
-from steelyard.stats.detectable import detectable_errors
+from steelyard.stats.detectable import detectable_errors, questions_planned
 from steelyard.stats.power import check_power, fewest_questions
+from steelyard.stats.power import power as power_of_test
 from steelyard.stats.samples import share, whole
 from steelyard.stats.spread import Spread, paired_spread
 
@@ -46,6 +47,8 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "needed_low": pl.Int64,
     "needed_high": pl.Int64,
     "needed_f": pl.Int64,
+    "power_low": pl.Float64,
+    "power_high": pl.Float64,
 }
 """Columns of `Design.frame`; see there."""
 
@@ -61,6 +64,8 @@ class DesignRow:
     needed_low: int | None
     needed_high: int | None
     needed_f: int | None
+    power_low: float | None
+    power_high: float | None
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,13 @@ class Design:
                 difference, wished   in the unit of the measure; whether it is the one that was asked for
                 effect      the difference over sd (d_z)
                 needed      fewest questions with which a paired t test shows it with this power, alpha shared among
-                            n_comparisons (Bonferroni); null where no number up to 2**29 does
+                            n_comparisons (Bonferroni); null where no number up to 2**29 does.  From a pilot, it is the
+                            power on average over what the pilot's questions may say of the standard deviation
                 needed_low, needed_high   the same were the standard deviation sd_low and sd_high; null without a pilot
                 needed_f    of three systems or more: fewest questions with which an F test shows that some differ, if
                             best and worst differ by that much and the others are midway; null for two
+                power_low, power_high   power of the needed questions were the standard deviation sd_high and sd_low;
+                            null without a pilot
     basis       of sd: "differences" of two runs or more, pooled over all pairs; "values" of one run, times the
                 root of 2: an upper estimate; "sd" where it was named
     sd          standard deviation of the difference of two systems from question to question; of clusters, what a mean
@@ -218,7 +226,7 @@ def _scores(
     elif measures:
         pilot = pilot.filter(measures=parse_all(measures))
     check_same_judge([pilot])
-    measure = _only(pilot.measures)
+    measure = _only(with_gold(pilot).measures)
     if not (aggregation := measure.aggregation).arithmetic:
         raise InputError(f"{measure} is {aggregation.noun}, and the tests are of arithmetic means; plan another")
     return pilot
@@ -295,23 +303,31 @@ def _frame(
     def questions(n_clusters: int | None) -> int | None:
         return None if n_clusters is None else math.ceil(n_clusters * per_cluster)
 
+    def effect(difference: float, sd: float) -> float:
+        return math.sqrt(per_cluster) * difference / sd
+
     def needed(difference: float, sd: float) -> int | None:
         if math.isnan(sd):
             return None
-        effect = math.sqrt(per_cluster) * difference / sd
-        return questions(fewest_questions(effect, power=power, alpha=alpha, n_comparisons=n_comparisons))
+        return fewest_questions(effect(difference, sd), power=power, alpha=alpha, n_comparisons=n_comparisons)
 
-    def needed_f(effect: float) -> int | None:
-        if n_comparisons == 1:
+    def power_of(n_clusters: int | None, difference: float, sd: float) -> float | None:
+        if n_clusters is None or math.isnan(sd):
             return None
-        effect *= math.sqrt(per_cluster)
-        return questions(fewest_questions_f(effect, n_systems=n_comparisons + 1, power=power, alpha=alpha))
+        return power_of_test(effect(difference, sd), n_clusters, alpha=alpha, n_comparisons=n_comparisons)
 
-    rows = [
-        (
-            difference, difference == wished, difference / spread.sd, needed(difference, spread.sd),
-            needed(difference, spread.low), needed(difference, spread.high), needed_f(difference / spread.sd),
-        )
-        for difference in differences
-    ]  # fmt: skip
-    return pl.DataFrame(rows, COLUMNS, orient="row")
+    def row(difference: float) -> tuple[object, ...]:
+        at_sd = effect(difference, spread.sd)
+        planned = questions_planned(at_sd, df=spread.df, power=power, alpha=alpha, n_comparisons=n_comparisons)
+        plain, by_f = needed(difference, spread.sd), None
+        if n_comparisons > 1 and planned and plain:
+            # The pilot's uncertainty takes as much of the effect as it does of the t test's.
+            less = at_sd * math.sqrt(plain / planned)
+            by_f = fewest_questions_f(less, n_systems=n_comparisons + 1, power=power, alpha=alpha)
+        return (
+            difference, difference == wished, difference / spread.sd, questions(planned),
+            questions(needed(difference, spread.low)), questions(needed(difference, spread.high)), questions(by_f),
+            power_of(planned, difference, spread.high), power_of(planned, difference, spread.low),
+        )  # fmt: skip
+
+    return pl.DataFrame([row(difference) for difference in differences], COLUMNS, orient="row")

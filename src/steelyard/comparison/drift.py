@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,26 +14,32 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
-from steelyard.experiment.answers import reads_verdicts
-from steelyard.experiment.same_judge import check_same_judge, first_difference, judges_differ, methods
+from steelyard.experiment.same_judge import check_same_judge, first_difference, judges_differ, methods, needs_verdicts
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.verdict_choice import opened_verdicts
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure
-from steelyard.stats.judge_shift import AnchorShift, judge_shift, less_shift, without_shift
+from steelyard.stats.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
 from steelyard.stats.samples import MeanError, differences
 from steelyard.stats.student import t_quantile
 
 if TYPE_CHECKING:
+    from steelyard.judges.drift import Likeness
     from steelyard.judges.verdicts import Verdicts
 
 LEAST_ANCHORS = 30
 """Fewer say too little of how far a judge shifts."""
+MOST = 2.0
+"""So many times as far as on anchors a judge may shift elsewhere, for the bound."""
+
+LIKENESS = ("score", "length", "moved_score", "moved_length")
+"""Columns of p: of anchors that are unlike the other sentences, and of verdicts that move more at some of them."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "measure": pl.String, "system": pl.String, "as_judged": pl.Float64, "shift": pl.Float64, "shift_low": pl.Float64,
     "shift_high": pl.Float64, "difference": pl.Float64, "share": pl.Float64, "n_anchors": pl.Int64,
-    "n_questions": pl.Int64,
+    "n_questions": pl.Int64, "elsewhere": pl.Float64, "bound_low": pl.Float64, "bound_high": pl.Float64,
+    "bound_verdict": pl.String, **dict.fromkeys(LIKENESS, pl.Float64),
 }  # fmt: skip
 """Columns of `Drift.frame`; see there."""
 
@@ -49,6 +56,13 @@ class Drift:
                difference  without the shift: as the baseline's judge would have it
                share       of the difference as judged that the shift is; null where that is 0
                n_anchors, n_questions   what the shift was measured on
+               elsewhere   share of what its judge decides about that is no anchor; 1 where anchors were kept for it
+               bound_low, bound_high   the interval of the difference where the judge shifts elsewhere by anything from
+                           0 to MOST times as far as on the anchors, corrected by Bonferroni over the family
+               bound_verdict   "better" or "worse" where that interval leaves 0 out, else "no difference shown"
+               score, length   p that anchors are like the other sentences; null where they are whole answers, or were
+                           kept for it: then nothing is checked
+               moved_score, moved_length   p that verdicts on anchors move alike at all scores, and lengths
     differing  system -> how its judge differs from the baseline's
     frozen     whether anchors were kept for it, or are in what is compared
     """
@@ -64,20 +78,23 @@ class JudgeShifts:
 
     shifts     (system, measure) -> of the q questions, or of those that were kept as anchors
     differing, frozen   as of Drift
+    likeness   of the same, where anchors are sentences of what is compared
     """
 
     shifts: Mapping[tuple[str, str], AnchorShift]
     differing: Mapping[str, str]
     frozen: bool = False
+    likeness: Mapping[tuple[str, str], Likeness | None] = field(default_factory=dict)
 
     def removed(self, sample: Sample, plan: Plan) -> Sample:
         """The sample as the baseline's judge would have judged all systems."""
-        values, errors = sample.values.copy(), dict[int, MeanError]()
+        values, errors = sample.values.copy(), dict[tuple[int, int], MeanError]()
         for i, system in enumerate(plan.systems):
             anchors = self.shifts.get((system, str(sample.measure)))
             if anchors is not None:
-                errors[i] = self._difference(anchors, sample, values[plan.reference], values[i])
-                values[i] += values[plan.reference].mean() + errors[i].mean - values[i].mean()
+                pair = plan.reference, i
+                errors[pair] = self._difference(anchors, sample, values[plan.reference], values[i])
+                values[i] += values[plan.reference].mean() + errors[pair].mean - values[i].mean()
         return replace(sample, values=values, errors=errors) if errors else sample
 
     def _difference(self, anchors: AnchorShift, sample: Sample, baseline: Any, values: Any) -> MeanError:
@@ -102,14 +119,42 @@ class JudgeShifts:
     def _row(self, sample: Sample, i: int, plan: Plan, anchors: AnchorShift) -> dict[str, object]:
         inside = anchors if self.frozen else anchors.of(sample.common)
         shift = judge_shift(inside, clusters=None if self.frozen else sample.clusters)
-        headline = float(differences(sample.values[plan.reference], sample.values[i]).mean())
+        d = differences(sample.values[plan.reference], sample.values[i])
+        headline = float(d.mean())
+        low, high = bounded_difference(
+            d, inside, frozen=self.frozen, alpha=plan.alpha / max(plan.n_comparisons, 1), most=MOST,
+            clusters=sample.clusters,
+        )  # fmt: skip
+        likeness = self.likeness.get((plan.systems[i], str(sample.measure)))
         half = t_quantile(1 - plan.alpha / 2, shift.df) * shift.error if shift.df >= 1 else math.nan
         return {
             "measure": str(sample.measure), "system": plan.systems[i], "as_judged": headline, "shift": shift.mean,
             "shift_low": shift.mean - half, "shift_high": shift.mean + half, "difference": headline - shift.mean,
             "share": shift.mean / headline if headline else math.nan, "n_anchors": inside.n_anchors,
             "n_questions": inside.n_questions,
+            "elsewhere": 1.0 if self.frozen else max(float(1 - inside.anchored.sum() / inside.exposed.sum()), 0.0),
+            "bound_low": low, "bound_high": high,
+            "bound_verdict": _verdict(sample.sign, low, high), **(asdict(likeness) if likeness else {}),
         }  # fmt: skip
+
+
+def without_tests(sample: Sample, scores: Scores) -> Sample:
+    """The sample as it was judged, in which systems that were judged in different ways cannot be told apart."""
+    if not needs_verdicts(sample.measure):
+        return sample
+    how: dict[str, list[Mapping[str, Any]]] = {}
+    for system, method in methods(scores):
+        how.setdefault(system, []).append(method)
+    errors = {
+        (i, j): MeanError(float(sample.means[j] - sample.means[i]), math.nan, -1, sample.values.shape[1])
+        for (i, one), (j, other) in permutations(enumerate(scores.systems), 2) if how.get(one) != how.get(other)
+    }  # fmt: skip
+    return replace(sample, errors=errors, lack="other judge") if errors else sample
+
+
+def _verdict(sign: int, low: float, high: float) -> str:
+    side = sign * (int(low > 0) - int(high < 0))
+    return "better" if side > 0 else "worse" if side < 0 else "no difference shown"
 
 
 def judge_shifts(
@@ -121,15 +166,15 @@ def judge_shifts(
     anchors    verdicts of both judges on answers that were kept for it, or None
     Raises     InputError where judges differ and there is nothing to measure by how much.
     """
-    specs = [measure for measure in scores.measures if measure.definition.of_answers and reads_verdicts(measure)]
+    specs = [measure for measure in scores.measures if needs_verdicts(measure)]
     if not judges_differ([scores]):
         return _of_dates(scores, specs, weighing, plan, anchors)
     if weighing is None and anchors is None:
         check_same_judge([scores])
     how = _methods(scores)
     differing = {
-        system: first_difference(how[plan.baseline], method)
-        for system, method in how.items() if method != how[plan.baseline]
+        system: first_difference(how[plan.reference_name], method)
+        for system, method in how.items() if method != how[plan.reference_name]
     }  # fmt: skip
     if plan.test != "t":
         raise InputError(
@@ -137,19 +182,25 @@ def judge_shifts(
             "insist with --mixed-judges (mixed_judges=True)"
         )
     if anchors is not None:
-        shifts = _frozen(specs, plan.baseline, {system: how[system] for system in differing}, how, anchors)
+        shifts = _frozen(specs, plan.reference_name, {system: how[system] for system in differing}, how, anchors)
         return JudgeShifts(shifts, differing, frozen=True)
-    from steelyard.judges.drift import anchor_shift  # Judges take a moment to import.
+    from steelyard.judges.drift import anchor_likeness, anchor_shift  # Judges take a moment to import.
 
     assert weighing is not None
-    of_baseline = weighing.answers.verdicts_of(plan.baseline)
+    of_baseline = weighing.answers.verdicts_of(plan.reference_name)
     shifts = {
         (system, str(measure)): anchor_shift(
             measure, of_baseline, weighing.answers.verdicts_of(system), scores.query_ids
         )
         for system in differing for measure in specs
     }  # fmt: skip
-    return JudgeShifts(shifts, differing)
+    likeness = {
+        (system, str(measure)): anchor_likeness(
+            measure, of_baseline, weighing.answers.verdicts_of(system), scores.query_ids
+        )
+        for system in differing for measure in specs
+    }  # fmt: skip
+    return JudgeShifts(shifts, differing, likeness=likeness)
 
 
 def _of_dates(
@@ -162,7 +213,7 @@ def _of_dates(
     taken for two judges.
     """
     dates = _dates(scores) if specs else {}
-    first = dates.get(plan.baseline)
+    first = dates.get(plan.reference_name)
     differing = {
         system: f"date is {first} and {date}" for system, date in dates.items() if first and date and date != first
     }  # fmt: skip
@@ -170,11 +221,12 @@ def _of_dates(
         raise InputError("anchors: all systems were judged in one way; leave out --anchors")
     if not differing or plan.test != "t":
         return None
-    from steelyard.judges.drift import anchor_shift
+    from steelyard.judges.drift import anchor_likeness, anchor_shift
 
     shifts: dict[tuple[str, str], AnchorShift] = {}
+    likeness: dict[tuple[str, str], Likeness | None] = {}
     if anchors is not None:
-        old, new = _dated(anchors, _methods(scores)[plan.baseline])
+        old, new = _dated(anchors, _methods(scores)[plan.reference_name])
         query_ids = [query_id for query_id in old.records if query_id in new.records]
         for system, measure in ((system, measure) for system in differing for measure in specs):
             before, after = (old, new) if str(first) < dates[system] else (new, old)
@@ -183,13 +235,14 @@ def _of_dates(
     if weighing is None:
         return None
     for system, measure in ((system, measure) for system in differing for measure in specs):
-        of_baseline, own = (weighing.answers.verdicts_of(name) for name in (plan.baseline, system))
+        of_baseline, own = (weighing.answers.verdicts_of(name) for name in (plan.reference_name, system))
         shift = anchor_shift(measure, of_baseline, own, scores.query_ids)
         common = np.asarray(~np.isnan(scores.values[:, scores.measures.index(measure)]).any(axis=0))
         if shift.shift.any() and shift.of(common).n_anchors >= LEAST_ANCHORS:
             shifts[system, str(measure)] = shift
-    moved = {system for system, _ in shifts}
-    return JudgeShifts(shifts, {s: how for s, how in differing.items() if s in moved}) if shifts else None
+            likeness[system, str(measure)] = anchor_likeness(measure, of_baseline, own, scores.query_ids)
+    moved = {system: how for system, how in differing.items() if any(system == other for other, _ in shifts)}
+    return JudgeShifts(shifts, moved, likeness=likeness) if shifts else None
 
 
 def _dates(scores: Scores) -> dict[str, str]:
@@ -242,10 +295,11 @@ def check_anchors(shifts: JudgeShifts, samples: Sequence[Sample], plan: Plan) ->
             )
             if n < LEAST_ANCHORS:
                 raise InputError(
-                    f"{plan.baseline} and {system} were judged differently: {difference}; by {sample.measure} both "
-                    f"judged {n} sentences or answers with the same texts, and {LEAST_ANCHORS} at least say how far "
-                    "their judges are apart; judge both alike (steelyard judge, --judge NAME), give verdicts of both "
-                    "judges on the same answers (--anchors OLD NEW), or insist with --mixed-judges (mixed_judges=True)"
+                    f"{plan.reference_name} and {system} were judged differently: {difference}; by {sample.measure} "
+                    f"both judged {n} sentences or answers with the same texts, and {LEAST_ANCHORS} at least say how "
+                    "far their judges are apart; judge both alike (steelyard judge, --judge NAME), give verdicts of "
+                    "both judges on the same answers (--anchors OLD NEW), or insist with --mixed-judges "
+                    "(mixed_judges=True)"
                 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.plan import Plan
@@ -16,19 +15,21 @@ from steelyard.stats.samples import mean_error
 NO_INTERVAL = (math.nan, math.nan)
 
 
-def interval_alphas(rows: pl.DataFrame, plan: Plan) -> Floats:
-    """(r,) alpha of each row's interval by itself, so that it leaves 0 out exactly where adjusted p is at most alpha.
+def interval_alphas(
+    p: Floats, adjusted: Floats, *, correction: str, alpha: float, n_comparisons: int, n_shown: int
+) -> Floats:
+    """(r,) alpha of each interval by itself, so that it leaves 0 out exactly where adjusted p is at most alpha.
 
+    n_comparisons, n_shown   of the family: how many there are, and how many have an adjusted p of at most alpha
     Holm, Bonferroni: alpha shared among all comparisons, so that all intervals hold together; where Holm alone shows a
     difference, at a later step, that step's alpha.  BH with R differences shown: R times that (Benjamini & Yekutieli
     2005), so that of the intervals of these a share alpha misses on average.  None and Tukey: alpha.
     """
-    p, adjusted = (rows[name].fill_null(math.nan).to_numpy() for name in ("p", "adjusted"))
-    shown = adjusted <= plan.alpha
-    if plan.test == "tukey":
-        return np.full(len(p), plan.alpha)
-    shared = plan.alpha * (max(1, int(shown.sum())) if plan.correction == "bh" else 1) / plan.n_comparisons
-    step = np.divide(plan.alpha * p, adjusted, out=np.zeros(len(p)), where=shown)
+    if correction == "tukey":
+        return np.full(len(p), alpha)
+    shown = adjusted <= alpha
+    shared = alpha * (max(1, n_shown) if correction == "bh" else 1) / n_comparisons
+    step = np.divide(alpha * p, adjusted, out=np.zeros(len(p)), where=shown)
     return np.where(shown, np.maximum(shared, step), shared)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,8 @@ from steelyard.stats.corrected_differences import corrected_difference
 from steelyard.stats.samples import MeanError, differences
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "measure": pl.String, "system": pl.String, "n_labels": pl.Int64, "judge": pl.Float64, "as_judged": pl.Float64
+    "measure": pl.String, "system": pl.String, "n_labels": pl.Int64, "n_undecided": pl.Int64, "judge": pl.Float64,
+    "as_judged": pl.Float64,
 }  # fmt: skip
 """Columns of `LabelCorrections.frame`; see there."""
 
@@ -24,21 +26,27 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 class LabelCorrections:
     """Which means and differences labels of people correct.
 
-    frame        one row for each system and measure that is corrected.  Columns: measure, system, n_labels, judge (the
-                 mean by the judge alone, on the questions compared), as_judged (that less the baseline's)
+    frame        one row for each system and measure that is corrected.  Columns: measure, system, n_labels,
+                 n_undecided (drawn, without a label, and allowed for at either end), judge (the mean by the judge
+                 alone, on the questions compared), as_judged (that less the baseline's)
     unlabelled   measure -> systems without labels, of measures that labels correct for others alone: differences are
                  then by the judge
-    of_t_alone   whether differences are by the judge since the test is another than t
+    of_t_alone   measures that labels correct for all systems, whose differences are by the judge all the same since the
+                 test is another than t
     """
 
     frame: pl.DataFrame = field(repr=False)
     unlabelled: Mapping[str, Sequence[str]]
-    of_t_alone: bool = False
+    of_t_alone: Sequence[str] = ()
 
     @property
     def measures(self) -> list[str]:
         """The measures whose means and differences are corrected."""
         return self.frame["measure"].unique(maintain_order=True).to_list()
+
+    def left_to_the_judge(self, measure: str) -> bool:
+        """Whether systems are compared by the judge alone, although labels correct a mean of some or all of them."""
+        return measure in self.unlabelled or measure in self.of_t_alone
 
 
 def label_corrections(scores: Scores, plan: Plan) -> LabelCorrections | None:
@@ -49,14 +57,14 @@ def label_corrections(scores: Scores, plan: Plan) -> LabelCorrections | None:
         str(measure): [system for system in scores.systems if str(measure) in scores.corrections.get(system, {})]
         for measure in scores.measures
     }
-    whole = [name for name, systems in labelled.items() if len(systems) == len(scores.systems) and plan.test == "t"]
+    of_all = [name for name, systems in labelled.items() if len(systems) == len(scores.systems)]
+    whole = of_all if plan.test == "t" else []
     unlabelled = {
         name: [system for system in scores.systems if system not in systems]
         for name, systems in labelled.items() if 0 < len(systems) < len(scores.systems)
     }  # fmt: skip
-    of_t_alone = plan.test != "t" and any(len(systems) == len(scores.systems) for systems in labelled.values())
     rows = [row for j, measure in enumerate(scores.measures) if str(measure) in whole for row in _rows(scores, j, plan)]
-    return LabelCorrections(pl.DataFrame(rows, schema=COLUMNS), unlabelled, of_t_alone)
+    return LabelCorrections(pl.DataFrame(rows, schema=COLUMNS), unlabelled, () if plan.test == "t" else of_all)
 
 
 def _rows(scores: Scores, j: int, plan: Plan) -> Sequence[Mapping[str, object]]:
@@ -65,6 +73,7 @@ def _rows(scores: Scores, j: int, plan: Plan) -> Sequence[Mapping[str, object]]:
     return [
         {
             "measure": name, "system": system, "n_labels": scores.corrections[system][name].mean.n_labels,
+            "n_undecided": scores.corrections[system][name].mean.n_undecided,
             "judge": means[i], "as_judged": None if i == plan.reference else means[i] - means[plan.reference],
         }
         for i, system in enumerate(scores.systems)
@@ -85,11 +94,14 @@ def corrected_sample(sample: Sample, scores: Scores, plan: Plan) -> Sample:
     name, n = str(sample.measure), sample.values.shape[1]
     of_measure = [scores.corrections[system][name].mean for system in scores.systems]
     n_all = int((~np.isnan(of_measure[plan.reference].corrected.values)).sum())
-    errors: dict[int, MeanError] = {
-        i: corrected_difference(
-            differences(sample.values[plan.reference], sample.values[i]), [mean, of_measure[plan.reference]],
-            share=min(n / max(n_all, 1), 1.0), clusters=sample.clusters,
-        )
-        for i, mean in enumerate(of_measure) if i != plan.reference
-    }  # fmt: skip
+    places = range(len(of_measure))
+    pairs = combinations(places, 2) if plan.all_pairs else ((plan.reference, i) for i in places if i != plan.reference)
+    errors: dict[tuple[int, int], MeanError] = {}
+    for first, second in pairs:
+        errors[first, second] = corrected_difference(
+            differences(sample.values[first], sample.values[second]), [of_measure[second], of_measure[first]],
+            share=min(n / max(n_all, 1), 1.0), clusters=sample.clusters, places=[sample.common] * 2,
+        )  # fmt: skip
+        own = errors[first, second]
+        errors[second, first] = replace(own, mean=-own.mean, below=own.above, above=own.below)
     return replace(sample, errors=errors, lack="few labels")

@@ -22,10 +22,11 @@ def percentile_columns(sample: Sample, i: int, plan: Plan) -> dict[str, object]:
     if i == plan.reference:
         return {**row, "difference": 0.0}
     difference = sample.difference(plan.reference, i)
-    tested = _has_end(difference, plan.alpha)
+    p = tested_p(difference, plan.alpha)
+    tested = not math.isnan(p)
     low, high = difference.interval(1 - plan.alpha)
     return {
-        **row, "difference": difference.value, "p": difference.p if tested else math.nan,
+        **row, "difference": difference.value, "p": p,
         "reason": None if tested else "few values", "unit_size": 1.0, "unit_effect": 1.0,
         "lean": sample.sign * (low + high if math.isnan(difference.value) else difference.value),
         **(_margins(sample, i, plan, difference) if tested else {}),
@@ -42,6 +43,11 @@ def percentile_ends(sample: Sample, i: int, plan: Plan, alpha: float) -> dict[st
         "high": min(high, width),
         "relative": difference.value / baseline if baseline else math.nan,
     }
+
+
+def tested_p(difference: PercentileDifference, alpha: float) -> float:
+    """p of a difference; NaN where there are too few values for either end of its interval."""
+    return difference.p if _has_end(difference, alpha) else math.nan
 
 
 def _has_end(difference: PercentileDifference, alpha: float) -> bool:

@@ -28,10 +28,23 @@ _OF_MEANS = ("t", "randomization", "tukey")
 
 
 @dataclass(frozen=True)
+class Family:
+    """Comparisons that one correction covers: those by the primary measure, or those by all others.
+
+    covers          the comparisons in words;   n_comparisons   how many alpha is shared among
+    """
+
+    measures: Sequence[str]
+    covers: str
+    n_comparisons: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Options of one family of comparisons.
 
-    reference    place of the baseline among the systems
+    reference    place of the system that others are compared with: the baseline, or without one the leader
+    all_pairs    whether there is no baseline, so that the family holds all pairs of systems
     n_segments   of the questions; None where all questions are compared together
     identical    systems that gave the same results as the baseline, lists and all
     """
@@ -44,12 +57,18 @@ class Plan:
     alpha: float
     margin: float | None
     seed: int
+    all_pairs: bool = False
     n_segments: int | None = None
     identical: frozenset[str] = frozenset()
 
     @property
-    def baseline(self) -> str:
-        """Name of the baseline."""
+    def baseline(self) -> str | None:
+        """Name of the baseline; None without one."""
+        return None if self.all_pairs else self.reference_name
+
+    @property
+    def reference_name(self) -> str:
+        """Name of the baseline, or of the leader."""
         return self.systems[self.reference]
 
     @property
@@ -63,30 +82,46 @@ class Plan:
         return "ranks" if all(measure.share is not None for measure in self.measures) else self.test
 
     @property
+    def families(self) -> list[Plan]:
+        """The plan of the primary measure, and that of all others, if any: each is corrected by itself."""
+        parts = (self.measures[:1], self.measures[1:])
+        return [replace(self, measures=measures) for measures in parts if measures]
+
+    @property
+    def family(self) -> Family:
+        """The comparisons of the plan, which must be of one family."""
+        return Family([str(measure) for measure in self.measures], self._covers, self.n_comparisons)
+
+    @property
     def n_comparisons(self) -> int:
         """Among how many comparisons alpha is shared; 1 where nothing is corrected."""
-        s = len(self.systems) - 1
         if self.test == "tukey":
-            return s * (s + 1) // 2
+            return self._n_pairs
         return 1 if self.correction == "none" else self._n_tests
 
     @property
-    def family(self) -> str:
-        """Which comparisons the correction covers, in words."""
-        m, s, segments = len(self.measures), len(self.systems) - 1, self.n_segments
-        if self.test == "tukey":
-            pairs = f"all {self.n_comparisons} pairs of {s + 1} systems" if s > 1 else "the one pair"
-            return pairs + (", for each measure by itself" if m > 1 else "")
-        with_baseline = f"{s} with the baseline" + (f" by each of {m} measures" if m > 1 else "")
+    def _covers(self) -> str:
+        m, s, segments = len(self.measures), len(self.systems), self.n_segments
+        if self.test == "tukey" or self.all_pairs:
+            pairs = f"all {self._n_pairs} pairs of {s} systems" if s > 2 else "the one pair"
+            each = ", for each measure by itself" if self.test == "tukey" else f" by each of {m} measures"
+            pairs += each if m > 1 else ""
+            return pairs if segments is None else f"{pairs} in each of {_plural(segments, 'segment')}"
+        with_baseline = f"{s - 1} with the baseline" + (f" by each of {m} measures" if m > 1 else "")
         if segments is not None:
             return f"{_plural(self._n_tests, 'comparison')}: {with_baseline} in each of {_plural(segments, 'segment')}"
         if m > 1:
             return f"{self._n_tests} comparisons: {with_baseline}"
-        return f"{_plural(s, 'comparison')} with the baseline"
+        return f"{_plural(s - 1, 'comparison')} with the baseline"
+
+    @property
+    def _n_pairs(self) -> int:
+        return len(self.systems) * (len(self.systems) - 1) // 2
 
     @property
     def _n_tests(self) -> int:
-        return len(self.measures) * (len(self.systems) - 1) * (self.n_segments or 1)
+        n_each = self._n_pairs if self.all_pairs else len(self.systems) - 1
+        return len(self.measures) * n_each * (self.n_segments or 1)
 
 
 def plan(
@@ -94,6 +129,8 @@ def plan(
     alpha: float, seed: int,
 ) -> Plan:  # fmt: skip
     """Check the options of `compare`, and fill in what was left open.
+
+    The first of two systems is the baseline of the other; of three and more, none is that was not named.
 
     Raises   InputError
     """
@@ -108,6 +145,12 @@ def plan(
         raise InputError(f"alpha lies between 0 and 1, not {alpha!r}")
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise InputError(f"a margin is a number above 0, not {margin!r}")
+    all_pairs = baseline is None and len(systems) > 2
+    if margin is not None and all_pairs:
+        raise InputError(
+            f"a margin is what may be lost against a baseline, and of {len(systems)} systems none is named as such; "
+            f"name it (baseline={systems[0]!r}, --baseline {systems[0]})"
+        )
     test = test or "t"
     _check_test(test, correction)
     if scores.clustering is not None and test not in _OF_MEANS:
@@ -120,7 +163,7 @@ def plan(
     return Plan(
         systems, scores.measures, reference, test=test,
         correction="tukey" if test == "tukey" else correction or "holm", alpha=alpha, margin=margin,
-        seed=checked_seed(seed),
+        seed=checked_seed(seed), all_pairs=all_pairs,
         identical=_identical(scores, systems[reference]) if margin is not None else frozenset(),
     )  # fmt: skip
 

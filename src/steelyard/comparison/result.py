@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal
 
 import polars as pl
@@ -15,14 +16,17 @@ from steelyard.comparison.changes import Changes
 from steelyard.comparison.drift import Drift
 from steelyard.comparison.labels import LabelCorrections
 from steelyard.comparison.leaderboards import LeaderboardAgreement
+from steelyard.comparison.plan import Family
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.experiment.scores import COMPONENTS
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 
-Verdict = Literal["baseline", "better", "worse", "not worse", "no difference shown", "no test"]
-NoTestReason = Literal["few questions", "one cluster", "no spread", "few anchors", "few labels", "few values"]
+Verdict = Literal["baseline", "leader", "better", "worse", "not worse", "no difference shown", "no test"]
+NoTestReason = Literal[
+    "few questions", "one cluster", "no spread", "few anchors", "few labels", "few values", "other judge", "no gold"
+]
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "segment": pl.String,
@@ -37,6 +41,8 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "difference": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
+    "limit_low": pl.Float64,
+    "limit_high": pl.Float64,
     "relative": pl.Float64,
     "relative_low": pl.Float64,
     "relative_high": pl.Float64,
@@ -73,6 +79,8 @@ class ComparisonRow:
     difference: float
     low: float
     high: float
+    limit_low: float
+    limit_high: float
     relative: float
     relative_low: float
     relative_high: float
@@ -90,6 +98,11 @@ class ComparisonRow:
     reason: NoTestReason | None
     groups: Sequence[int] | None
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether this is the system that the others are shown beside."""
+        return self.verdict in ("baseline", "leader")
+
 
 @dataclass(frozen=True)
 class Segmentation:
@@ -97,6 +110,7 @@ class Segmentation:
 
     by        "tag", "language" or "length"; None for masks of one's own
     names     of the segments, in order
+    families  as of Comparison, over all segments
     lengths   language -> segment -> fewest and most tokens, where questions were parted by length
     """
 
@@ -104,14 +118,15 @@ class Segmentation:
     names: Sequence[str]
     test: str
     correction: str
-    family: str
-    n_comparisons: int
+    families: Sequence[Family]
     lengths: Mapping[str, Mapping[str, tuple[int, int]]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Systems beside a baseline, by one or several measures.
+    """Systems beside a baseline, or beside the one that leads, by one or several measures.
+
+    The first measure is the primary one and is tested alone; all others are secondary, and corrected among themselves.
 
     frame         one row for each measure and system, best mean first; then the same of each segment.  Columns:
                   segment     null for all questions
@@ -120,16 +135,21 @@ class Comparison:
                   n_left_out  other questions;   n_lacking  those among them that this system has no value for
                   n_missing   questions of the n that this system's run does not hold: they count as 0
                   n_clusters  in how many clusters the n questions are; null where each counts by itself
-                  mean, difference   of the system, and less the baseline's
+                  mean, difference   of the system, and less the reference's: the baseline's, or without one the
+                              leader's
                   low, high   ends of the interval of the difference, which leaves out 0 exactly where adjusted p is at
                               most alpha; null for tests of ranks and signs, and where there is none
+                  limit_low, limit_high   one-sided limits of the difference, by the tests against the margin: not_worse
+                              where the one on the side of a loss is within it, equivalent where both are; null without
+                              a margin
                   relative, relative_low, relative_high   the difference as a share of the baseline's mean, and beside a
                               t test its interval
                   p, adjusted   before and after the correction; null where there is no test, and reason says why:
-                              "few questions" (fewer than two), "one cluster" (all questions are in it), "no spread"
-                              (all differences are equal, which a t test cannot judge), "few anchors" or "few labels"
-                              (to correct a difference by, see drift and labels), "few values" (for an interval of
-                              this percentile)
+                              "few questions" (fewer than two), "no gold" (in a segment), "one cluster" (all questions
+                              are in it), "no spread" (all differences are equal, which a t test cannot judge), "few
+                              anchors" or "few labels" (to correct a difference by, see drift and labels), "few values"
+                              (for an interval of this percentile), "other judge" (than the reference's, and mixed
+                              judges were asked for)
                   effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
                               all differences are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the
@@ -139,12 +159,14 @@ class Comparison:
                               much; null for tests of ranks and signs, which are not about means, and below 6 questions
                   needed      where no difference is shown: how many questions would show the effect observed in 80 of
                               100 cases, were it the true one; null elsewhere, and where it is 0 or needs too many
-                  verdict     baseline, better, worse, not worse, no difference shown, no test; better is what the
-                              measure's direction says
+                  verdict     baseline, leader, better, worse, not worse, no difference shown, no test; better is what
+                              the measure's direction says
                   not_worse   than the margin, and equivalent within it; null without a margin
-                  groups      numbers, from 0, of the groups of systems that tests of all pairs cannot part; null but
-                              for t and Tukey, for two systems and for more than a hundred
-    family        which comparisons the correction covers;   n_comparisons   how many alpha is shared among
+                  groups      numbers, from 0, of the groups of systems that tests of all pairs cannot part; null for
+                              two systems and for more than a hundred, and beside a baseline but for t and Tukey
+    baseline      its name; None of three systems or more of which none was named.  There is then a family of all pairs
+    reference     the system that the others are shown beside: the baseline, or the leader by the primary measure
+    families      the comparisons by the primary measure, and those by all others, if any: each has its own correction
     components    how much values differ between questions and between runs, as of Scores
     notes         system -> what a reader should know of how it was weighed, as of Scores
     agreement     of each further measure's leaderboard with the first one's, for three systems or more
@@ -157,12 +179,12 @@ class Comparison:
     """
 
     frame: pl.DataFrame = field(repr=False)
-    baseline: str
+    baseline: str | None
+    reference: str
     measures: Sequence[Measure]
     test: str
     correction: str
-    family: str
-    n_comparisons: int
+    families: Sequence[Family]
     alpha: float
     margin: float | None
     seed: int
@@ -178,8 +200,17 @@ class Comparison:
     labels: LabelCorrections | None = None
 
     @property
+    def primary(self) -> str:
+        """The measure that decides, and is tested alone."""
+        return str(self.measures[0])
+
+    def family_of(self, measure: str) -> Family:
+        """The comparisons that those by this measure are corrected with."""
+        return next(family for family in self.families if measure in family.measures)
+
+    @property
     def signature(self) -> Signature:
-        """One quotable line, and its data, as of Scores; its queries are those that are compared."""
+        """One quotable line, and its data, as of Scores; its questions are those that are compared."""
         n = list(self.n.values())
         return signature_of(self.recipe, (min(n), max(n)))
 
@@ -204,6 +235,28 @@ class Comparison:
             for measure, rows in self.rows.items()
             if rows[0].groups is not None
         }
+
+    def shown(self, measure: str) -> list[tuple[str, str]]:
+        """Pairs of systems, the better one first, that are shown to differ by a measure, best mean first.
+
+        A system and the reference are told apart by the test of these two, others by that of all pairs, if any.
+        """
+        groups, pairs = self.groups.get(measure), list[tuple[str, str]]()
+        for ahead, behind in combinations(self.rows[measure], 2):
+            beside = behind if ahead.is_reference else ahead if behind.is_reference else None
+            if beside is not None and beside.verdict in ("better", "worse"):
+                ahead_wins = (beside is ahead) == (beside.verdict == "better")
+                pairs.append((ahead.system, behind.system) if ahead_wins else (behind.system, ahead.system))
+            elif beside is None and groups and not any({ahead.system, behind.system} <= {*group} for group in groups):
+                pairs.append((ahead.system, behind.system))
+        return pairs
+
+    @cached_property
+    def opposed(self) -> dict[str, list[tuple[str, str]]]:
+        """By secondary measure: pairs, the better one first, that it shows the other way round than the primary one."""
+        primary = {pair[::-1] for pair in self.shown(self.primary)}
+        pairs = {name: [pair for pair in self.shown(name) if pair in primary] for name in map(str, self.measures[1:])}
+        return {name: opposed for name, opposed in pairs.items() if opposed}
 
     @property
     def n(self) -> dict[str, int]:
@@ -236,9 +289,8 @@ class Comparison:
         return {
             name: replace(
                 self, frame=self.frame.filter(pl.col("segment") == name).with_columns(segment=pl.lit(None, pl.String)),
-                test=parted.test, correction=parted.correction, family=parted.family,
-                n_comparisons=parted.n_comparisons, agreement=(), segmentation=None, sensitivity=None, changes=(),
-                settings=None, drift=None, labels=None,
+                test=parted.test, correction=parted.correction, families=parted.families, agreement=(),
+                segmentation=None, sensitivity=None, changes=(), settings=None, drift=None, labels=None,
             )
             for name in parted.names
         }  # fmt: skip

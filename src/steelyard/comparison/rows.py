@@ -1,4 +1,4 @@
-"""The rows of a comparison: every system beside the baseline, by every measure, p corrected over the family."""
+"""The rows of a comparison: every system beside the reference, by every measure, p corrected over the family."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.corrected_rows import corrected_columns, corrected_ends
-from steelyard.comparison.groups import system_groups
-from steelyard.comparison.intervals import difference_interval, interval_alphas
-from steelyard.comparison.margins import correct_margins, margin_tests
+from steelyard.comparison.groups import pair_of, system_groups, tested_pairs
+from steelyard.comparison.intervals import NO_INTERVAL, difference_interval, interval_alphas
+from steelyard.comparison.margins import correct_margins, margin_limits, margin_tests
 from steelyard.comparison.percentile_rows import percentile_columns, percentile_ends
 from steelyard.comparison.plan import TESTS, Plan
 from steelyard.comparison.power import Units, detectable_difference, questions_for
@@ -20,9 +20,8 @@ from steelyard.comparison.result import COLUMNS, NoTestReason
 from steelyard.comparison.samples import Sample
 from steelyard.stats.corrections import correct
 from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
-from steelyard.stats.guarded import guarded_tukey
 from steelyard.stats.paired import PairedTest, wilcoxon
-from steelyard.stats.pairs import Pairs, placed
+from steelyard.stats.pairs import Pairs
 from steelyard.stats.samples import differences
 
 _WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64, "unit_size": pl.Float64,
@@ -34,13 +33,19 @@ _ENDS = ("low", "high", "relative", "relative_low", "relative_high")
 
 
 def comparison_rows(samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
-    """All columns of `Comparison.frame`, best mean first within a measure; one correction covers all rows."""
-    all_pairs = [_all_pairs(sample, plan) if plan.test == "tukey" else None for sample in samples]
-    groups = system_groups(samples, all_pairs, plan)
-    parts = zip(samples, all_pairs, groups, strict=True)
+    """The rows of `Comparison.frame` of one family, best mean first within a measure.
+
+    samples   of which those by the measures of the plan count
+    """
+    samples = [sample for sample in samples if sample.measure in plan.measures]
+    all_pairs = tested_pairs(samples, plan)
+    parts = [
+        (sample, pairs, system_groups(sample, pairs, plan)) for sample, pairs in zip(samples, all_pairs, strict=True)
+    ]
     listed = [row for sample, pairs, numbers in parts for row in _sample_rows(sample, plan, pairs, numbers)]
     rows = pl.DataFrame(listed, schema={**COLUMNS, **_WORKING}).with_columns(pl.col(pl.Float64).fill_nan(None))
-    rows = _intervals(_adjusted(rows, plan), samples, all_pairs, plan)
+    rows, n_shown = _adjusted(rows, all_pairs, plan)
+    rows = _limits(_intervals(rows, samples, all_pairs, plan, n_shown), samples, plan)
     return _verdicts(rows, plan).select(list(COLUMNS))
 
 
@@ -61,16 +66,19 @@ def _sample_rows(
             "n_clusters": sample.n_clusters,
             "mean": float(means[i]),
             "groups": groups[i],
-            **_beside_baseline(sample, i, plan, pairs),
+            **_beside_reference(sample, i, plan, pairs),
         }
 
 
-def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) -> dict[str, object]:
-    """One system less the baseline; the baseline's own row has counts alone."""
+def _beside_reference(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) -> dict[str, object]:
+    """One system less the reference; the reference's own row has counts alone."""
+    own = {}
+    if pairs is not None and (plan.all_pairs or plan.test == "tukey") and i != plan.reference:
+        own = {"adjusted": pairs.adjusted[pair_of(pairs, plan.reference, i)]}
+    if (plan.reference, i) in sample.errors:
+        return {**corrected_columns(sample, i, plan), **(own if sample.lack != "other judge" else {})}
     if sample.runs:
-        return percentile_columns(sample, i, plan)
-    if i in sample.errors:
-        return corrected_columns(sample, i, plan)
+        return {**percentile_columns(sample, i, plan), **own}
     reference, values = sample.values[plan.reference], sample.values[i]
     d = differences(reference, values)
     counts = win_tie_loss(sample.sign * d)
@@ -80,11 +88,12 @@ def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) ->
     test, units = _paired_test(d, i, plan, pairs, sample.clusters), Units.of(d, sample.clusters)
     return {
         **row,
+        **own,
         "difference": float(d.mean()) if len(d) else math.nan,
         "p": test.p,
         "reason": None if test.reason is None else _reason(sample),
         "effect": _finite(standardised(d).hedges_g),
-        "detectable": detectable_difference(sample, i, plan, None if pairs is None else pairs.critical),
+        "detectable": detectable_difference(sample, i, plan, _critical(pairs, plan)),
         "unit_size": units.size,
         "unit_effect": units.effect,
         "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
@@ -100,57 +109,75 @@ def _beside_baseline(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) ->
 
 def _reason(sample: Sample) -> NoTestReason:
     """Why there is no test."""
+    if sample.lacks_gold:
+        return "no gold"
     if sample.values.shape[1] < 2:
         return "few questions"
     return "one cluster" if sample.n_clusters == 1 else "no spread"
 
 
-def _all_pairs(sample: Sample, plan: Plan) -> Pairs:
-    """Tukey's p of all pairs; shuffled by name, so that the order in which systems are listed moves no p."""
-    by_name = sorted(range(len(plan.systems)), key=lambda i: plan.systems[i])
-    pairs = guarded_tukey(sample.values[by_name], seed=plan.seed, alpha=plan.alpha, clusters=sample.clusters)
-    return placed(pairs, by_name)
+def _critical(pairs: Pairs | None, plan: Plan) -> float | None:
+    """Tukey's critical difference; None for other tests."""
+    return pairs.critical if pairs is not None and plan.test == "tukey" else None
 
 
 def _paired_test(d: Floats, i: int, plan: Plan, pairs: Pairs | None, clusters: Ints | None) -> PairedTest:
-    """The test of one system against the baseline."""
-    if pairs is None:
+    """The test of one system beside the reference."""
+    if pairs is None or plan.test != "tukey":
         return TESTS[plan.test](d, plan.seed, clusters)
-    low, high = min(i, plan.reference), max(i, plan.reference)
-    at = int(np.flatnonzero((pairs.first == low) & (pairs.second == high))[0])
+    at = pair_of(pairs, plan.reference, i)
     return PairedTest("tukey", float(pairs.difference[at]), float(pairs.p[at]), pairs.n, reason=pairs.reason)
 
 
 def _intervals(
-    rows: pl.DataFrame, samples: Sequence[Sample], all_pairs: Sequence[Pairs | None], plan: Plan
+    rows: pl.DataFrame, samples: Sequence[Sample], all_pairs: Sequence[Pairs | None], plan: Plan, n_shown: int
 ) -> pl.DataFrame:
     """The rows with intervals of differences, and of relative changes beside t tests, whose p theirs agree with."""
-    places = {system: i for i, system in enumerate(plan.systems)}
-    columns = zip(rows["system"], rows["p"], interval_alphas(rows, plan).tolist(), strict=True)
+    p, adjusted = (rows[name].fill_null(math.nan).to_numpy() for name in ("p", "adjusted"))
+    alphas = interval_alphas(
+        p, adjusted, correction=plan.correction, alpha=plan.alpha, n_comparisons=plan.n_comparisons, n_shown=n_shown
+    )
     ends: list[dict[str, float]] = []
-    for (system, p, alpha), at in zip(columns, np.repeat(range(len(samples)), len(places)).tolist(), strict=True):
-        reference, values = (samples[at].values[i] for i in (plan.reference, places[system]))
-        if system == plan.baseline:
+    for (at, i), own_p, alpha in zip(_places(rows, plan), p.tolist(), alphas.tolist(), strict=True):
+        sample = samples[at]
+        reference, values = (sample.values[place] for place in (plan.reference, i))
+        if i == plan.reference:
             ends.append({})
             continue
-        if samples[at].runs:
-            ends.append(percentile_ends(samples[at], places[system], plan, alpha))
+        if (plan.reference, i) in sample.errors:
+            ends.append(corrected_ends(sample, i, plan, alpha))
             continue
-        if places[system] in samples[at].errors:
-            ends.append(corrected_ends(samples[at], places[system], plan, alpha))
+        if sample.runs:
+            ends.append(percentile_ends(sample, i, plan, alpha))
             continue
-        pairs = all_pairs[at]
+        critical = _critical(all_pairs[at], plan)
         low, high = difference_interval(
-            differences(reference, values), plan, alpha=alpha, p=math.nan if p is None else p,
-            critical=math.nan if pairs is None else pairs.critical, clusters=samples[at].clusters,
-            width=samples[at].measure.definition.width,
+            differences(reference, values), plan, alpha=alpha, p=own_p,
+            critical=math.nan if critical is None else critical, clusters=sample.clusters,
+            width=sample.measure.definition.width,
         )  # fmt: skip
-        change = relative_change(reference, values, level=1 - alpha, clusters=samples[at].clusters)
+        change = relative_change(reference, values, level=1 - alpha, clusters=sample.clusters)
         ends.append({"low": low, "high": high, "relative": change.change})
         if plan.test == "t" and math.isfinite(low):
             ends[-1] |= {"relative_low": change.low, "relative_high": change.high}
     kinds = {name: kind for name, kind in COLUMNS.items() if name in _ENDS}
     return rows.with_columns(*pl.DataFrame(ends, schema=kinds).fill_nan(None))
+
+
+def _limits(rows: pl.DataFrame, samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
+    """The rows with the limits of differences that tests against the margin put; null without a margin."""
+    limits = [
+        NO_INTERVAL if plan.margin is None or i == plan.reference else margin_limits(samples[at], i, plan, alphas)
+        for (at, i), *alphas in zip(_places(rows, plan), rows["not_worse_alpha"], rows["equivalent_alpha"], strict=True)
+    ]
+    kinds = dict.fromkeys(("limit_low", "limit_high"), pl.Float64)
+    return rows.with_columns(*pl.DataFrame(limits, schema=kinds, orient="row").fill_nan(None))
+
+
+def _places(rows: pl.DataFrame, plan: Plan) -> list[tuple[int, int]]:
+    """Places of each row's sample and system."""
+    places = {system: i for i, system in enumerate(plan.systems)}
+    return [(row // len(places), places[system]) for row, system in enumerate(rows["system"])]
 
 
 def _finite(number: float) -> float:
@@ -164,18 +191,22 @@ def _lean(test: str, gain: Floats, counts: WinTieLoss) -> float:
     return wilcoxon(gain).statistic - wilcoxon(-gain).statistic if test == "wilcoxon" else float(gain.mean())
 
 
-def _adjusted(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The rows with p corrected over all of them, and the answers against the margin too."""
-    p = rows["p"].fill_null(math.nan).to_numpy()
-    adjusted = p if plan.test == "tukey" else correct(p, method=plan.correction, family=plan.family).adjusted
-    rows = rows.with_columns(pl.Series("adjusted", adjusted, nan_to_null=True))
-    return correct_margins(rows, correction=plan.correction, family=plan.family, alpha=plan.alpha)
+def _adjusted(rows: pl.DataFrame, all_pairs: Sequence[Pairs | None], plan: Plan) -> tuple[pl.DataFrame, int]:
+    """The rows with p corrected over the family, and the answers against the margin too; and how many are shown."""
+    if plan.test == "tukey" or plan.all_pairs:
+        adjusted = np.concatenate([pairs.adjusted for pairs in all_pairs if pairs is not None])
+    else:
+        p = rows["p"].fill_null(math.nan).to_numpy()
+        adjusted = correct(p, method=plan.correction, family="with the baseline").adjusted
+        rows = rows.with_columns(pl.Series("adjusted", adjusted, nan_to_null=True))
+    rows = correct_margins(rows, plan)
+    return rows, int((adjusted <= plan.alpha).sum())
 
 
 def _verdicts(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     verdict = (
-        pl.when(system=plan.baseline)
-        .then(pl.lit("baseline"))
+        pl.when(system=plan.reference_name)
+        .then(pl.lit("leader" if plan.all_pairs else "baseline"))
         .when(pl.col("adjusted").is_null())
         .then(pl.lit("no test"))
         .when(pl.col("adjusted") <= plan.alpha, pl.col("lean") > 0)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.experiment.percentiles import counted, is_in_time, run_values
-from steelyard.experiment.score_arrays import CAUSES
+from steelyard.experiment.score_arrays import CAUSES, NO_GOLD, without_relevant
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
 from steelyard.measures.aggregates import AGGREGATIONS
@@ -25,14 +26,16 @@ class Sample:
 
     segment      its name; None for all questions
     values       (s, n)
-    n_left_out   questions of the segment that some system has no value for
+    n_left_out   questions of the segment that some system has no value for; all where none of them has gold
+    lacks_gold   whether that is so
     lacking      (s,) how many of those each system has no value for
     missing      (s,) how many of the n each system's run does not hold; they count as 0
     clusters     (n,) of questions that count as one; None: each by itself
     common       (q,) which questions of the scores these are
-    errors       place of a system -> its mean difference from the baseline, with error and degrees of freedom, where
-                 these are not those of its values, as they are corrected; NaN where it cannot be
-    lack         of what there is too little where a difference cannot be corrected
+    errors       places of a reference and of another system -> mean difference of the other from the first, with error
+                 and degrees of freedom, where these are not those of its values, as they are corrected; NaN where it
+                 cannot be
+    lack         why a difference cannot be tested: what there is too little of to correct it, or another judge
     in_time      whether clusters are seconds, numbered in time
     runs         of a percentile, (r, n) values of each system in its r runs, inf where it failed; none of means
     """
@@ -45,10 +48,11 @@ class Sample:
     missing: Ints
     common: Bools
     clusters: Ints | None = None
-    errors: Mapping[int, MeanError] = field(default_factory=dict)
-    lack: Literal["few anchors", "few labels"] = "few anchors"
+    errors: Mapping[tuple[int, int], MeanError] = field(default_factory=dict)
+    lack: Literal["few anchors", "few labels", "other judge"] = "few anchors"
     in_time: bool = False
     runs: Sequence[Floats] = ()
+    lacks_gold: bool = False
 
     @property
     def means(self) -> Floats:
@@ -76,19 +80,52 @@ class Sample:
 
 
 def samples(scores: Scores, segment: str | None = None, members: Bools | None = None) -> Iterator[Sample]:
-    """One sample a measure; members (q,) marks the questions of the segment, all of them by default."""
+    """One sample a measure; members (q,) marks the questions of the segment, all of them by default.
+
+    By a measure that no question of a segment has gold for, none of them is compared.
+    """
     inside = np.ones(len(scores.query_ids), bool) if members is None else members
+    bare = np.asarray(without_relevant(scores.no_relevant[:, :, inside], scores.unwinnable[:, inside]).all(axis=0))
     for j, measure in enumerate(scores.measures):
         runs = [run_values(scores, i, j) for i in range(len(scores.systems)) if measure.share is not None]
         values = np.array([of_system.mean(axis=0) for of_system in runs]) if runs else scores.values[:, j]
         has_value = ~np.isnan(values)
-        common = has_value.all(axis=0) & inside
+        common = has_value.all(axis=0) & inside & ~bare[j]
         yield Sample(
             segment, measure, values[:, common], int((inside & ~common).sum()),
             lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1), common=common,
             clusters=None if scores.clustering is None else scores.clustering.codes[common],
-            in_time=is_in_time(scores), runs=[of_system[:, common] for of_system in runs],
+            in_time=is_in_time(scores), runs=[of_system[:, common] for of_system in runs], lacks_gold=bool(bare[j]),
         )  # fmt: skip
+
+
+def leader(sample: Sample) -> int:
+    """Place of the system with the best mean; of equal ones that which was named first."""
+    return int(np.argmax(np.nan_to_num(sample.sign * sample.means, nan=-np.inf, posinf=np.inf, neginf=-np.inf)))
+
+
+def with_gold(scores: Scores) -> Scores:
+    """The scores by measures that some question has gold for; where some are left out, notes say so.
+
+    Raises   InputError where that is not the primary one
+    """
+    bare, n = [str(measure) for measure in scores.without_gold], len(scores.query_ids)
+    if not bare:
+        return scores
+    others = [str(measure) for measure in scores.measures if str(measure) not in bare]
+    if str(scores.primary) in bare:
+        remedy = (
+            f"name what was measured first: -m {others[0]}" if others
+            else "add expected answers (`answer`) to the questions" if scores.of_answers[0]
+            else "grade what was retrieved: `steelyard label QUESTIONS RUN... -o grades.jsonl`; "
+            "`steelyard evaluate` says more"
+        )  # fmt: skip
+        raise InputError(
+            f"{scores.primary}: nothing was measured, as none of the {n} questions has gold for it; {remedy}"
+        )
+    note = Note(f"{NO_GOLD}_compared", {"measures": bare, "total": n})
+    measured = scores.filter(measures=others)
+    return replace(measured, notes={name: [note, *measured.notes.get(name, ())] for name in scores.systems})
 
 
 def check_common(scores: Scores, *, strict: bool) -> None:

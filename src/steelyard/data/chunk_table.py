@@ -219,6 +219,19 @@ def _page_numbers(item: Mapping[str, Any], where: str) -> tuple[int, ...] | None
     return tuple(pages)
 
 
+_CHUNK_IDS = ("id", "chunk_id", "_id")
+
+
+def holds_chunks(source: Source) -> bool:
+    """Whether the first line of a file is a chunk: it has a place in a document, or names one beside its own id."""
+    try:
+        _, line = next(json_lines(source), (0, {}))
+    except InputError:
+        return False
+    names_document = "doc" in line or ("doc_id" in line and "_id" not in line)
+    return "start" in line or "chunk_id" in line or (names_document and not line.keys().isdisjoint(_CHUNK_IDS))
+
+
 def read_chunks(path: str | Path | Source) -> ChunkTable:
     """All chunks of a corpus, from JSONL with `id`, and `text` or `doc`, `start` and `end`.
 
@@ -226,7 +239,7 @@ def read_chunks(path: str | Path | Source) -> ChunkTable:
     """
     collector, source = ChunkCollector(), source_of(path)
     for where, line in numbered_lines(source):
-        id = next((line[key] for key in ("id", "chunk_id", "_id") if line.get(key) is not None), None)
+        id = next((line[key] for key in _CHUNK_IDS if line.get(key) is not None), None)
         chunk_id = text_id(id, where, "`id`")
         if chunk_id in collector.rows:
             raise DuplicateError(f"{where}: chunk {chunk_id!r} is listed already, in {collector.first[chunk_id]}")

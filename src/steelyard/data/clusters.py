@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Ints
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.measures.alignment import owners
+from steelyard.stats.samples import mean_error
+from steelyard.stats.student import t_quantile
 
 DOC = "doc"
 """Clusters of questions with the same gold document."""
@@ -29,6 +32,9 @@ _FEW_DOCUMENTS = 5
 
 _LEAST_SHARE = 0.1
 """Where fewer of the questions share a gold document, no interval is off by more than a few per cent."""
+
+_UPPER = 0.975
+"""The quantile of intervals at 95%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +60,33 @@ class Clustering:
 
 @dataclass(frozen=True)
 class SharedGold:
-    """How many questions share a gold document with another one, and what clusters by document they would make."""
+    """How many questions share a gold document with another one, and what clusters by document they would make.
+
+    n_clusters   by the main document of each;   n_chained   by any document that they share
+    codes        (q,) the clusters by main document
+    """
 
     n_questions: int
     n_clusters: int
+    n_chained: int
+    codes: Ints = field(repr=False, compare=False)
+
+    def facts(self, values: Floats) -> dict[str, int | float | None]:
+        """The numbers, and how many times as wide the widest t interval is by cluster; null where none has a width.
+
+        values   (r, q) series of values, NaN where a question has none
+        """
+        counts = {name: getattr(self, name) for name in ("n_questions", "n_clusters", "n_chained")}
+        ratios = [ratio for row in values if not math.isnan(ratio := self._widening(row))]
+        return {**counts, "widening": max(ratios, default=None)}
+
+    def _widening(self, values: Floats) -> float:
+        there = ~np.isnan(values)
+        alone, together = (mean_error(values[there], clusters=codes) for codes in (None, self.codes[there]))
+        if not alone.error > 0 or not together.error >= 0:
+            return math.nan
+        shares = t_quantile(_UPPER, together.df) / t_quantile(_UPPER, alone.df)
+        return float(shares * together.error / alone.error)
 
 
 def question_clusters(
@@ -88,7 +117,7 @@ def question_clusters(
         names = sorted({name for of in fields for name in of})
         raise InputError(
             f"cluster {cluster!r}: no question has such a field ({nearest(cluster, [DOC, *names])}). Where the truth "
-            "has no fields, name questions that have: --queries FILE (queries=...)"
+            "has no fields, name questions that have: queries=..., `evaluate --queries FILE`"
         )
     return named_clusters(cluster, [of.get(cluster) for of in fields])
 
@@ -109,7 +138,29 @@ def shared_gold(gold: Truth | Questions, query_ids: Sequence[str]) -> SharedGold
     codes = _of_names(_main_documents(documents))
     sizes = np.bincount(codes)
     n_questions = int((sizes[codes] > 1).sum())
-    return SharedGold(n_questions, len(sizes)) if n_questions >= least and n_questions else None
+    if n_questions < least or not n_questions:
+        return None
+    return SharedGold(n_questions, len(sizes), int(connected(documents).max()) + 1, codes)
+
+
+def connected(links: Sequence[Iterable[Hashable]]) -> Ints:
+    """(q,) the clusters of questions that are linked by what they share, numbered as they first appear.
+
+    >>> connected([["a"], ["b"], ["b", "c"], ["c"]]).tolist()
+    [0, 1, 1, 1]
+    """
+    parents, first = list(range(len(links))), dict[Hashable, int]()
+
+    def root(q: int) -> int:
+        while parents[q] != q:
+            parents[q] = q = parents[parents[q]]
+        return q
+
+    for q, shared in enumerate(links):
+        for link in shared:
+            low, high = sorted((root(q), root(first.setdefault(link, q))))
+            parents[high] = low
+    return _numbered([root(q) for q in range(len(links))])
 
 
 def _may_share(truth: Truth, most: float, least: float) -> bool:

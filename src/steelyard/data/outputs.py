@@ -59,7 +59,7 @@ class Outputs:
     a pair of one of these and a score.
 
     run       the rankings alone
-    table     the chunks: all of the corpus where they are at hand, else those that some query retrieved
+    table     the chunks: all of the corpus where they are at hand, else those that some question retrieved
     chunks    all chunks of the corpus, for a run folder that has them
     documents  what was searched, for a run folder that has it
     candidates  the lists before reranking, from a line's `candidates`; None without any

@@ -8,7 +8,16 @@ from typing import Any
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.data.pieces import Piece, usual_piece
-from steelyard.io.json_files import LABEL_KEYS, id_labels, query_id_of
+from steelyard.io.evaluation_rows import ROLES
+from steelyard.io.json_files import (
+    LABEL_KEYS,
+    id_labels,
+    is_graded_row,
+    names_question,
+    query_id_key,
+    query_id_of,
+    query_text_key,
+)
 
 _READ = {
     "query_id", "qid", "query", "question", "evidence", "answer", "gold_answer", "answers", "gold_answers",
@@ -18,6 +27,8 @@ _READ = {
 
 _ANSWER_KEYS = ("gold_answers", "gold_answer", "answers", "answer")
 """Keys of gold answers, one text or a list; the first that a line has."""
+
+_RETRIEVED = ("retrieved", *ROLES["retrieved"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +93,14 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
     where    file and line, for messages
     Raises   InputError naming what of the line does not fit.
     """
-    query_id = query_id_of(line, where)
-    query = line.get("query", line.get("question"))
+    if not names_question(line):
+        raise InputError(f"{where}: has no `query`, and is no question (keys: {', '.join(line) or 'none'})")
+    if is_graded_row(line):
+        raise InputError(f"{where}: is a judged document (`doc_id`, `gain`), and no question")
+    query_id, used = query_id_of(line, where), (query_id_key(line), query_text_key(line))
+    query = None if used[1] is None else line[used[1]]
     if query is not None and not isinstance(query, str):
-        raise InputError(f"{where}: `query` must be text, not {quoted(query)}")
+        raise InputError(f"{where}: `{used[1]}` must be text, not {quoted(query)}")
     listed = line.get("evidence") or []
     if isinstance(listed, Mapping | str) or not isinstance(listed, Iterable):
         raise InputError(f"{where}: `evidence` must be a list of pieces, not {quoted(listed)}")
@@ -104,12 +119,13 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
     return Question(
         query_id, query,
         evidence=pieces, labels=labels, tags=tuple(tags), where=where,
-        fields={key: value for key, value in line.items() if key not in _READ and isinstance(value, str | int | float)},
-        **answer_fields(line, where, has_gold=any(gain > 0 for gain in all_gains)),
+        fields={key: value for key, value in line.items()
+                if key not in _READ and key not in used and isinstance(value, str | int | float)},
+        **_answer_fields(line, where, has_gold=any(gain > 0 for gain in all_gains)),
     )  # fmt: skip
 
 
-def answer_fields(line: Mapping[str, Any], where: str, *, has_gold: bool) -> dict[str, Any]:
+def _answer_fields(line: Mapping[str, Any], where: str, *, has_gold: bool) -> dict[str, Any]:
     """What a line says of answers, as fields of Question.
 
     has_gold   whether anything is relevant, so that there is an answer unless the line says otherwise
@@ -125,8 +141,13 @@ def answer_fields(line: Mapping[str, Any], where: str, *, has_gold: bool) -> dic
 
 
 def _gold_answers(line: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """The gold answers of a line, one text or number or a list of them; none where they are empty."""
-    key = next((key for key in _ANSWER_KEYS if line.get(key) is not None), None)
+    """The gold answers of a line, one text or number or a list of them; none where they are empty.
+
+    Beside what was retrieved, `answer` is what a system said.
+    """
+    is_given = not line.keys().isdisjoint(_RETRIEVED)
+    keys = (key for key in _ANSWER_KEYS if line.get(key) is not None and not (is_given and key == "answer"))
+    key = next(keys, None)
     if key is None:
         return ()
     value = line[key].get("text") if isinstance(line[key], Mapping) else line[key]  # as SQuAD has them

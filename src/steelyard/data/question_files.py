@@ -1,35 +1,172 @@
-"""Files of questions: which one a path means, BEIR folders, and lines of id and text."""
+"""Files and objects that hold questions, in any form: each as lines of ours, with where they are."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.schema import COLUMN_NAMES
 from steelyard.data.pieces import Piece
-from steelyard.data.question import Question, answer_fields
+from steelyard.data.question import Question, parse_question
+from steelyard.data.question_texts import looks_asked, text_lines
 from steelyard.data.truth import Truth
-from steelyard.io.json_files import json_lines
-from steelyard.io.objects import text_id
+from steelyard.io import formats
+from steelyard.io.evaluation_lines import question_lines
+from steelyard.io.evaluation_rows import columns_of, holds_rows, read_rows, rows_of, rows_of_columns
+from steelyard.io.json_files import LABEL_KEYS, QUERY_TEXT_KEYS, json_lines, parse_json, query_id_of, query_text_key
+from steelyard.io.retrieved_items import result_key
 from steelyard.io.source import Source
+
+Placed = tuple[str, dict[str, Any]]
+"""Where a question is, for messages, and its line."""
+
+_LISTS = ("questions", "queries", "data")
+"""Keys of an object that hold the questions of a whole dataset, first choice first."""
+_MORE = (b'"query"', b'"question"', b'"user_input"', b'"input"', b'"answer', b'"gold_answer', b'"nuggets"', b'"tags"')
+_ENDINGS = ("", ".gz", ".zst")
+
+_QUESTIONS = re.compile(
+    rb'\A\[\s*[{"]|"(?:%s)"\s*:\s*[\["]|"(?:%s)"\s*:\s*\[\s*\{'
+    % ("|".join(QUERY_TEXT_KEYS).encode(), "|".join(_LISTS).encode())
+)
+"""What JSON has that maps no question to documents: a list of objects or texts, or the key of a text or of a list."""
+
+
+def questions_file(folder: Path) -> Path | None:
+    """The file of questions of a folder; None for one without."""
+    files = (folder / f"questions{kind}{end}" for kind in (".jsonl", ".json", ".txt") for end in _ENDINGS)
+    return next((file for file in files if file.is_file()), None)
 
 
 def dataset_file(path: str | Path) -> Path | None:
-    """The JSONL file of a dataset, or None for a BEIR folder.
+    """The file of questions that a path means, or None for a BEIR folder.
 
     Raises   InputError for a folder that is neither.
     """
     path = Path(path)
     if str(path) == "-" or not os.path.isdir(path):
         return path
-    for name in ("questions.jsonl", "questions.jsonl.gz", "questions.jsonl.zst"):
-        if (path / name).is_file():
-            return path / name
-    if (path / "qrels").is_dir():
-        return None
-    raise InputError(f"{path}: is no dataset; it has neither questions.jsonl nor qrels/*.tsv")
+    file = questions_file(path)
+    if file is None and not (path / "qrels").is_dir():
+        raise InputError(f"{path}: is no dataset; it has neither questions.jsonl nor qrels/*.tsv")
+    return file
+
+
+def read_lines(source: Source) -> Iterator[Placed]:
+    """Questions of a file, whatever its form; none of one that is empty.
+
+    Raises   InputError naming the line, and for a file that is of another kind.
+    """
+    format = question_format(source)
+    if holds_rows(source, format):
+        return question_lines(read_rows(source, format))
+    if format == "jsonl":
+        return ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
+    if not source.head.strip():
+        return iter(())
+    if format == "json":
+        return placed_questions(parse_json(source.read(), source.name), source.name)
+    return text_lines(source, format)
+
+
+def question_format(source: Source) -> str:
+    """The format of a file; what JSON has begun with goes before its suffix."""
+    format = formats.sniff(source)
+    if format in ("json", "jsonl") and not holds_rows(source, format):
+        by_content = formats.format_of(source.head, "")
+        if source.head.lstrip().startswith(b"[") or by_content == "jsonl":
+            return by_content
+    return format
+
+
+def holds_questions(source: Source, format: str) -> bool:
+    """Whether a file that is not JSONL has questions, rather than judged documents, by its first bytes."""
+    if format == "json" and not holds_rows(source, format):
+        return _QUESTIONS.search(source.head.lstrip()) is not None
+    return holds_rows(source, format) or looks_asked(source, format)
+
+
+def holds_other_gold(source: Source, first: Mapping[str, Any]) -> bool:
+    """Whether lines of JSONL have evidence, or are questions without any gold, by the first one and all bytes."""
+    if any(b'"evidence"' in block for block in source.blocks()):
+        return True
+    if query_text_key(first) is None or result_key(first) is not None:
+        return False
+    marks = [f'"{key}"'.encode() for key in ("gold_evidence", *LABEL_KEYS)]
+    return not any(mark in block for block in source.blocks() for mark in marks)
+
+
+def says_more(source: Source) -> bool:
+    """Whether JSONL with labels has texts, tags or answers of its questions, too."""
+    return any(mark in block for block in source.blocks() for mark in _MORE)
+
+
+def are_questions(data: Any) -> bool:
+    """Whether an object in memory is questions, rather than judged documents."""
+    if names := columns_of(data):
+        return not {*QUERY_TEXT_KEYS}.isdisjoint(names) and {*COLUMN_NAMES["doc_id"]}.isdisjoint(names)
+    if isinstance(data, Mapping):
+        return any(isinstance(data.get(key), str) for key in QUERY_TEXT_KEYS) or _whole(data) is not None
+    return isinstance(data, list | tuple) or rows_of(data) is not None
+
+
+def _whole(data: Mapping[Any, Any]) -> Any:
+    """The list of objects that is all of a dataset; None of an object without one."""
+    listed = (data.get(key) for key in _LISTS)
+    return next((rows for rows in listed if isinstance(rows, list) and rows and isinstance(rows[0], Mapping)), None)
+
+
+def placed_questions(data: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Questions of an object, such as the value of a JSON file: a list, columns, or texts by their ids.
+
+    Raises   InputError for what is none of these.
+    """
+    rows = rows_of(data)
+    listed = enumerate(_listed(data, name) if rows is None else rows, 1)
+    placed = ((f"{name}, question {number}", line) for number, line in listed)
+    if rows is not None:
+        return question_lines(placed)
+    return ((where, line if isinstance(line, Question) else _fields(line, where)) for where, line in placed)
+
+
+def _listed(data: Any, name: str) -> Iterable[Any]:
+    if columns_of(data):
+        return rows_of_columns(data, name)
+    if isinstance(data, Mapping):
+        if whole := _whole(data):
+            return cast("list[Any]", whole)
+        if any(isinstance(data.get(key), str) for key in QUERY_TEXT_KEYS):
+            return [data]
+        if all(isinstance(text, str) for text in data.values()):
+            return [{"query_id": query_id, "query": text} for query_id, text in data.items()]
+        raise InputError(
+            f"{name}: is an object with the keys {', '.join(map(str, islice(data, 5)))}; questions are a list of "
+            'objects with `query`, or columns: {"query": [...], "gold_answer": [...]}'
+        )
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InputError(
+            f"{name}: cannot be read from {type(data).__name__}; pass dicts with `qid` and `query`, or "
+            "Questions.read(path)"
+        )
+    return data
+
+
+def _fields(line: object, where: str) -> dict[str, Any]:
+    """The keys of a question; a text is one that has nothing else."""
+    if isinstance(line, str) and line.strip():
+        return {"query": line}
+    if not isinstance(line, Mapping):
+        raise InputError(
+            f"{where}: {quoted(line)} is no dict with `qid` and `query`; where these are labels, give them names "
+            "(query_id, doc_id, gain) in a frame or in named tuples"
+        )
+    return dict(line)
 
 
 def beir_questions(folder: Path) -> tuple[list[Question], list[str]]:
@@ -38,57 +175,26 @@ def beir_questions(folder: Path) -> tuple[list[Question], list[str]]:
     Returns  the questions, and ids of the queries that no document is judged for: of another split as a rule
     """
     truth = Truth.read(folder, format="beir")
-    pieces: dict[str, list[Piece]] = {query_id: [] for query_id in truth.query_ids}
     labels = dict(zip(truth.query_ids, truth.labels, strict=True))
+    pieces: dict[str, list[Piece]] = {query_id: [] for query_id in truth.query_ids}
     for query_id, doc_id, gain in truth.frame.drop_nulls().iter_rows():
         pieces[query_id].append(Piece("document", gain, doc=doc_id))
     file = beir_queries_file(folder)
     if file is None:
         raise InputError(f"{folder}: has no queries.jsonl beside its qrels")
 
-    def question(query_id: str, text: str | None, where: str, line: Mapping[str, Any]) -> Question:
-        gold = pieces[query_id]
-        of_answers = answer_fields(line, where, has_gold=any(piece.gain > 0 for piece in gold))
-        return Question(query_id, text, evidence=tuple(gold), labels=labels[query_id], where=where, **of_answers)
+    def question(line: dict[str, Any], query_id: str, where: str) -> Question:
+        judged = {**line, "evidence": None, "gold_evidence": None, "rel_map": labels[query_id]}
+        return replace(parse_question(judged, where), evidence=tuple(pieces[query_id]))
 
-    questions, unjudged = list[Question](), list[str]()
-    for where, query_id, line in beir_queries(Source(file)):
-        if query_id in pieces:
-            questions.append(question(query_id, line["text"], where, line))
-        else:
-            unjudged.append(query_id)
-    without_text = sorted(pieces.keys() - {question.query_id for question in questions})
-    return [*questions, *(question(query_id, None, str(folder), {}) for query_id in without_text)], unjudged
+    lines = [(query_id_of(line, where), line, where) for where, line in read_lines(Source(file))]
+    questions = [question(line, query_id, where) for query_id, line, where in lines if query_id in pieces]
+    without_text = sorted(pieces.keys() - {query_id for query_id, _, _ in lines})
+    questions += [question({"query_id": query_id}, query_id, str(folder)) for query_id in without_text]
+    return questions, [query_id for query_id, _, _ in lines if query_id not in pieces]
 
 
 def beir_queries_file(folder: Path) -> Path | None:
     """The file of queries of a BEIR folder; None for a folder without one."""
-    files = (folder / f"queries.jsonl{end}" for end in ("", ".gz", ".zst"))
+    files = (folder / f"queries.jsonl{end}" for end in _ENDINGS)
     return next((file for file in files if file.is_file()), None)
-
-
-def beir_queries(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Place (file and line), id and line, which has a `text`, of each query of a BEIR file.
-
-    Raises   InputError naming a line without them.
-    """
-    for number, line in json_lines(source):
-        where = f"{source.name}, line {number}"
-        if "_id" not in line or not isinstance(line.get("text"), str):
-            raise InputError(f"{where}: must have `_id` and `text` (keys: {', '.join(line) or 'none'})")
-        yield where, text_id(line["_id"], where, "`_id`"), line
-
-
-def tabbed_questions(source: Source) -> Iterator[Question]:
-    """Questions of lines that are an id, a tab and a text.
-
-    Raises   InputError naming another line.
-    """
-    for number, line in enumerate(source.read().decode("utf-8-sig", "replace").splitlines(), 1):
-        where = f"{source.name}, line {number}"
-        query_id, tab, text = line.partition("\t")
-        if not line.strip():
-            continue
-        if not tab:
-            raise InputError(f"{where}: must be an id, a tab and a text, not {quoted(line)}")
-        yield Question(text_id(query_id.strip(), where, "the id"), text.strip(), where=where)

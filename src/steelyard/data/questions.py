@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
-from steelyard.data.question import Question, answer_fields, parse_question
-from steelyard.data.question_files import beir_queries, beir_questions, dataset_file, tabbed_questions
+from steelyard.data.question import Question, parse_question
+from steelyard.data.question_files import beir_questions, dataset_file, placed_questions, read_lines
 from steelyard.data.truth import Truth
-from steelyard.io import formats
-from steelyard.io.evaluation_lines import question_lines
-from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
-from steelyard.io.json_files import json_lines
+from steelyard.io.formats import TruthFile
+from steelyard.io.objects import truth_from_dict
+from steelyard.io.retrieved_items import content_id
 from steelyard.io.source import Source, source_of
 
 
 class Questions(Sequence[Question]):
     """A dataset: questions with gold evidence.
 
-    Make one with `Questions.read(path)`, where path is a JSONL file, a folder that holds `questions.jsonl`, or a BEIR
-    folder, whose judged documents become document gold; or with `Questions(dicts)`, one dict a question.
+    Make one with `Questions.read(path)`, where path is JSONL, JSON (a list, columns, or texts by their ids), rows of
+    other tools, one question a line of plain text, lines of id, tab and text, a folder that holds one of these as
+    `questions`, or a BEIR folder, whose judged documents become document gold; or with `Questions(data)`.
 
-    lines    dicts of the shape of a line, or questions that were parsed already
+    data     dicts of the shape of a line, texts alone, columns, a frame, or questions that were parsed already
     source   the file that the digest is of; None for one of the questions themselves
-    unjudged ids of further queries of a BEIR folder, which have no gold: they are neither asked nor weighed
+    unjudged ids of further questions of a BEIR folder, which have no gold: they are neither asked nor weighed
     Raises   InputError, DuplicateError naming file and line.
     """
 
-    def __init__(
-        self, lines: Iterable[Mapping[str, Any] | Question], *, name: str = "questions", source: Source | None = None
-    ) -> None:
-        rows = rows_of(lines)
-        if rows is not None:
-            placed = ((f"{name}, question {number}", row) for number, row in enumerate(rows, 1))
-            lines = (parse_question(line, where) for where, line in question_lines(placed))
-        if not isinstance(lines, Iterable):
-            raise InputError(
-                f"{name}: cannot be read from {type(lines).__name__}; pass dicts with `qid` and `query`, or "
-                "Questions.read(path)"
-            )
+    def __init__(self, data: object, *, name: str = "questions", source: Source | None = None) -> None:
         questions = [
-            line if isinstance(line, Question) else parse_question(*_fields(line, f"{name}, question {number}"))
-            for number, line in enumerate(lines, 1)
+            line if isinstance(line, Question) else parse_question(line, where)
+            for where, line in placed_questions(data, name)
         ]
         if not questions:
             where = name if source is None else source.name
@@ -54,7 +42,7 @@ class Questions(Sequence[Question]):
         for question in questions:
             if question.query_id in first:
                 raise DuplicateError(
-                    f"{question.where}: question {question.query_id!r} is listed already, in "
+                    f"{question.where}: question {_name(question)} is listed already, in "
                     f"{first[question.query_id].where}; rename or remove one"
                 )
             first[question.query_id] = question
@@ -65,7 +53,7 @@ class Questions(Sequence[Question]):
 
     @classmethod
     def read(cls, path: str | Path | Source) -> Questions:
-        """Read a JSONL file, a folder with questions.jsonl, or a BEIR folder."""
+        """Read a file of questions in any form, a folder with one, or a BEIR folder."""
         file = path if isinstance(path, Source) else dataset_file(path)
         if file is None:
             folder = Path(cast("str | Path", path))
@@ -74,7 +62,7 @@ class Questions(Sequence[Question]):
             questions.unjudged = unjudged
             return questions
         source = source_of(file)
-        lines = (parse_question(line, where) for where, line in _placed_lines(source))
+        lines = (parse_question(line, where) for where, line in read_lines(source))
         return cls(lines, name=source.stem, source=source)
 
     @classmethod
@@ -118,36 +106,29 @@ class Questions(Sequence[Question]):
                     f"{question.where}: question {question.query_id!r} has evidence but no chunk ids, and the run "
                     "has ids alone; give texts or offsets in the run, or the chunks of the corpus (--corpus)"
                 )
-        return Truth(labels, name=self.name)
+        frame, name = truth_from_dict(labels, self.name), self.name
+        return Truth(TruthFile(name, lambda: frame, lambda query, doc: name, self.digest))
 
 
-def _fields(line: object, where: str) -> tuple[dict[str, Any], str]:
-    """The keys of a question, and where it is."""
-    if not isinstance(line, Mapping):
-        raise InputError(
-            f"{where}: {quoted(line)} is no dict with `qid` and `query`; where these are labels, give them names "
-            "(query_id, doc_id, gain) in a frame or in named tuples"
-        )
-    return dict(line), where
-
-
-def _placed_lines(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Lines of questions of a file, each with where it is."""
-    format = formats.sniff(source)
-    if holds_rows(source, format):
-        return question_lines(read_rows(source, format))
-    return ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
+def _name(question: Question) -> str:
+    """A question as messages call it: by its id, or by its text where it is called after that."""
+    of_text = question.query is not None and question.query_id == content_id(question.query)
+    return quoted(question.query) if of_text else repr(question.query_id)
 
 
 class LateQuestions(Mapping[str, Question]):
-    """Questions by id, read when the first of them is asked for: few commands need the texts of queries."""
+    """Questions by id, read when the first of them is asked for: few commands need more than their labels."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, source: Source) -> None:
+        self._source = source
 
     @cached_property
     def _by_id(self) -> dict[str, Question]:
-        return {question.query_id: question for question in read_queries(self._path)}
+        by_id: dict[str, Question] = {}
+        for where, line in read_lines(self._source):
+            question = parse_question(line, where)
+            by_id.setdefault(question.query_id, question)
+        return by_id
 
     def __getitem__(self, query_id: str) -> Question:
         return self._by_id[query_id]
@@ -157,27 +138,3 @@ class LateQuestions(Mapping[str, Question]):
 
     def __len__(self) -> int:
         return len(self._by_id)
-
-
-def read_queries(path: str | Path) -> Questions:
-    """Texts and tags of queries: questions in JSONL, BEIR's queries.jsonl, or lines of id, tab and text.
-
-    Raises   InputError, DuplicateError naming file and line.
-    """
-    if os.path.isdir(path):
-        return Questions.read(path)
-    source = Source(path)
-    format = formats.sniff(source)
-    if holds_rows(source, format):
-        return Questions.read(source)
-    if format != "jsonl":
-        return Questions.of(tabbed_questions(source), name=source.stem)
-    source.hold()
-    _, first = next(json_lines(source), (0, {}))
-    if not {"_id", "text"} <= first.keys():
-        return Questions.read(source)
-    questions = (
-        Question(query_id, line["text"], where=where, **answer_fields(line, where, has_gold=False))
-        for where, query_id, line in beir_queries(source)
-    )
-    return Questions.of(questions, name=source.stem)

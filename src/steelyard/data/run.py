@@ -55,7 +55,7 @@ class Run:
 
     @classmethod
     def of_rows(cls, frame: pl.DataFrame, name: str, locate: Callable[[str, str], str] | None = None) -> Run:
-        """A run of a frame that has the schema RUN already; a row without doc_id is a query that got nothing."""
+        """A run of a frame that has the schema RUN already; a row without doc_id is a question that got nothing."""
         run = cls(pl.DataFrame(schema=RUN), name=name)
         run.frame = frame
         run.content = checked(frame, name, "run", locate)
@@ -70,9 +70,9 @@ class Run:
         return pl.concat(_reader(self.content).batches())
 
     def checked_frame(self, on_duplicate: OnDuplicate = "error") -> pl.DataFrame:
-        """All rows, with every document once for a query.
+        """All rows, with every document once for a question.
 
-        Raises   DuplicateError naming query and document.
+        Raises   DuplicateError naming question and document.
         """
         frame = self.frame if on_duplicate != "max" else self.frame.sort("score", descending=True, maintain_order=True)
         unique = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
@@ -80,7 +80,7 @@ class Run:
             query, doc, _ = frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).row(0)
             where = self.name if isinstance(self.content, RunDict) else self.content.locate(query, doc)
             raise DuplicateError(
-                f"{where}: document {doc!r} is retrieved twice for query {query!r}; {SETTLE_DUPLICATES}"
+                f"{where}: document {doc!r} is retrieved twice for question {query!r}; {SETTLE_DUPLICATES}"
             )
         return unique
 

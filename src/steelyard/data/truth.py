@@ -23,7 +23,7 @@ Locate = Callable[[str, str], str]
 
 
 class Truth:
-    """Judged documents of every query, sorted by query id (UTF-8 bytes), then gain, best first.
+    """Judged documents of every question, sorted by query id (UTF-8 bytes), then gain, best first.
 
     Make one with `Truth.read(path)` or `Truth(data)`, where data is a dict of dicts {query_id: {doc_id: gain}}, a dict
     of collections {query_id: [relevant doc_ids]}, a Polars, pandas or PyArrow frame, named tuples with its columns, or
@@ -40,7 +40,7 @@ class Truth:
         frame = file.frame()
         self.judged_by = dict(file.judged_by())
         if frame.is_empty():
-            raise InputError(f"{self.name}: holds no query; expected at least one judged query")
+            raise InputError(f"{self.name}: holds no question; expected at least one judged question")
         ids, firsts = frame["query_id"], block_starts(frame["query_id"])
         order = ids[firsts].arg_sort().to_numpy()
         ordered = ids[firsts[order]]
@@ -89,7 +89,7 @@ class Truth:
         if on_duplicate == "error":
             query_id, doc_id = self.query_ids[query[rows[twice]]], doc_ids[twice]
             raise DuplicateError(
-                f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for query {query_id!r}; "
+                f"{locate(query_id, doc_id)}: document {doc_id!r} is judged twice for question {query_id!r}; "
                 f"{SETTLE_DUPLICATES}"
             )
         return rows[np.isin(rows, _first_or_best(query, labels["doc_id"], gain, on_duplicate))]
@@ -98,7 +98,7 @@ class Truth:
         return len(self.query_ids)
 
     def __repr__(self) -> str:
-        return f"Truth({self.name!r}: {len(self)} queries, {len(self.gain)} judged documents)"
+        return f"Truth({self.name!r}: {len(self)} questions, {len(self.gain)} judged documents)"
 
     def digest(self) -> str:
         """A fingerprint of the labels, or of the file that they came from."""
@@ -106,7 +106,7 @@ class Truth:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """All labels: query_id, doc_id, gain; a query without any has one row that is null but for its id."""
+        """All labels: query_id, doc_id, gain; a question without any has one row that is null but for its id."""
         ids = pl.Series(self.query_ids, dtype=pl.String)
         query_id = ids[owners(self.starts)]
         labels = pl.DataFrame({"query_id": query_id, "doc_id": self.doc_ids, "gain": self.gain}, schema=TRUTH)
@@ -119,7 +119,7 @@ class Truth:
         return IdIndex.build(self._queries, hash_ids(self._queries), np.array([len(self._queries)]))
 
     def places(self, query_ids: pl.Series) -> Ints:
-        """(n,) place of each of n ids among query_ids, or -1 for a query that is not judged."""
+        """(n,) place of each of n ids among query_ids, or -1 for a question that is not judged."""
         places = np.full(len(query_ids), -1)
         segment, count = np.zeros(1, np.int64), np.array([len(query_ids)])
         rows, of_rows = self._query_index.find(segment, count, hash_ids(query_ids), query_ids)
@@ -134,7 +134,7 @@ class Truth:
 
     @cached_property
     def index(self) -> IdIndex:
-        """Finds judged documents among many others; a segment a query."""
+        """Finds judged documents among many others; a segment a question."""
         return IdIndex.build(self.doc_ids, hash_ids(self.doc_ids), np.diff(self.starts))
 
 

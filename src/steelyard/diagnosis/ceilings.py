@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -80,6 +80,11 @@ class Ceilings:
     deeper_ks: Sequence[int]
     deeper: Floats
     pairs: Sequence[Pair]
+
+    def unmeasured(self) -> Ceilings:
+        """The same without numbers, where no question has gold."""
+        means = ("base", "reached", "perfect", "deeper")
+        return replace(self, pairs=(), **{name: np.full_like(getattr(self, name), np.nan) for name in means})
 
     @property
     def frame(self) -> pl.DataFrame:

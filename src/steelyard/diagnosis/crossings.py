@@ -157,7 +157,7 @@ def _labels(weighing: Weighing, place: int) -> pl.DataFrame:
     if evidence is None or outputs is None or evidence.table.complete or not isinstance(gold, Questions):
         return weighing.labels[place]
     # Where not all chunks are at hand, labels are of what the question itself retrieved: here, of what any did.
-    corpus = Corpus(chunks=replace(evidence.table, complete=True))
+    corpus = Corpus(replace(evidence.table, complete=True), evidence.resolution.documents.texts)
     resolver = Resolver(gold, corpus=corpus, rule=evidence.mapping.rule, steps=evidence.mapping.steps)
     return resolver.resolve(outputs).labels.frame.drop_nulls("doc_id")
 

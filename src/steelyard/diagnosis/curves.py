@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,10 @@ class Curves:
     def at(self, system: int, name: str, k: int) -> float:
         """The mean of a measure of a system at a depth; NaN where the lists are not that deep."""
         return float(self.values[system, self.names.index(name), self.ks.index(k)])
+
+    def unmeasured(self) -> Curves:
+        """The same without numbers, where no question has gold."""
+        return replace(self, **{name: np.full_like(getattr(self, name), np.nan) for name in ("values", "low", "high")})
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -75,7 +75,12 @@ class Diagnosis:
     @property
     def is_of_answers_alone(self) -> bool:
         """Whether answers were read, and no question has gold that could be retrieved or lost."""
-        return bool(self.outcomes) and not any(funnel.n_winnable for funnel in self.funnels)
+        return bool(self.outcomes) and not self.has_gold
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether any question has gold that could be retrieved or lost; else ceilings and curves have no numbers."""
+        return any(funnel.n_gold.any() for funnel in self.funnels)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -127,7 +132,7 @@ def diagnose(
     spec = None if measure is None else _checked(parse(measure, min_gain=min_gain), weighing)
     k = _depth(k, spec or (scores.primary if scores is not None and len(scores.measures) else None))
     systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}
-    baseline = baseline or (comparison.baseline if comparison else systems[0])
+    baseline = baseline or (comparison and comparison.baseline) or systems[0]
     if baseline not in systems:
         raise InputError(f"no system is called {baseline!r}; {nearest(baseline, systems)}")
     lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
@@ -209,6 +214,8 @@ def _facts(
     by_depth = curves(weighing.systems, lists, names=list(curve_names), min_gain=min_gain, ks=sorted({*KS, k}))
     per_question = values(lists, specs)
     reachable = ceilings(lists, specs, per_question, by_depth, k=k, deeper_names=(coverage, "hit_rate"))
+    if not any(of_system.n_gold.any() for of_system in funnels):
+        by_depth, reachable = by_depth.unmeasured(), reachable.unmeasured()
     return Facts(
         k=k,
         measure=str(measure),
@@ -277,6 +284,6 @@ def _are_placed(weighing: Weighing) -> bool:
 
 def _best_first(advice: list[Advice], ceilings: Ceilings, scores: Scores | None) -> list[Advice]:
     """Mistakes before all else, and advice on the best system before that on the others: it is the one to improve."""
-    means = ceilings.reached[:, 0] if scores is None else scores.means[:, 0]
+    means = ceilings.reached[:, 0] if scores is None else scores.reported.ranked[:, 0]
     best = ceilings.systems[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
     return sorted(advice, key=lambda item: (item.code not in MISTAKES, best not in item.systems))

@@ -26,7 +26,7 @@ failed         the system says that it failed
 missing        the question is absent from the run
 no_gold        nothing is labelled relevant: there is nothing to find, and nothing lost, whatever the system did
 not_in_corpus  no document, or no chunk of the label's id, is in the corpus
-cut            the document is there, but no chunk holds the gold by the rule: chunking cut it apart or left it out
+cut            the document is there, but no chunk holds the gold by the rule, nor do those in the lists together
 not_retrieved  not within the depth of the lists
 below_k        retrieved, below rank k
 reranked_out   in the first k before reranking, and pushed below them by the reranker
@@ -48,12 +48,14 @@ class Funnel:
     by_evidence   whether these pieces are evidence; else relevant documents, by their ids
     pieces        (q, len(STAGES)) how many of them were lost at each stage, or found.  reranked_out is what the
                   reranker pushed below k less what it pulled above it; `found` counts what an answer left unused too
-    corpus_known  whether all chunks are at hand; else not_in_corpus and cut count as not_retrieved
+    corpus_known  whether the corpus is at hand; else not_in_corpus and cut count as not_retrieved
     reranked      whether there are candidates from before a reranker
     cited         (q,) whether the answer cites chunks; None where no answer does
     judged        (q,) whether verdicts say on which chunks of its context the answer rests; None without verdicts.
                   `unused` needs one of the two
     split         (q,) pieces that no chunk holds whole; None where it is unknown which characters chunks hold
+    unseen        (q,) pieces at not_retrieved that may have been cut: no question retrieved the chunks that would show
+                  it, and all chunks are not at hand; None where the whole corpus is not
     """
 
     system: str
@@ -69,6 +71,7 @@ class Funnel:
     cited: Bools | None
     split: Ints | None
     judged: Bools | None = None
+    unseen: Ints | None = None
 
     def counts(self) -> dict[str, int]:
         """How many questions each stage has, in the order of STAGES."""
@@ -124,8 +127,18 @@ class Funnel:
 
     @property
     def n_untold(self) -> int:
-        """Questions at not_retrieved whose gold may or may not be in the corpus."""
-        return 0 if self.corpus_known else int((self.stage == AT["not_retrieved"]).sum())
+        """Questions at not_retrieved whose gold may not be in the corpus, or may have been cut."""
+        mask = self.stage == AT["not_retrieved"]
+        if self.corpus_known:
+            mask &= self.unseen is not None and self.unseen > 0
+        return int(mask.sum())
+
+    @property
+    def untold(self) -> str:
+        """The code of the note on what is not known of them; empty where there are none."""
+        if not self.n_untold:
+            return ""
+        return "untold_cut" if self.corpus_known else "untold" if self.by_evidence else "untold_ids"
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -149,6 +162,7 @@ class Funnel:
             cited=None if self.cited is None else self.cited[rows],
             split=None if self.split is None else self.split[rows],
             judged=None if self.judged is None else self.judged[rows],
+            unseen=None if self.unseen is None else self.unseen[rows],
         )  # fmt: skip
 
 
@@ -196,6 +210,7 @@ def funnel(
         cited=cited,
         split=None if evidence is None else count_split(evidence, n, min_gain),
         judged=None if rests is None else rests != UNDEFINED,
+        unseen=counts.get("unseen"),
     )
 
 
@@ -207,7 +222,7 @@ def _count_pieces(
     n = final.n_queries
     losses: Mapping[str, Ints] = {}
     if weighed.evidence is not None:
-        losses = count_losses(weighed.evidence, n, min_gain)
+        losses = count_losses(weighed, weighed.evidence, n, min_gain)
     elif weighed.documents is not None:
         losses = {"not_in_corpus": weighed.documents.count_lost(n, min_gain)}
     # What is returned should be among the candidates; where it is not, these are not listed in full.
@@ -218,8 +233,9 @@ def _count_pieces(
         losses = {"not_in_corpus": np.minimum(_count_labels(absent, final, min_gain), n_gold - in_lists)}
     return {
         "gold": n_gold,
-        "not_in_corpus": losses.get("not_in_corpus", np.zeros(n, np.int64)),
-        "cut": losses.get("cut", np.zeros(n, np.int64)),
+        "not_in_corpus": np.zeros(n, np.int64),
+        "cut": np.zeros(n, np.int64),
+        **losses,
         "in_lists": in_lists,
         "in_first_k_before": n_within(before, k, min_gain) * lists.reranked,
         "found": n_within(final, k, min_gain),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from steelyard.align.gold import Gold
+from steelyard.align.evidence import reached
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.experiment.weighed import Weighed
@@ -15,19 +15,38 @@ from steelyard.text.citing import citations
 from steelyard.text.spans import join
 
 
-def count_losses(evidence: ResolvedGold, n_queries: int, min_gain: float) -> Mapping[str, Ints]:
-    """(q,) groups of relevant pieces that no chunk holds: "cut", and "not_in_corpus"."""
-    gold = evidence.resolution.gold
+def count_losses(weighed: Weighed, evidence: ResolvedGold, n_queries: int, min_gain: float) -> Mapping[str, Ints]:
+    """(q,) groups of relevant pieces that were lost before any ranking.
+
+    cut             that no chunk holds by itself, and the lists do not hold together; or all chunks do not
+    not_in_corpus   that the corpus lacks
+    unseen          outside the lists, where documents are at hand and the chunks that may have them are not
+    """
+    resolution, gold = evidence.resolution, evidence.resolution.gold
     query, gain = _groups(evidence)
+    codes = {code: gold.groups_of(_rows(evidence, code)) for code in ("cut", "not_in_corpus")}
+    is_open = gain >= min_gain
+    in_lists = np.zeros(gold.n_groups, bool)
+    if weighed.corpus_known and not resolution.whole.all():
+        lists = (weighed.outputs, weighed.outputs and weighed.outputs.before_reranking())
+        in_lists = reached(evidence, *(outputs for outputs in lists if outputs is not None))
     counts: dict[str, Ints] = {}
-    open_groups = gain >= min_gain
     # Of alternatives, the one that came furthest counts: a cut one before one that the corpus lacks.
-    for code in ("cut", "not_in_corpus"):
-        groups = np.unique(gold.group[[row for row, loss in evidence.lost.items() if loss.code == code]])
-        lost = groups[open_groups[groups]]
-        open_groups[lost] = False
-        counts[code] = np.bincount(query[lost], minlength=n_queries)
+    for code, mask in (
+        ("cut", codes["cut"]),
+        ("not_in_corpus", codes["not_in_corpus"]),
+        ("cut", resolution.parted & ~in_lists),
+        ("unseen", ~resolution.whole & ~in_lists & (not evidence.table.complete)),
+    ):
+        groups = np.flatnonzero(mask & is_open)
+        is_open[groups] = False
+        counts[code] = counts.get(code, 0) + np.bincount(query[groups], minlength=n_queries)
     return counts
+
+
+def _rows(evidence: ResolvedGold, code: str) -> Ints:
+    """The lost pieces of a code."""
+    return np.array([row for row, loss in evidence.lost.items() if loss.code == code], np.int64)
 
 
 def count_split(evidence: ResolvedGold, n_queries: int, min_gain: float) -> Ints | None:
@@ -41,8 +60,8 @@ def count_split(evidence: ResolvedGold, n_queries: int, min_gain: float) -> Ints
         return None
     _, chunks = evidence.table.spans(resolution.documents.row)
     span, _ = join(resolution.spans.take(rows), chunks, 1.0)
-    has_place = _mask(gold, resolution.placed[rows])
-    whole = _mask(gold, resolution.placed[rows[span]])
+    has_place = gold.groups_of(resolution.placed[rows])
+    whole = gold.groups_of(resolution.placed[rows[span]])
     query, gain = _groups(evidence)
     return np.bincount(query[(gain >= min_gain) & has_place & ~whole], minlength=n_queries)
 
@@ -55,13 +74,6 @@ def _groups(evidence: ResolvedGold) -> tuple[Ints, Floats]:
     query[gold.group] = place[gold.query]
     np.maximum.at(gain, gold.group, gold.gain)
     return query, gain
-
-
-def _mask(gold: Gold, rows: Ints) -> Bools:
-    """(g,) the groups of some pieces."""
-    mask = np.zeros(gold.n_groups, bool)
-    mask[gold.group[rows]] = True
-    return mask
 
 
 def unused_gold(weighed: Weighed, query_ids: Sequence[str], min_gain: float) -> tuple[Bools | None, Bools]:

@@ -22,6 +22,9 @@ MIN_GROUP = 5
 """A group of fewer questions is not tested: even if all of it fails, that proves little."""
 MIN_CLUSTER = 0.01
 """A cluster of a few questions among thousands is real and not worth a word."""
+MIN_EXPLAINED = 0.15
+"""A group explains the loss where so many of the lost questions would be found, were they lost as rarely as others: a
+third of all questions that fail are about a quarter, or more, where up to half of the others fail too."""
 MIN_CUT = 0.10
 """Cut gold is shown less of than whole gold by at least this share of its characters, or borders do not matter."""
 CROSSED = 1 / 4

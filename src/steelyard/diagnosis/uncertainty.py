@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, reduce
 from statistics import NormalDist
 
@@ -21,18 +22,31 @@ def interval(differences: Floats) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-def tail(lost_inside: int, *strata: tuple[int, int, int]) -> float:
-    """The chance that at least so many of the lost questions fall into a group, if all questions were lost alike.
+def tails(*strata: tuple[int, int, int]) -> Floats:
+    """(x + 1,) the chance that at least 0, 1, ... x lost questions fall into a group, if all questions were lost alike.
 
     strata   of each stratum, within which questions are lost alike: questions inside the group, those lost, and all
 
     Fisher's exact test, one-sided: the upper tail of the hypergeometric distribution, or of a sum of several.
 
-    >>> tail(3, (3, 3, 6)), tail(6, (3, 3, 6), (3, 3, 6))
-    (0.05, 0.0025)
+    >>> tails((3, 3, 6)).tolist(), float(tails((3, 3, 6), (3, 3, 6))[6])
+    ([1.0, 0.95, 0.5, 0.05], 0.0025)
     """
     chances = reduce(np.convolve, (_chances(*stratum) for stratum in strata))
-    return min(1.0, round(float(chances[lost_inside:].sum()), 12))
+    return np.asarray(np.minimum(1.0, np.cumsum(chances[::-1])[::-1].round(12)))
+
+
+def corrected(p: float, tails_of_groups: Iterable[Floats]) -> float:
+    """The chance that any of several groups reaches p or less: at most the sum of theirs, which are often smaller.
+
+    A group of few questions reaches few values of p, and none below that of all its questions being lost, so that it
+    costs the others nothing or little; p times the number of groups (Bonferroni) counts each as p.
+    Source   Westfall & Wolfinger, Multiple Tests with Discrete Distributions, The American Statistician 1997.
+
+    >>> corrected(0.05, [tails((3, 3, 6)), tails((3, 3, 6)), tails((2, 3, 6))])
+    0.1
+    """
+    return min(1.0, sum(float(of_group[of_group <= p].max(initial=0.0)) for of_group in tails_of_groups))
 
 
 def _chances(inside: int, lost: int, total: int) -> Floats:

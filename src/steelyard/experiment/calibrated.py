@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.judges.calibration import Calibration
+from steelyard.judges.labels import IN_TWO
 from steelyard.judges.own import last_name
 
 
@@ -69,6 +70,7 @@ def calibration_notes(recipe: Mapping[str, Any]) -> Iterator[Note]:
         yield Note("judge_checked", values)
     rates = {key: calibration[key] for key in ("kappa", "sensitivity", "specificity")}
     if None not in rates.values():
-        yield Note("judge_agreement", {key: round(value, 3) for key, value in rates.items()})
+        shown = {key: round(value, 3) for key, value in rates.items()}
+        yield Note("judge_agreement", {**shown, "labels": list(IN_TWO)})
     if failed := calibration["failed_self_tests"]:
         yield Note("judge_fails_self_tests", {"n": len(failed), "names": list(failed)})

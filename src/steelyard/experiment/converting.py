@@ -29,9 +29,9 @@ class Conversion:
 
     def __str__(self) -> str:
         documents = "judged" if self.kind == "truth" else "retrieved"
-        text = f"{self.kind}: {self.n_queries} queries, {self.n_documents} {documents} documents"
+        text = f"{self.kind}: {self.n_queries} questions, {self.n_documents} {documents} documents"
         if self.n_lost:
-            text += f" (lost: {self.n_lost} without any document; only JSON and JSONL can hold such queries)"
+            text += f" (lost: {self.n_lost} without any document; only JSON and JSONL can hold such questions)"
         return text
 
 

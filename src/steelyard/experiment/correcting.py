@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.base.arrays import Bools, Ints
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.experiment.corrections import Correction, SystemCorrections
@@ -17,7 +17,10 @@ from steelyard.judges.calibration import labels_digest
 from steelyard.judges.review import Review
 from steelyard.judges.strata import Sample
 from steelyard.measures import Measure
-from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, corrected_mean
+from steelyard.stats.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, Ends, corrected_mean
+
+MANY_UNDECIDED = 0.1
+"""Share of what was drawn from which on items without a label are not taken to be like the others."""
 
 
 def correct(
@@ -41,7 +44,8 @@ def correct(
     if not samples:
         return _none(system, review, handed_in=handed_in)
     records = [run.verdicts.records[query_id] for query_id in run.query_ids]
-    labels = SystemLabels(records, run.arrays, samples, review.labels.consensus)
+    labels = SystemLabels(records, run.arrays, samples, review.labels)
+    digest = labels_digest({**review.labels.support, **review.labels.consensus})
     corrections, notes = dict[str, Correction](), list[Note]()
     without, not_asked = list[str](), dict[str, list[str]]()
     for spec in specs:
@@ -57,7 +61,7 @@ def correct(
         correction = _correction(spec, units, len(records), left_out=left_out, clusters=clusters)
         notes += _notes(spec, units, correction)
         if not np.isnan(correction.mean.corrected.low):
-            corrections[str(spec)] = replace(correction, digest=labels_digest(labels.consensus))
+            corrections[str(spec)] = replace(correction, digest=digest)
     notes += [Note("labels_of_no_table", {"measures": names, "table": table}) for table, names in not_asked.items()]
     if without:
         notes.append(Note("labels_do_not_correct", {"measures": without}))
@@ -97,12 +101,19 @@ def _correction(
     spec: Measure, units: LabelledUnits, n_questions: int, *, left_out: Bools, clusters: Ints | None
 ) -> Correction:  # fmt: skip
     counted = ~left_out[units.owner]
-    low, high = spec.definition.range
-    mean = corrected_mean(
-        units.owner[counted], units.judged[counted], units.people[counted], units.stratum[counted], n_questions,
-        bounds=(low, high), clusters=clusters,
-    )  # fmt: skip
-    return Correction(mean, units.unit, units.n_drawn)
+
+    def corrected(people: Floats) -> CorrectedMean:
+        return corrected_mean(
+            units.owner[counted], units.judged[counted], people[counted], units.stratum[counted], n_questions,
+            bounds=spec.definition.range, clusters=clusters,
+        )  # fmt: skip
+
+    mean = corrected(units.people)
+    n_undecided = units.n_drawn - units.n_decided
+    if n_undecided >= MANY_UNDECIDED * units.n_drawn and n_undecided and np.isfinite(spec.definition.range).all():
+        low, high = (corrected(np.where(units.undecided, end, units.people)).corrected for end in spec.definition.range)
+        mean = replace(mean, ends=Ends(low, high, n_undecided))
+    return Correction(mean, units.unit, units.n_drawn, n_undecided=n_undecided)
 
 
 def _notes(spec: Measure, units: LabelledUnits, correction: Correction) -> Iterator[Note]:
@@ -111,7 +122,10 @@ def _notes(spec: Measure, units: LabelledUnits, correction: Correction) -> Itera
         yield Note("labels_too_few", {"measure": name, "n": n})
     elif n < FEWEST_FOR_TUNING:
         yield Note("labels_few", {"measure": name, "n": n, "least": FEWEST_FOR_TUNING})
-    if undecided := units.n_drawn - units.n_decided:
-        yield Note("labels_undecided", {"measure": name, "n": undecided, "total": units.n_drawn})
+    if undecided := correction.n_undecided:
+        values = {"measure": name, "n": undecided, "total": units.n_drawn}
+        ends = correction.mean.ends
+        bounds = {} if ends is None else {"low": round(ends.lowest.mean, 4), "high": round(ends.highest.mean, 4)}
+        yield Note("labels_undecided_bounds" if bounds else "labels_undecided", values | bounds)
     if n and (names := list(units.unlabelled)):
         yield Note("labels_strata_merged", {"measure": name, "n": len(names), "names": names})

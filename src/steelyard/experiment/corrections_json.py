@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.experiment.corrections import Correction
 from steelyard.judges.strata import Drawn
-from steelyard.stats.prediction_powered import CorrectedMean, LabelledMean
+from steelyard.stats.prediction_powered import CorrectedMean, Ends, LabelledMean
 
 _NUMBERS = ("mean", "low", "high", "error", "df")
 
@@ -30,7 +30,13 @@ def correction_json(correction: Correction) -> dict[str, Any]:
         "corrected": _labelled(mean.corrected),
         "weight": mean.weight,
         "worth": _number(mean.worth),
-    }
+        "n_strata": mean.n_strata,
+        "method": mean.method,
+        "n_undecided": correction.n_undecided,
+        **({} if mean.ends is None else {
+            "lowest": _labelled(mean.ends.lowest), "highest": _labelled(mean.ends.highest)
+        }),
+    }  # fmt: skip
 
 
 def correction_of(values: Mapping[str, Any], n_questions: int) -> Correction:
@@ -41,11 +47,16 @@ def correction_of(values: Mapping[str, Any], n_questions: int) -> Correction:
     if (unit := values["unit"]) not in get_args(Drawn):
         raise ValueError(f"labels are of {unit!r}, expected {' or '.join(get_args(Drawn))}")
     people, corrected = (_labelled_of(values[name], n_questions) for name in ("people", "corrected"))
+    ends = None
+    if "lowest" in values:
+        lowest, highest = (_labelled_of(values[name], n_questions) for name in ("lowest", "highest"))
+        ends = Ends(lowest, highest, int(values["n_undecided"]))
     mean = CorrectedMean(
         judge=_float(values["judge"]), people=people, corrected=corrected, weight=_float(values["weight"]),
         n_labels=int(values["n_labels"]), n_units=int(values["n_units"]), worth=_float(values["worth"]),
+        n_strata=int(values.get("n_strata", 1)), ends=ends,
     )  # fmt: skip
-    return Correction(mean, unit, int(values["n_drawn"]), str(values["digest"]))
+    return Correction(mean, unit, int(values["n_drawn"]), str(values["digest"]), int(values.get("n_undecided", 0)))
 
 
 def _labelled(mean: LabelledMean) -> dict[str, Any]:
@@ -58,7 +69,7 @@ def _labelled(mean: LabelledMean) -> dict[str, Any]:
 
 def _labelled_of(values: Mapping[str, Any], n_questions: int) -> LabelledMean:
     if len(values["values"]) != n_questions:
-        raise ValueError(f"a correction has {len(values['values'])} values for {n_questions} queries")
+        raise ValueError(f"a correction has {len(values['values'])} values for {n_questions} questions")
     mean, low, high, error, df = (_float(values[name]) for name in _NUMBERS)
     pseudo = np.array([_float(value) for value in values["values"]])
     return LabelledMean(pseudo, mean=mean, low=low, high=high, error=error, df=df)

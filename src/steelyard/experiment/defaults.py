@@ -67,8 +67,8 @@ K = 5
 MIN_GAIN = 1.0
 """Smallest gain that counts as relevant."""
 
-RULE = "any"
-"""When a chunk holds a gold span: it overlaps it."""
+RULE = "share>=0.5"
+"""When chunks hold a gold passage: alone or together, they have half of it."""
 
 SEED = 0
 """Of randomisation."""

@@ -49,19 +49,19 @@ def evaluate(
     measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx; by default
                   those of defaults.MEASURES for this kind of gold
     min_gain      smallest gain that counts as relevant, for measures without one of their own; 1 by default
-    missing       a query of the truth that is absent from a run: "zero" or "skip"
-    no_relevant   a query without relevant documents: "zero" or "skip"
+    missing       a question of the truth that is absent from a run: "zero" or "skip"
+    no_relevant   a question without relevant documents: "zero" or "skip"
     on_duplicate  a document twice in one query: "error", or keep the "first" or the one with "max" score or gain
-    rule          when a chunk holds a gold span: "any" overlap, "contains", or "share>=0.5" of the span
+    rule          when chunks hold a gold passage: "any" overlap, "contains", or "share>=0.5" of it
     steps         of folding, by which gold texts and chunks are compared; lower case and white space by default
     unit          what is weighed: "chunk", or "document": lists of chunks as lists of their documents, each at its best
                   chunk (MaxP); by default documents where all gold of questions names whole ones
     corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, or the path of a run
                   folder, of a JSONL file of chunks with `start`, or of documents; by default what a run has itself
-    queries       Questions, or a path to them, with the text, the tags and the fields of each query; by default
+    queries       Questions, or a path to them, with the text, the tags and the fields of each question; by default
                   those of the truth, or of its BEIR folder
     cluster       questions that are no independent evidence, and count as one for intervals and tests: "doc" (those
-                  that share a gold document), a field of the questions, such as "conversation", or a dict
+                  with the same main gold document), a field of the questions, such as "conversation", or a dict
                   {query_id: cluster}; by default each counts by itself
     verdicts      for measures of answers: what `sy.judge` returns, or the path of such; of several systems a dict
                   {name: verdicts}, of several runs of one a list; by default those in each run folder, else the lexical

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,10 @@ import polars as pl
 
 from steelyard.base.notes import Note
 from steelyard.data.chunk_table import Corpus
+from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
+from steelyard.experiment.score_arrays import NO_GOLD, ScoreArrays
+from steelyard.measures import Measure
 
 _NAMED = 5
 """Ids that a note names."""
@@ -62,3 +65,42 @@ def judged_notes(truth: Truth) -> Iterator[Note]:
             "gold_judged_by",
             {"n": sum(truth.judged_by.values()), "total": len(truth.gain), "judge": ", ".join(sorted(truth.judged_by))},
         )
+
+
+def with_gold_advice(scores: ScoreArrays, gold: Truth | Questions) -> Mapping[str, Sequence[Note]]:
+    """The notes of scores; first, of systems without a value of some measures for want of gold, how to give some."""
+    advice = {
+        system: list(gold_advice(gold, [measure for measure, bare in zip(scores.measures, row, strict=True) if bare]))
+        for system, row in zip(scores.systems, scores.lacks_gold.tolist(), strict=True)
+        if any(row)
+    }
+    return {
+        system: [*advice.get(system, ()), *scores.notes.get(system, ())]
+        for system in scores.systems
+        if system in advice or system in scores.notes
+    }
+
+
+def gold_advice(gold: Truth | Questions, measures: Sequence[Measure]) -> Iterator[Note]:
+    """What to do about measures whose gold no question has; nothing where there are none."""
+    if any(not measure.definition.of_answers for measure in measures):
+        yield _lists_advice(gold)
+    if any(measure.definition.of_answers for measure in measures):
+        yield Note(f"{NO_GOLD}_answers", {"name": gold.name})
+
+
+def _lists_advice(gold: Truth | Questions) -> Note:
+    """What to do where nothing is relevant: by the labels, if there are any."""
+    if gains := label_gains(gold):
+        most = max(gains)
+        kind = "gains" if most > 0 else "zeros"
+        return Note(f"{NO_GOLD}_{kind}", {"name": gold.name, "n": len(gains), "most": f"{most:g}"})
+    expects = isinstance(gold, Questions) and any(question.answer is not None for question in gold)
+    return Note(f"{NO_GOLD}_{'answers_alone' if expects else 'unlabelled'}", {"name": gold.name})
+
+
+def label_gains(gold: Truth | Questions) -> list[float]:
+    """The gain of every label and piece of evidence; what is above 0 is relevant."""
+    if isinstance(gold, Truth):
+        return gold.frame.drop_nulls("doc_id")["gain"].to_list()
+    return [piece.gain for question in gold for piece in (*question.evidence, *question.id_pieces)]

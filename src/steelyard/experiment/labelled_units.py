@@ -12,11 +12,12 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.arrays import verdict_codes
 from steelyard.judges.items import ItemTable, items
+from steelyard.judges.labels import Labels
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.strata import Drawn, Sample
 from steelyard.judges.verdict import Label
 from steelyard.measures import Measure
-from steelyard.measures.judged_answers import NONE, NOT_JUDGED, Codes, JudgedAnswers
+from steelyard.measures.judged_answers import CONTRADICTED, NONE, NOT_FOUND, NOT_JUDGED, Codes, JudgedAnswers
 from steelyard.measures.single_units import owners, single_units, with_verdicts
 from steelyard.stats.labelled_samples import KNOWN
 
@@ -31,6 +32,7 @@ class LabelledUnits:
     unit      what was drawn
     owner     (u,) the question of each;   judged, people   (u,) its value by judge and people; NaN where nobody said
     stratum   (u,) within which it could be drawn; KNOWN where its value does not depend on what anyone says; OUTSIDE
+    undecided   (u,) units that people were asked about and that have no label
     n_drawn   how many people were asked about;   n_decided   how many of them have a label
     unlabelled   names of strata that nobody decided about anything in
     """
@@ -40,6 +42,7 @@ class LabelledUnits:
     judged: Floats
     people: Floats
     stratum: Ints
+    undecided: Bools
     n_drawn: int
     n_decided: int
     unlabelled: Sequence[str]
@@ -55,13 +58,13 @@ class SystemLabels:
     """The answers of a system, what was drawn of them, and what people decided.
 
     records    of every question, in their order;   arrays   what measures are computed from, in the same order
-    samples    of this system;   consensus   item -> what people decided
+    samples    of this system;   labels   what people decided about items
     """
 
     records: Sequence[JudgedAnswer]
     arrays: JudgedAnswers
     samples: Sequence[Sample]
-    consensus: Mapping[str, Label]
+    labels: Labels
 
     def units(self, spec: Measure) -> LabelledUnits | None:
         """What people may be asked about for a measure; None where they were not asked, or that cannot correct it."""
@@ -78,11 +81,13 @@ class SystemLabels:
     def _units_of(self, spec: Measure, sample: Sample) -> LabelledUnits | None:
         if sample.table == "said" and _has_alternatives(self.arrays):
             return None
-        items = self._items[sample.table]
-        drawn = {item for item in sample.drawn if item in self.consensus}
-        labelled = np.array([item in drawn for item in items], bool)
-        judge = self._single[sample.table]
-        values = spec(with_verdicts(judge, sample.table, self._codes(items, labelled)))
+        items, judge = self._items[sample.table], self._single[sample.table]
+        decided = self._decided(spec, judge, [sample.table])
+        asked = set(sample.drawn)
+        labelled, open_ = (
+            np.array([i in asked and (i in decided) is own for i in items], bool) for own in (True, False)
+        )
+        values = spec(with_verdicts(judge, sample.table, _codes(decided, items, labelled)))
         strata = np.array([sample.stratum_of.get(item, OUTSIDE) for item in items], np.int64)
         strata[(strata == OUTSIDE) & ~np.isnan(values)] = KNOWN
         owner = owners(self.arrays, sample.table)
@@ -93,9 +98,10 @@ class SystemLabels:
             judged=np.where(strata == KNOWN, values, spec(judge))[counted],
             people=np.where(labelled, values, np.nan)[counted],
             stratum=strata[counted],
+            undecided=open_[counted],
             n_drawn=len(sample.drawn),
-            n_decided=len(drawn),
-            unlabelled=[s.name for s in sample.strata if s.members and drawn.isdisjoint(s.drawn)],
+            n_decided=len(asked & decided.keys()),
+            unlabelled=[s.name for s in sample.strata if s.members and decided.keys().isdisjoint(s.drawn)],
         )
 
     @cached_property
@@ -108,9 +114,17 @@ class SystemLabels:
         """By table of which items were drawn, each unit as an answer of its own, by the judge."""
         return {own.table: single_units(self.arrays, own.table) for own in self.samples if own.unit == "item"}
 
-    def _codes(self, items: Sequence[str], counted: Bools) -> Codes:
-        """What people decided about items; not judged where it is not counted."""
-        return np.where(counted, verdict_codes(self.consensus.get(item, "not_judged") for item in items), NOT_JUDGED)
+    def _decided(self, spec: Measure, arrays: JudgedAnswers, tables: Iterable[ItemTable]) -> Mapping[str, Label]:
+        """Item -> what people decided, "contradicted" and "not_found" as one where the measure reads both alike."""
+
+        def all_of(code: int) -> Floats:
+            equal = arrays
+            for table in tables:
+                equal = with_verdicts(equal, table, np.full(len(owners(arrays, table)), code, np.int8))
+            return spec(equal)
+
+        alike = np.array_equal(all_of(CONTRADICTED), all_of(NOT_FOUND), equal_nan=True)
+        return self.labels.support if alike else self.labels.consensus
 
     def _answers_of(self, spec: Measure) -> LabelledUnits | None:
         """Whole answers, with what people decided in all tables that the measure is computed from."""
@@ -122,10 +136,11 @@ class SystemLabels:
             return None
         query_ids = self.arrays.query_id
         drawn = set.intersection(*(set(sample.drawn) for sample in samples))
-        complete = np.array([query_id in drawn for query_id in query_ids], bool) & self._are_decided(tables)
+        asked, decided = np.array([id in drawn for id in query_ids], bool), self._decided(spec, self.arrays, tables)
+        complete = asked & self._are_decided(tables, decided)
         by_people = self.arrays
         for table in tables:
-            codes = self._codes(self._items[table], complete[owners(self.arrays, table)])
+            codes = _codes(decided, self._items[table], complete[owners(self.arrays, table)])
             by_people = with_verdicts(by_people, table, codes)
         values = spec(by_people)
         defined = spec.undefined_reasons(self.arrays) == 0
@@ -144,6 +159,7 @@ class SystemLabels:
             judged=judged[defined],
             people=np.where(labelled, values, np.nan)[defined],
             stratum=strata[defined],
+            undecided=(asked & ~complete & (strata >= 0))[defined],
             n_drawn=len(drawn),
             n_decided=int(complete.sum()),
             unlabelled=[
@@ -166,13 +182,18 @@ class SystemLabels:
             return ()
         return [table for table in get_args(ItemTable) if reads(_without(self.arrays, table))]
 
-    def _are_decided(self, tables: Iterable[ItemTable]) -> Bools:
+    def _are_decided(self, tables: Iterable[ItemTable], decided: Mapping[str, Label]) -> Bools:
         """(q,) whether people decided about all items of an answer."""
-        decided = np.ones(self.arrays.n_queries, bool)
+        complete = np.ones(self.arrays.n_queries, bool)
         for table in tables:
-            is_open = [item != "" and item not in self.consensus for item in self._items[table]]
-            decided[owners(self.arrays, table)[is_open]] = False
-        return decided
+            is_open = [item != "" and item not in decided for item in self._items[table]]
+            complete[owners(self.arrays, table)[is_open]] = False
+        return complete
+
+
+def _codes(decided: Mapping[str, Label], items: Sequence[str], counted: Bools) -> Codes:
+    """What people decided about items; not judged where it is not counted."""
+    return np.where(counted, verdict_codes(decided.get(item, "not_judged") for item in items), NOT_JUDGED)
 
 
 def _items(records: Sequence[JudgedAnswer], table: ItemTable) -> list[str]:

@@ -12,12 +12,20 @@ from typing import Any, TypeGuard, cast, get_args
 from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.base.errors import InputError
 from steelyard.data.bench_folder import read_bench_manifest
-from steelyard.data.chunk_table import ChunkTable, Corpus, read_chunks
+from steelyard.data.chunk_table import ChunkTable, Corpus, holds_chunks, read_chunks
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
-from steelyard.data.question_files import beir_queries_file
-from steelyard.data.questions import LateQuestions, Questions, read_queries
+from steelyard.data.question_files import (
+    are_questions,
+    beir_queries_file,
+    holds_other_gold,
+    holds_questions,
+    question_format,
+    questions_file,
+    says_more,
+)
+from steelyard.data.questions import LateQuestions, Questions
 from steelyard.data.repeats import Repeats
 from steelyard.data.run import Run, StreamedRun, is_path
 from steelyard.data.run_folder import RunFolder, find_run_folder
@@ -25,7 +33,7 @@ from steelyard.data.run_reader import RunReader
 from steelyard.data.truth import Truth
 from steelyard.io import formats
 from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
-from steelyard.io.json_files import LABEL_KEYS, is_graded_row, json_lines
+from steelyard.io.json_files import is_graded_row, json_lines, names_question
 from steelyard.io.named import named_paths
 from steelyard.io.objects import RunDict, in_hand, is_frame, is_whole_number, ranx_dict
 from steelyard.io.retrieved_items import answer_of, result_key
@@ -108,11 +116,11 @@ def open_inputs(
     looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for run in systems)
     if isinstance(located_truth, Path) and beir_queries_file(located_truth) is not None:
         looked_up = looked_up or any(map(_names_documents, systems))
-    gold = _open_gold(located_truth, looked_up, on_duplicate)
+    gold, questions = _open_gold(located_truth, looked_up, on_duplicate)
     return Inputs(
         gold,
         _systems(located, evidence=isinstance(gold, Questions) or unit == "document"),
-        _questions(gold, located_truth, queries),
+        questions if queries is None else _by_id(_open_queries(queries)),
         opened_corpus,
         _texts(opened_corpus, located_truth),
     )
@@ -187,7 +195,7 @@ def _is_corpus(source: object) -> bool:
 
 
 def open_corpus(data: object) -> Corpus | None:
-    """Chunks or documents: of a run folder, a JSONL file of chunks with `start`, or documents in any form.
+    """Chunks or documents: of a run folder, a JSONL file of chunks, or documents in any form.
 
     data     None, a path, Corpus, Chunks, or a list of Documents
     Raises   InputError and its children.
@@ -213,11 +221,11 @@ def _corpus_at(path: str | Path) -> Corpus:
         return Corpus(None if folder.chunks is None else ChunkTable.of(folder.chunks), folder.documents)
     if not os.path.isdir(path):
         source = Source(path)
-        if formats.sniff(source) in ("json", "jsonl") and b'"start"' in source.head:
+        if formats.sniff(source) in ("json", "jsonl") and holds_chunks(source):
             return Corpus(read_chunks(source))
         if not source.can_be_read_again:
             raise InputError(
-                f"{source.name}: holds no chunks (JSONL with `id`, `doc`, `start` and `end`); documents are read from "
+                f"{source.name}: holds no chunks (JSONL with `id`, `doc` and `text`); documents are read from "
                 "files, whose suffixes say what they are"
             )
     from steelyard.data.loading import load
@@ -226,60 +234,55 @@ def _corpus_at(path: str | Path) -> Corpus:
 
 
 def _locate_truth(data: object) -> object:
-    """A file as a Source, a folder as a Path, rows of other tools as a list; anything else as it is."""
-    if not is_path(data):
-        return rows_of(data) or data
-    return Path(data) if str(data) != "-" and os.path.isdir(data) else Source(data)
+    """A file as a Source, a folder as a Path; anything else as it is."""
+    return data if not is_path(data) else Path(data) if str(data) != "-" and os.path.isdir(data) else Source(data)
 
 
-def _open_gold(located: object, looked_up: bool, on_duplicate: OnDuplicate) -> Truth | Questions:
-    """Judged documents by id, or questions whose gold is looked up in chunks.
+def _open_gold(
+    located: object, looked_up: bool, on_duplicate: OnDuplicate
+) -> tuple[Truth | Questions, Mapping[str, Question]]:
+    """Judged documents by id, or questions whose gold is looked up in chunks; and questions by id, if there are any.
 
     looked_up   whether the systems, or a corpus, have texts or places in which it can be
     """
-    if isinstance(located, Truth | Questions):
-        return located
-    if isinstance(located, list | tuple):
-        return Questions(located)
-    if not isinstance(located, Source | Path):
-        return Truth(located, on_duplicate=on_duplicate)
-    if _holds_questions(located, looked_up):
-        return Questions.read(located)
-    return Truth.read(located, on_duplicate=on_duplicate)
-
-
-def _holds_questions(located: Source | Path, looked_up: bool) -> bool:
-    """Whether a file or folder has questions whose gold is evidence, or may be used as such, or is answers alone."""
     if isinstance(located, Path):
-        return any(located.glob("questions.jsonl*")) or (looked_up and (located / "qrels").is_dir())
-    format = formats.sniff(located)
-    if holds_rows(located, format):
-        return True
-    if format != "jsonl":
-        return False
-    located.hold()
-    if is_graded_row(next(json_lines(located), (0, {}))[1]):
-        return False
-    return looked_up or any(b'"evidence"' in block for block in located.blocks()) or _are_asked_alone(located)
+        return _open_folder(located, looked_up, on_duplicate)
+    if isinstance(located, Source):
+        return _open_file(located, looked_up, on_duplicate)
+    if isinstance(located, Questions) or are_questions(located):
+        questions = _open_queries(located)
+        return questions, _by_id(questions)
+    return located if isinstance(located, Truth) else Truth(located, on_duplicate=on_duplicate), {}
 
 
-def _are_asked_alone(source: Source) -> bool:
-    """Whether lines hold questions without any gold for what is retrieved, by the keys of the first and all bytes."""
-    _, first = next(json_lines(source), (0, {}))
-    if not {"query", "question"} & first.keys() or result_key(first) is not None:
-        return False
-    marks = [f'"{key}"'.encode() for key in ("gold_evidence", *LABEL_KEYS)]
-    return not any(mark in block for block in source.blocks() for mark in marks)
+def _open_folder(
+    folder: Path, looked_up: bool, on_duplicate: OnDuplicate
+) -> tuple[Truth | Questions, Mapping[str, Question]]:
+    if questions_file(folder) is not None or (looked_up and (folder / "qrels").is_dir()):
+        questions = Questions.read(folder)
+        return questions, _by_id(questions)
+    file = beir_queries_file(folder)
+    return Truth.read(folder, on_duplicate=on_duplicate), {} if file is None else LateQuestions(Source(file))
 
 
-def _questions(gold: Truth | Questions, located_truth: object, queries: object) -> Mapping[str, Question]:
-    """Questions by id: those that are named, else those of the gold or of its folder."""
-    if queries is not None:
-        return _by_id(_open_queries(queries))
-    if isinstance(gold, Questions):
-        return _by_id(gold)
-    file = beir_queries_file(located_truth) if isinstance(located_truth, Path) else None
-    return {} if file is None else LateQuestions(file)
+def _open_file(
+    source: Source, looked_up: bool, on_duplicate: OnDuplicate
+) -> tuple[Truth | Questions, Mapping[str, Question]]:
+    """Questions whose gold is ids alone are judged documents, too, in whatever form they are."""
+    format = question_format(source)
+    if format == "jsonl" and not holds_rows(source, format):
+        source.hold()
+        _, first = next(json_lines(source), (0, {}))
+        if is_graded_row(first) or not (looked_up or holds_other_gold(source, first)):
+            named = format if names_question(first) else None  # whatever the suffix
+            truth = Truth.read(source, format=named, on_duplicate=on_duplicate)
+            return truth, LateQuestions(source) if not is_graded_row(first) and says_more(source) else {}
+    elif not holds_questions(source, format):
+        return Truth.read(source, on_duplicate=on_duplicate), {}
+    questions = Questions.read(source)
+    by_ids = not looked_up and format == "json" and not questions.n_pieces and not holds_rows(source, format)
+    has_labels = by_ids and any(question.labels is not None for question in questions)
+    return questions.truth() if has_labels else questions, _by_id(questions)
 
 
 def _by_id(questions: Questions) -> dict[str, Question]:
@@ -289,7 +292,7 @@ def _by_id(questions: Questions) -> dict[str, Question]:
 def _open_queries(data: object) -> Questions:
     if isinstance(data, Questions):
         return data
-    return read_queries(data) if is_path(data) else Questions(cast("list[dict[str, Any]]", data))
+    return Questions.read(data) if is_path(data) else Questions(data)
 
 
 def _texts(corpus: Corpus | None, located_truth: object) -> Texts:

@@ -16,7 +16,7 @@ from steelyard.judges.calibration import Calibration
 from steelyard.judges.judging import judge_answers
 from steelyard.judges.own import file_name, last_name
 from steelyard.judges.panel import NAME, panel
-from steelyard.judges.registry import make_judge
+from steelyard.judges.registry import judging_command, make_judge
 from steelyard.judges.verdicts import FOLDER, Verdicts
 
 
@@ -83,5 +83,5 @@ def _of_member(member: str | Path | Verdicts, system: System) -> Verdicts | None
         return None
     where = f"{folder}: has no verdicts by {member!r}" if folder is not None else f"{member}: there is no such file"
     raise InputError(
-        f"{where}; judge by it first (steelyard judge --judge {member}), or name a file of verdicts that it left"
+        f"{where}; judge by it first ({judging_command(str(member))}), or name a file of verdicts that it left"
     )

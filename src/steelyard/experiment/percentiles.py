@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,7 @@ METHOD = "binomial_ranks"
 def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, PercentileInterval]]:
     """Places of system and measure, and the percentile, of all measures that are one.
 
-    An end that values are too few for is that of the measure's range.
+    An end that values are too few for is that of the measure's range; without any value there is neither.
     """
     for j, measure in enumerate(scores.measures):
         if measure.share is None:
@@ -32,7 +33,8 @@ def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, P
             in_time = is_in_time(scores)
             interval = percentile_interval(values, measure.share, level=level, clusters=clusters, in_time=in_time)
             least, most = measure.definition.range
-            yield i, j, replace(interval, low=max(interval.low, least), high=min(interval.high, most))
+            ends = (max(interval.low, least), min(interval.high, most)) if len(values) else (math.nan, math.nan)
+            yield i, j, replace(interval, low=ends[0], high=ends[1])
 
 
 def is_in_time(scores: ScoreArrays) -> bool:
@@ -80,10 +82,13 @@ def with_percentiles(scores: ScoreArrays, measures: Sequence[Measure]) -> dict[s
     if not more:
         return {}
     columns = [*range(len(names)), *(names.index(str(measure.column)) for measure in more)]
-    perfect = {str(m): scores.perfect[str(m.column)] for m in more if str(m.column) in scores.perfect}
+    highest = {
+        field: {**of, **{str(m): of[str(m.column)] for m in more if str(m.column) in of}}
+        for field, of in (("perfect", scores.perfect), ("ceilings", scores.ceilings))
+    }
     fields = {field: getattr(scores, field)[:, columns] for field in ("values", "judged", "no_relevant")}
     return {
-        **fields, "measures": [*scores.measures, *more], "perfect": {**scores.perfect, **perfect},
+        **fields, **highest, "measures": [*scores.measures, *more],
         "causes": None if scores.causes is None else scores.causes[:, columns],
         "repeats": {system: values[:, columns] for system, values in scores.repeats.items()},
     }  # fmt: skip

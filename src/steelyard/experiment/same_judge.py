@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError
 from steelyard.experiment.score_arrays import ScoreArrays
+from steelyard.measures import Measure
 
 
 def check_same_judge(parts: Iterable[ScoreArrays]) -> None:
@@ -21,12 +22,36 @@ def check_same_judge(parts: Iterable[ScoreArrays]) -> None:
 
 def judges_differ(parts: Iterable[ScoreArrays]) -> str:
     """How the verdicts of two systems differ, the first that do; empty where all were made in one way."""
+    apart = first_apart(parts)
+    if not apart:
+        return ""
+    (first, one), (system, other) = apart
+    return f"{first} and {system} were judged differently: {first_difference(one, other)}"
+
+
+def first_apart(parts: Iterable[ScoreArrays]) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The first two systems that were judged in different ways, each with how; none where all were judged alike."""
     listed = [item for part in parts for item in methods(part)]
-    for system, method in listed[1:]:
-        first, other = listed[0]
-        if method != other:
-            return f"{first} and {system} were judged differently: {first_difference(other, method)}"
-    return ""
+    return next(((listed[0], item) for item in listed[1:] if item[1] != listed[0][1]), ())
+
+
+def comparable(scores: ScoreArrays) -> list[bool]:
+    """By measure: whether values of its systems may be compared, as one judge, or people, decided about all of them."""
+    apart = bool(first_apart([scores]))
+    return [
+        not (apart and needs_verdicts(measure))
+        or all(str(measure) in scores.corrections.get(system, {}) for system in scores.systems)
+        for measure in scores.measures
+    ]
+
+
+def needs_verdicts(measure: Measure) -> bool:
+    """Whether a judge decides about values of a measure."""
+    if not measure.definition.of_answers:
+        return False
+    from steelyard.experiment.answers import reads_verdicts  # Judges take a moment to import.
+
+    return reads_verdicts(measure)
 
 
 def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -42,12 +67,9 @@ def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 def methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each run of a system, and how it was judged; none where no measure needs verdicts."""
     recipes = scores.recipe_parts.get("verdicts")
-    if not recipes or not any(measure.definition.of_answers for measure in scores.measures):
-        return
-    from steelyard.experiment.answers import reads_verdicts  # Judges take a moment to import.
-    from steelyard.judges.verdicts import method_of
+    if recipes and any(map(needs_verdicts, scores.measures)):
+        from steelyard.judges.verdicts import method_of  # Judges take a moment to import.
 
-    if any(measure.definition.of_answers and reads_verdicts(measure) for measure in scores.measures):
         for system in scores.systems:
             for recipe in recipes.get(system, ()):
                 yield system, method_of(recipe)

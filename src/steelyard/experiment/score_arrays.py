@@ -21,9 +21,13 @@ from steelyard.measures.undefined import REASONS
 
 ANSWERS_FAILED = "answers_failed"
 """The note of a system that retrieved for n questions what it then failed to answer."""
+NO_GOLD = "no_gold"
+"""How notes begin that say what to do where no question has the gold that a measure needs."""
 NOT_JUDGED = "not_judged"
 CAUSES = (*REASONS[1:], NOT_JUDGED)
 """Why a value of answers is 0 or left out: what the question lacks, or that a judge has not judged enough of it."""
+_OF_GOLD = [1 + CAUSES.index(cause) for cause in ("no_gold_answer", "no_gold_units", "no_nuggets")]
+"""The causes that the gold of a question is to blame for, and not its answer."""
 SHARED_GOLD = "shared_gold"
 """Part of the recipe: how many questions share a gold document, and clusters they would make; None where none does."""
 
@@ -43,6 +47,8 @@ class ScoreArrays:
     gold            (s,) how the gold was found among the chunks of each system; None where it names them by id
     recipe_parts    how the numbers came about; a function where that takes a while
     perfect         measure -> (s, q) values of a perfect ranking, NaN where none is known; a function, likewise
+    ceilings        measure -> (s, q) values of the best order of the candidates that a system reorders; NaN where it
+                    reorders none, and where that order is not known
     repeats         system -> (r, m, q) values of each of its runs, of systems with several: values are their means
     notes           system -> what else a reader should know of how it was weighed
     clustering      which questions belong together, and count as one for intervals and tests; None: each by itself
@@ -65,11 +71,28 @@ class ScoreArrays:
     gold: Sequence[GoldMapping | None]
     recipe_parts: Mapping[str, Any] = field(repr=False)
     perfect: Mapping[str, Floats | Callable[[], Floats]] = field(repr=False, default_factory=dict)
+    ceilings: Mapping[str, Floats] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = None
     repeats: Mapping[str, Floats] = field(repr=False, default_factory=dict)
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
     causes: Codes | None = field(repr=False, default=None)
     corrections: Corrections = field(repr=False, default_factory=dict)
+
+    @property
+    def lacks_gold(self) -> Bools:
+        """(s, m) measures that a system has no value of, as no question has the gold that they need."""
+        bare = without_relevant(self.no_relevant, self.unwinnable)
+        if self.causes is not None:
+            bare = bare | np.isin(self.causes, _OF_GOLD).all(axis=2)
+        return bare & np.isnan(self.values).all(axis=2) & bool(len(self.query_ids))
+
+
+def without_relevant(no_relevant: Bools, unwinnable: Bools) -> Bools:
+    """(s, m) where none of q questions has anything relevant, in a chunk or in none.
+
+    no_relevant   (s, m, q);   unwinnable   (s, q)
+    """
+    return np.asarray((no_relevant & ~unwinnable[:, None]).all(axis=2))
 
 
 def computed(parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +116,7 @@ def refuse_impossible(scores: ScoreArrays) -> None:
         if len(impossible):
             i, q = impossible[0].tolist()
             raise InputError(
-                f"system {scores.systems[i]!r}, query {scores.query_ids[q]!r}: {measure} is {values[i, q]:g}, which is "
-                f"beyond its range, {low:g} to {high:g}; percentages are divided by 100, and a column of other numbers "
-                "needs a name that no measure has"
+                f"system {scores.systems[i]!r}, question {scores.query_ids[q]!r}: {measure} is {values[i, q]:g}, which "
+                f"is beyond its range, {low:g} to {high:g}; percentages are divided by 100, and a column of other "
+                "numbers needs a name that no measure has"
             )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,24 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
-from steelyard.experiment.corrections import Corrections, corrected_columns, taken
+from steelyard.data.clusters import SharedGold
+from steelyard.experiment.corrections import Corrections, ReportedMeans, corrected_columns, reported_means, taken
 from steelyard.experiment.percentiles import METHOD, counted, percentiles, with_percentiles
-from steelyard.experiment.score_arrays import CAUSES, NOT_JUDGED, SHARED_GOLD, ScoreArrays, computed, refuse_impossible
+from steelyard.experiment.score_arrays import (
+    CAUSES,
+    NO_GOLD,
+    NOT_JUDGED,
+    SHARED_GOLD,
+    ScoreArrays,
+    computed,
+    refuse_impossible,
+)
 from steelyard.experiment.scores_frame import arrays_of, frame_of, places_of, spec_names, statuses
 from steelyard.experiment.scores_union import union
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.measures import Measure
 from steelyard.measures.spec import measure_or_column
-from steelyard.stats.intervals import Intervals, mean_intervals
+from steelyard.stats.intervals import Intervals, mean_intervals, skewed_intervals
 from steelyard.stats.percentiles import PercentileInterval
 from steelyard.stats.repeats import variance_components
 from steelyard.stats.samples import ROUNDING
@@ -40,7 +49,7 @@ _OF_FRAME = 5
 
 @dataclass(frozen=True, eq=False)
 class Scores(ScoreArrays):
-    """One value for each system, query and measure: of rankings, answers, times, costs, clicks.
+    """One value for each system, question and measure: of rankings, answers, times, costs, clicks.
 
     It is a long frame (`frame`, `of`); the arrays that it has too (see ScoreArrays) are views of its columns, for
     kernels and statistics.
@@ -51,7 +60,7 @@ class Scores(ScoreArrays):
         return {**self.__dict__, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
 
     def __repr__(self) -> str:
-        return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} queries)"
+        return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} questions)"
 
     @classmethod
     def of(cls, data: object, *, system: str = "run", cluster: str | None = None) -> Scores:
@@ -67,9 +76,9 @@ class Scores(ScoreArrays):
         data     a frame, of rows in any order, or a path or rows of these tools; value is a number, true or false, or
                  null where there is none
         system   of all rows, where the frame has no column for it
-        cluster  the column that says which queries count as one for intervals and tests, such as a session
-        Raises   InputError for columns that are not there, two values of one query, and values that are not numbers or
-                 that their measure cannot have.
+        cluster  the column that says which questions count as one for intervals and tests, such as a session
+        Raises   InputError for columns that are not there, two values of one question, and values that are not numbers
+                 or that their measure cannot have.
 
         >>> import polars as pl
         >>> clicks = pl.DataFrame({"query_id": ["q1", "q2"], "measure": "clicks", "value": [3, 1]})
@@ -82,7 +91,7 @@ class Scores(ScoreArrays):
 
     @classmethod
     def concat(cls, parts: Iterable[Scores], *, mixed_judges: bool = False) -> Scores:
-        """All values of several Scores: of other systems, other measures, or other queries.
+        """All values of several Scores: of other systems, other measures, or other questions.
 
         What none of them has is not measured.  The order is that in which systems and measures come first.
 
@@ -98,10 +107,10 @@ class Scores(ScoreArrays):
         measures: Sequence[str | Measure] | str | Measure | None = None,
         query_ids: Sequence[str] | str | None = None,
     ) -> Scores:
-        """Only some systems, measures and queries, in the order that they have here.
+        """Only some systems, measures and questions, in the order that they have here.
 
         A percentile of a measure that is here, such as latency_ms:p95, comes after all that are.
-        Means of some of the queries are not corrected: labels were drawn for the mean of all.
+        Means of some of the questions are not corrected: labels were drawn for the mean of all.
         Raises   InputError for one that is not here, with the nearest.
         """
         more = self if measures is None else self.with_percentiles(measures)
@@ -109,7 +118,7 @@ class Scores(ScoreArrays):
             return more.filter(systems=systems, measures=measures, query_ids=query_ids)
         rows = places_of(systems, self.systems, "system")
         columns = places_of(spec_names(measures), [str(measure) for measure in self.measures], "measure")
-        ids = places_of(query_ids, self.query_ids, "query")
+        ids = places_of(query_ids, self.query_ids, "question")
         cells, pairs = np.ix_(rows, columns, ids), np.ix_(rows, ids)
         return replace(
             self, systems=[self.systems[i] for i in rows], measures=[self.measures[j] for j in columns],
@@ -136,6 +145,10 @@ class Scores(ScoreArrays):
             perfect={
                 name: partial(_cells, self.perfect[name], pairs)
                 for name in (str(self.measures[j]) for j in columns) if name in self.perfect
+            },
+            ceilings={
+                name: self.ceilings[name][pairs]
+                for name in (str(self.measures[j]) for j in columns) if name in self.ceilings
             },
         )  # fmt: skip
 
@@ -181,10 +194,12 @@ class Scores(ScoreArrays):
     def _notes_of(self, system: str, measures: Sequence[Measure]) -> list[Note]:
         """The notes of a system that are about some measures, or about the system itself."""
         names, of_answers = set(map(str, measures)), any(measure.definition.of_answers for measure in measures)
+        lack_gold = not names.isdisjoint(map(str, self.without_gold))
         return [
             note for note in self.notes.get(system, ())
             if note.values.get("measure") in (None, *names)
             and (of_answers or not note.code.startswith(("judge", "labels")))
+            and (lack_gold or not note.code.startswith(NO_GOLD))
         ]  # fmt: skip
 
     def _verdicts_of(self, systems: Sequence[str]) -> dict[str, Any]:
@@ -199,9 +214,9 @@ class Scores(ScoreArrays):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """One row for each system, query and measure, of schema SCORES: the table that all of this is.
+        """One row for each system, question and measure, of schema SCORES: the table that all of this is.
 
-        status is ok, failed (by the system's own account), missing (the query is absent from the run), unwinnable
+        status is ok, failed (by the system's own account), missing (the question is absent from the run), unwinnable
         (its gold is in no chunk of the corpus), no_relevant, unplaced (the gold's characters have no place),
         not_measured, or of measures of answers one of CAUSES; where several hold, it is the first, and reason names
         all.  A value that is left out is null.  judged is the share of labelled documents that the measure looked at.
@@ -218,16 +233,18 @@ class Scores(ScoreArrays):
         return statuses(self)
 
     def mean(self) -> pl.DataFrame:
-        """One row for each system and measure: mean, 95% interval (low, high), n, and counts of queries.
+        """One row for each system and measure: mean, 95% interval (low, high), n, and counts of questions.
 
-        n is the number of queries in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
+        n is the number of questions in the mean; missing, failed, unwinnable and no_relevant count those of the truth,
         whether they enter it as 0 or not at all; judged is the mean share of labelled documents down to the k of the
         measure; not_judged counts the answers that a judge has not judged in full, which are left out.  Measures named
         gm_ have a geometric mean, and abstention_f1 an F1; ndcg@10:p10 has a percentile, of the values of all runs, and
         an end of its interval is infinite where there are too few.  Where labels of people correct a mean there are
         more columns, null elsewhere: corrected, its interval (corrected_low, corrected_high), people (the mean by
-        labels alone), its interval (people_low, people_high), n_labels, and worth: how many labels without a judge
-        would do as well.
+        labels alone, without verdicts), its interval (people_low, people_high), n_labels, worth: how many labels
+        without a judge would do as well, and n_undecided, what was drawn and has no label; where that is a tenth or
+        more, lowest and highest: the corrected mean with all of that at either end, and the outer ends of their
+        intervals (lowest_low, highest_high).
         """
         s, m, _ = self.values.shape
         there = counted(self)
@@ -242,7 +259,7 @@ class Scores(ScoreArrays):
                 "mean": self.means.ravel(),
                 "low": self.intervals.low.ravel(),
                 "high": self.intervals.high.ravel(),
-                "n": there.sum(axis=2).ravel(),
+                "n": self.n_counted.ravel(),
                 "missing": of_system(self.missing),
                 "failed": of_system(self.failed),
                 "unwinnable": np.where(np.tile(self.of_answers, s), 0, of_system(self.unwinnable)),
@@ -266,6 +283,17 @@ class Scores(ScoreArrays):
         if self.causes is None:
             return np.zeros(self.values.shape[:2], np.int64)
         return np.asarray((self.causes == 1 + CAUSES.index(NOT_JUDGED)).sum(axis=2), np.int64)
+
+    @property
+    def without_gold(self) -> list[Measure]:
+        """Measures that no system has a value of, as no question has the gold that they need.
+
+        >>> from steelyard.experiment.evaluation import evaluate
+        >>> [str(measure) for measure in evaluate({"q": {"a": 0}}, {"q": ["a"]}, ["map", "judged@1"]).without_gold]
+        ['map']
+        """
+        bare = np.asarray(self.lacks_gold.all(axis=0))
+        return [measure for measure, lacks in zip(self.measures, bare.tolist(), strict=True) if lacks]
 
     @property
     def primary(self) -> Measure:
@@ -294,7 +322,7 @@ class Scores(ScoreArrays):
 
     @cached_property
     def means(self) -> Floats:
-        """(s, m) mean, or percentile, over the queries that are not skipped; NaN where there is none."""
+        """(s, m) mean, or percentile, over the questions that are not skipped; NaN where there is none."""
         means = _aggregate(self.measures, self.values)
         for i, j, interval in self._percentiles:
             means[i, j] = interval.value
@@ -315,24 +343,33 @@ class Scores(ScoreArrays):
         >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["c", "a"]}, ["precision@5", "mrr"]).reachable
         array([[0.4, 1. ]])
         """
-        return _aggregate(self.measures, self._reachable_values())
+        return _aggregate(self.measures, self.highest_values("perfect"))
 
-    def _reachable_values(self) -> Floats:
-        """(s, m, q) values of a perfect ranking, of queries that are not skipped; NaN where they are not known."""
-        perfect = np.full(self.values.shape, np.nan)
+    @cached_property
+    def ceiling(self) -> Floats:
+        """(s, m) mean of the best order of the candidates that a system reorders; NaN for one that reorders none."""
+        return _aggregate(self.measures, self.highest_values("ceilings"))
+
+    def highest_values(self, of: Literal["perfect", "ceilings"]) -> Floats:
+        """(s, m, q) values of a perfect ranking, or of the best order of candidates; NaN where they are not known.
+
+        They are not known of queries that are skipped, and of measures that have a higher value on some query.
+        """
+        highest = np.full(self.values.shape, np.nan)
         for j, measure in enumerate(self.measures):
-            if (values := self.perfect.get(str(measure))) is not None:
-                perfect[:, j] = values() if callable(values) else values
+            if (values := getattr(self, of).get(str(measure))) is not None:
+                highest[:, j] = values() if callable(values) else values
         counted = ~np.isnan(self.values)
-        unbounded = (counted & ~(self.values <= perfect + ROUNDING * np.abs(perfect))).any(axis=2)
-        return np.where(counted & ~unbounded[:, :, None], perfect, np.nan)
+        unbounded = (counted & ~(self.values <= highest + ROUNDING * np.abs(highest))).any(axis=2)
+        return np.where(counted & ~unbounded[:, :, None], highest, np.nan)
 
     @cached_property
     def intervals(self) -> Intervals:
         """(s, m) ends of the intervals of the means; of percentiles, see `percentile_interval`.
 
-        A query that none was like is reckoned with (see `mean_intervals`): its value may be the lowest that the measure
-        has, or the highest that a perfect ranking has on any of these queries, where that is known.
+        A question that none was like is reckoned with (see `mean_intervals`): its value may be the lowest that the
+        measure has, or the highest that a perfect ranking has on any of these questions, where that is known.  Without
+        a highest value they are those of `skewed_intervals`.
         """
         s, m, q = self.values.shape
         series = np.stack([_scale(measure, self.values[:, j]) for j, measure in enumerate(self.measures)], axis=1)
@@ -347,16 +384,34 @@ class Scores(ScoreArrays):
             there = ~np.isnan(series[rows[0]])
             clusters = None if self.clustering is None else self.clustering.codes[there]
             bounds = least[rows], most[rows]
-            intervals = mean_intervals(series[rows][:, there].T, level=LEVEL, bounds=bounds, clusters=clusters)
+            columns = series[rows][:, there].T
+            intervals = mean_intervals(columns, level=LEVEL, bounds=bounds, clusters=clusters)
             low[rows], high[rows] = intervals.low, intervals.high
+            if len(free := np.flatnonzero(np.isinf(bounds[1]))):
+                skewed = skewed_intervals(columns[:, free], level=LEVEL, clusters=clusters)
+                low[np.array(rows)[free]] = np.maximum(skewed.low, bounds[0][free])
+                high[np.array(rows)[free]] = skewed.high
         ends = Intervals(_unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)))
         for i, j, interval in self._percentiles:
             ends.low[i, j], ends.high[i, j] = interval.low, interval.high
         return ends
 
+    @cached_property
+    def reported(self) -> ReportedMeans:
+        """(s, m) means and intervals as reports show them first: corrected by labels where there are some."""
+        names = [str(measure) for measure in self.measures]
+        return reported_means(
+            self.corrections, self.systems, names, self.means, self.intervals.low, self.intervals.high
+        )
+
+    @cached_property
+    def n_counted(self) -> Ints:
+        """(s, m) questions in each mean."""
+        return np.asarray(counted(self).sum(axis=2), np.int64)
+
     def _bounds(self) -> tuple[Floats, Floats]:
         """(s, m) lowest and highest value there can be, on the scale that is averaged."""
-        perfect = self._reachable_values()
+        perfect = self.highest_values("perfect")
         reachable = np.where(np.isnan(perfect), -np.inf, perfect).max(axis=2, initial=-np.inf)
         lowest, highest = np.empty(reachable.shape), np.empty(reachable.shape)
         for j, measure in enumerate(self.measures):
@@ -367,7 +422,7 @@ class Scores(ScoreArrays):
 
     @property
     def signature(self) -> Signature:
-        """One quotable line, and its data: measures, queries, policies, version, digests of truth and runs.
+        """One quotable line, and its data: measures, questions, policies, version, digests of truth and runs.
 
         >>> from steelyard.experiment.evaluation import evaluate
         >>> str(evaluate({"q": {"a": 1}}, {"q": ["a"]}, "map").signature)
@@ -379,15 +434,35 @@ class Scores(ScoreArrays):
     @property
     def recipe(self) -> dict[str, Any]:
         """Everything that is needed to get the same numbers again; digests are computed now."""
-        method = {"level": LEVEL, "method": self.intervals.method}
+        method: dict[str, float | str] = {"level": LEVEL, "method": self.intervals.method}
+        method |= {"unbounded": "skewed_t"} if self.unbounded else {}
         return {**self._recipe, "interval": method | ({"percentiles": METHOD} if self._percentiles else {})}
+
+    @property
+    def unbounded(self) -> list[Measure]:
+        """Measures whose mean has an interval without a highest value: columns of numbers, such as latencies."""
+        highest, there = self._bounds()[1], ~np.isnan(self.intervals.low)
+        return [
+            measure
+            for j, measure in enumerate(self.measures)
+            if measure.share is None and (np.isinf(highest[:, j]) & there[:, j]).any()
+        ]
+
+    @property
+    def shared_gold(self) -> SharedGold | None:
+        """How far questions share gold documents, where they do; None for scores of a file, which has counts."""
+        part = self.recipe_parts.get(SHARED_GOLD)
+        fields = part() if callable(part) else part
+        return SharedGold(**fields) if fields and "codes" in fields else None
 
     @property
     def _recipe(self) -> dict[str, Any]:
         """The recipe without the intervals, which take a while."""
         parts = computed(self.recipe_parts)
-        if parts.get(SHARED_GOLD, True) is None:
-            del parts[SHARED_GOLD]
+        if (shared := self.shared_gold) is not None:
+            parts[SHARED_GOLD] = shared.facts(self.values.reshape(-1, len(self.query_ids)))
+        elif parts.get(SHARED_GOLD) is None:
+            parts.pop(SHARED_GOLD, None)
         return {**parts, "measures": [str(measure) for measure in self.measures]}
 
 

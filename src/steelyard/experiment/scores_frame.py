@@ -171,7 +171,7 @@ def _clustering(frame: pl.DataFrame, cluster: str, query_ids: pl.Series) -> Clus
     several = names.filter(pl.col("names").list.len() > 1)
     if len(several):
         query_id, of = several.row(0)
-        raise InputError(f"query {query_id!r} is in two clusters, {of[0]!r} and {of[1]!r}; expected one {cluster}")
+        raise InputError(f"question {query_id!r} is in two clusters, {of[0]!r} and {of[1]!r}; expected one {cluster}")
     return named_clusters(cluster, names["names"].list.first().to_list())
 
 
@@ -228,7 +228,7 @@ def _refuse_repeats(frame: pl.DataFrame, cell: Ints) -> None:
     again = np.flatnonzero(np.diff(cell[order]) == 0)
     if len(again):
         system, query_id, measure = frame.row(int(order[again[0] + 1]))[:3]
-        raise InputError(f"system {system!r}, query {query_id!r}: {measure} has two values; keep one")
+        raise InputError(f"system {system!r}, question {query_id!r}: {measure} has two values; keep one")
 
 
 def _holds(frame: pl.DataFrame, name: str) -> Bools:

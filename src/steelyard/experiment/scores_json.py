@@ -20,6 +20,8 @@
                                                one of measures, in it one of queries; per_query holds their means
     perfect                                    values of a perfect ranking: a list of measures, systems, and their
                                                values in the order of the queries; only of what is known
+    ceilings                                   likewise, of the best order of the candidates that a system reorders; of
+                                               systems that do, and only where there are any
     clusters                                   by which questions count as one, and the cluster of each, a number,
                                                in the order of the queries; only where some do
     recipe                                     how the numbers came about; its measures belong to the result
@@ -94,8 +96,9 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
     }  # fmt: skip
     columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
     head = {"format": FORMAT, "signature": str(scores.signature)} | ({"columns": columns} if columns else {})
-    perfect = _perfect(scores, computed(scores.perfect))
-    content = {**head, "systems": systems, "perfect": perfect, **_clusters(scores.clustering), "recipe": scores.recipe}
+    highest = {"perfect": _highest(scores, computed(scores.perfect))}
+    highest |= {"ceilings": _highest(scores, scores.ceilings)} if scores.ceilings else {}
+    content = {**head, "systems": systems, **highest, **_clusters(scores.clustering), "recipe": scores.recipe}
     return _text(content, _LEVELS) + "\n"
 
 
@@ -218,10 +221,10 @@ def _judged(judged: Floats, names: Sequence[str]) -> _Line:
     return _Line(f"[{', '.join(shares)}]")
 
 
-def _perfect(scores: Scores, perfect: Mapping[str, Floats]) -> _Line:
+def _highest(scores: Scores, of: Mapping[str, Floats]) -> _Line:
     """(s, q) values by measure, written once for systems and measures that have the same."""
     alike: dict[bytes, tuple[Floats, dict[str, list[str]]]] = {}
-    for name, values in perfect.items():
+    for name, values in of.items():
         for system, row in zip(scores.systems, values, strict=True):
             if not np.isnan(row).all():
                 alike.setdefault(row.tobytes(), (row, {}))[1].setdefault(name, []).append(system)
@@ -230,9 +233,10 @@ def _perfect(scores: Scores, perfect: Mapping[str, Floats]) -> _Line:
         together: dict[tuple[str, ...], list[str]] = {}
         for name, systems in systems_of.items():
             together.setdefault(tuple(systems), []).append(name)
+        text = ", ".join(_numbers_text(row))
         lines += [
-            f'{{"measures": {_line(names)}, "systems": {_line(list(of))}, "values": [{", ".join(_numbers_text(row))}]}}'
-            for of, names in together.items()
+            f'{{"measures": {_line(names)}, "systems": {_line(list(listed))}, "values": [{text}]}}'
+            for listed, names in together.items()
         ]
     return _Line(f"[{', '.join(lines)}]")
 
@@ -275,7 +279,7 @@ def _outdated(content: Mapping[str, Any]) -> str:
     systems = content["systems"].values()
     if all(isinstance(system, dict) and {"per_query", "queries"} <= system.keys() for system in systems):
         return ""
-    return f"was written by an earlier Steelyard and lacks the values of the queries; {_WRITE} again"
+    return f"was written by an earlier Steelyard and lacks the values of the questions; {_WRITE} again"
 
 
 def _loaded(source: Source, advice: str) -> dict[str, Any]:
@@ -315,7 +319,8 @@ def _scores(content: Mapping[str, Any]) -> Scores:
         unjudged_queries=np.array([int(system["counts"]["unjudged_queries"]) for system in parts], np.int64),
         gold=[_gold(system["gold"]) if "gold" in system else None for system in parts],
         recipe_parts={key: value for key, value in recipe.items() if key not in _DERIVED},
-        perfect=_perfect_of(content.get("perfect", ()), list(systems), len(query_ids)),
+        perfect=_highest_of(content.get("perfect", ()), list(systems), len(query_ids)),
+        ceilings=_highest_of(content.get("ceilings", ()), list(systems), len(query_ids)),
         repeats={name: _runs(system["runs"], len(names), len(query_ids))
                  for name, system in systems.items() if "runs" in system},
         notes={name: [Note.of_json(note) for note in system["notes"]]
@@ -360,27 +365,27 @@ def _clustering(clusters: Mapping[str, Any] | None, n: int) -> Clustering | None
         return None
     codes = clusters["of"]
     if len(codes) != n or not all(type(code) is int for code in codes):
-        raise ValueError(f"clusters are not the numbers of {n} queries")
+        raise ValueError(f"clusters are not the numbers of {n} questions")
     return Clustering(str(clusters["by"]), np.array(codes, np.int64))
 
 
-def _perfect_of(listed: Sequence[Mapping[str, Any]], systems: Sequence[str], n: int) -> dict[str, Floats]:
-    """measure -> (s, q) values of a perfect ranking; none in a file from before they were written."""
-    place, perfect = {system: i for i, system in enumerate(systems)}, dict[str, Floats]()
+def _highest_of(listed: Sequence[Mapping[str, Any]], systems: Sequence[str], n: int) -> dict[str, Floats]:
+    """measure -> (s, q) values of a perfect ranking, or of ceilings; none in a file from before they were written."""
+    place, highest = {system: i for i, system in enumerate(systems)}, dict[str, Floats]()
     for entry in listed:
         (values,) = _numbers([entry["values"]])
         if len(values) != n:
-            raise ValueError(f"perfect has other than {n} values")
+            raise ValueError(f"perfect or ceilings have other than {n} values")
         for name in entry["measures"]:
-            rows = perfect.setdefault(name, np.full((len(systems), n), np.nan))
+            rows = highest.setdefault(name, np.full((len(systems), n), np.nan))
             rows[[place[system] for system in entry["systems"]]] = values
-    return perfect
+    return highest
 
 
 def _values(rows: Mapping[str, Mapping[str, Any]], query_ids: Sequence[str], names: Sequence[str]) -> Floats:
     """(m, q) values of one system."""
     if rows.keys() != set(query_ids):
-        raise ValueError("its systems do not have the same queries")
+        raise ValueError("its systems do not have the same questions")
     return _numbers([[rows[query_id][name] for query_id in query_ids] for name in names]).reshape(len(names), -1)
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard.align.resolver import GoldMapping
-from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.arrays import Bools, Floats
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.data.clusters import OWN, Clustering
+from steelyard.data.clusters import OWN, Clustering, connected
 from steelyard.experiment.corrections import Correction, Corrections, placed
 from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.score_arrays import SHARED_GOLD, ScoreArrays
@@ -64,19 +64,25 @@ def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[s
             for system in systems if any(system in part.notes for part in parts)
         },
         corrections=_corrections(parts, query_ids),
-        perfect={str(measure): partial(_perfect, str(measure), parts, systems, query_ids) for measure in measures},
+        perfect={
+            str(measure): partial(_highest, "perfect", str(measure), parts, systems, query_ids) for measure in measures
+        },
+        ceilings={
+            str(measure): _highest("ceilings", str(measure), parts, systems, query_ids)
+            for measure in measures if any(str(measure) in part.ceilings for part in parts)
+        },
     )  # fmt: skip
 
 
-def _perfect(
-    measure: str, parts: Sequence[ScoreArrays], systems: Sequence[str], query_ids: Sequence[str]
+def _highest(
+    field: str, measure: str, parts: Sequence[ScoreArrays], systems: Sequence[str], query_ids: Sequence[str]
 ) -> Floats:  # fmt: skip
-    """(s, q) values of a perfect ranking by one measure, from the parts that have any."""
+    """(s, q) values of a perfect ranking, or of ceilings, by one measure, from the parts that have any."""
     together = np.full((len(systems), len(query_ids)), np.nan)
     for part in parts:
-        if (perfect := part.perfect.get(measure)) is not None:
+        if (highest := getattr(part, field).get(measure)) is not None:
             cells = np.ix_(_places(part.systems, systems), _places(part.query_ids, query_ids))
-            together[cells] = perfect() if callable(perfect) else perfect
+            together[cells] = highest() if callable(highest) else highest
     return together
 
 
@@ -102,8 +108,8 @@ def _refuse_overlap(part: ScoreArrays, filled: Bools) -> None:
     if filled.any():
         i, j, k = np.argwhere(filled)[0].tolist()
         raise InputError(
-            f"system {part.systems[i]!r}, query {part.query_ids[k]!r}: {part.measures[j]} is there twice; keep one of "
-            "the two with filter(systems=...), filter(measures=...) or filter(query_ids=...)"
+            f"system {part.systems[i]!r}, question {part.query_ids[k]!r}: {part.measures[j]} is there twice; keep one "
+            "of the two with filter(systems=...), filter(measures=...) or filter(query_ids=...)"
         )
 
 
@@ -121,7 +127,7 @@ def _clustering(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Clust
             return None
         for query_id, code in zip(part.query_ids, part.clustering.codes.tolist(), strict=True):
             links[query_id].append((number, code))
-    return Clustering(named[0] or OWN, _connected(list(links.values())))
+    return Clustering(named[0] or OWN, connected(list(links.values())))
 
 
 def _repeats(
@@ -157,27 +163,6 @@ def _corrections(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Corr
             if own:
                 together.setdefault(system, {}).update(own)
     return together
-
-
-def _connected(links: Sequence[Sequence[tuple[int, int]]]) -> Ints:
-    """(q,) the clusters of queries that are linked by what they share, numbered as they first appear.
-
-    >>> _connected([[(0, 1)], [(1, 1)], [(1, 1), (0, 2)], [(0, 2)]]).tolist()
-    [0, 1, 1, 1]
-    """
-    parents, first = list(range(len(links))), dict[tuple[int, int], int]()
-
-    def root(q: int) -> int:
-        while parents[q] != q:
-            parents[q] = q = parents[parents[q]]
-        return q
-
-    for q, shared in enumerate(links):
-        for link in shared:
-            low, high = sorted((root(q), root(first.setdefault(link, q))))
-            parents[high] = low
-    numbers = dict[int, int]()
-    return np.array([numbers.setdefault(root(q), len(numbers)) for q in range(len(links))], np.int64)
 
 
 def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
@@ -18,6 +19,9 @@ from steelyard.experiment.scores_json import read_scores
 from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.measures import Measure
 
+Origin = Literal["scores", "run", "bench"]
+"""What scores were read from: their own file, a run folder that is weighed now, or a bench of rerankers."""
+
 
 @dataclass(frozen=True, eq=False)
 class StoredScores:
@@ -26,14 +30,14 @@ class StoredScores:
     latency_ms   system -> run -> milliseconds of each question, of a run folder; scores have a column, if at all
     base         of a bench, the system that all others are held against: the candidates as they are; else None
     recommended  of a bench, the system that is to be taken, by its choice; else None
-    of_bench     whether they are those of a bench of rerankers
+    origin       what the path is of; a load test counts as scores, as it has no configuration of measures
     """
 
     scores: Scores
     latency_ms: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
     base: str | None = None
     recommended: str | None = None
-    of_bench: bool = False
+    origin: Origin = "scores"
 
 
 def open_scores(
@@ -75,7 +79,7 @@ def open_scores(
         return StoredScores(read_scores(path))
     return StoredScores(
         read_scores(bench.scores), base=bench.manifest.get("base"), recommended=bench.manifest.get("recommended"),
-        of_bench=bench.kind == "rerank",
+        origin="bench" if bench.kind == "rerank" else "scores",
     )  # fmt: skip
 
 
@@ -98,4 +102,4 @@ def _weighed(
     )  # fmt: skip
     specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
     scores = weighing.scores(specs, min_gain=settings.get("min_gain"))
-    return StoredScores(scores, weighing.latency_ms)
+    return StoredScores(scores, weighing.latency_ms, origin="run")

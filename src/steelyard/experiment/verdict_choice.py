@@ -165,14 +165,13 @@ def judged_run(
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
     if path is not None:
         return RunVerdicts(_checked(opened_verdicts(path, run.name), run, questions), query_ids, "file", path.name)
-    if judge not in (None, DEFAULT_JUDGE):
-        raise InputError(
-            f"{run.name}: has no verdicts by {judge!r}; judge it first (steelyard judge --judge {judge}), or leave out "
-            "--judge"
-        )
     from steelyard.judges.judging import judge_answers
-    from steelyard.judges.registry import make_judge
+    from steelyard.judges.registry import judging_command, make_judge
 
+    if judge is not None and judge != DEFAULT_JUDGE:
+        raise InputError(
+            f"{run.name}: has no verdicts by {judge!r}; judge it first ({judging_command(judge)}), or leave out --judge"
+        )
     verdicts = judge_answers(
         questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name, progress=choice.progress
     )
@@ -234,6 +233,7 @@ def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
     Raises   InputError for a judge who left none beside those of others.
     """
     from steelyard.judges.own import file_name, last_name
+    from steelyard.judges.registry import judging_command
     from steelyard.judges.verdicts import FOLDER
 
     files = sorted((folder / FOLDER).glob("*.parquet"), key=lambda path: (path.stat().st_mtime_ns, path.name))
@@ -242,5 +242,8 @@ def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
     named = [path for path in files if path.stem == file_name(last_name(judge))]
     if not named and files and judge != DEFAULT_JUDGE:
         there = ", ".join(sorted(path.stem for path in files))
-        raise InputError(f"{name}: has verdicts by {there}, and none by {judge!r}; name one that is there, or judge it")
+        raise InputError(
+            f"{name}: has verdicts by {there}, and none by {judge!r}; name one that is there, or judge it "
+            f"({judging_command(judge)})"
+        )
     return named[-1] if named else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from steelyard.align.aligned import Aligned
 from steelyard.align.document_lists import DocumentGold, DocumentResolver
-from steelyard.align.evidence import align_evidence
+from steelyard.align.evidence import align_evidence, labels_of_parts
 from steelyard.align.naming import naming_notes
 from steelyard.align.rankings import align
 from steelyard.align.resolver import GoldMapping, ResolvedGold, Resolver
@@ -115,11 +116,15 @@ class Weighed:
         """Ranks and gains of what is judged."""
         return self.aligned.alignment
 
-    @property
+    @cached_property
     def labels(self) -> Truth | None:
-        """The gain of every gold document, or of every chunk that holds gold; None where the truth names them."""
-        gold = self.evidence or self.documents
-        return None if gold is None else gold.labels
+        """The gain of every gold document, or of every chunk that holds gold; None where the truth names them.
+
+        Chunks that the run holds a piece together with have its gain where no chunk holds it by itself.
+        """
+        if self.evidence is not None and self.outputs is not None:
+            return labels_of_parts(self.evidence, self.outputs)
+        return None if self.documents is None else self.documents.labels
 
     def notes_at(self, k: int | None) -> Sequence[Note]:
         """What a reader should know who looks at the first k results."""
@@ -152,7 +157,7 @@ class Weighed:
     @property
     def corpus_known(self) -> bool:
         """Whether it is known which gold the corpus lacks."""
-        return self.corpus is not None or (self.documents is not None and self.documents.mapping.placed)
+        return self.corpus is not None or (self.mapping is not None and self.mapping.placed)
 
     def perfect_values(self, spec: Measure) -> Floats:
         """(q,) values of a perfect ranking; NaN where the truth does not bound the measure.

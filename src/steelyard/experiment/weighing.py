@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.chunk_table import Corpus
-from steelyard.data.clusters import Clustering, question_clusters, shared_gold
+from steelyard.data.clusters import DOC, Clustering, question_clusters, shared_gold
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
@@ -30,12 +30,12 @@ from steelyard.experiment import defaults
 from steelyard.experiment.answers import Answers, reads_verdicts
 from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.defaults import DefaultMeasures, Policy
-from steelyard.experiment.gold_notes import AbsentGold, judged_notes, unjudged_notes
+from steelyard.experiment.gold_notes import AbsentGold, judged_notes, unjudged_notes, with_gold_advice
 from steelyard.experiment.opening import Inputs, Texts, no_texts
 from steelyard.experiment.review_choice import are_handed_in, review_of
-from steelyard.experiment.score_arrays import SHARED_GOLD
+from steelyard.experiment.score_arrays import SHARED_GOLD, without_relevant
 from steelyard.experiment.scores import Scores
-from steelyard.experiment.units import check_document_measures, check_gold, resolver_of
+from steelyard.experiment.units import check_document_measures, resolver_of
 from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.experiment.weighed import Weighed, runs_together, weigh_system
 from steelyard.io.source import ahead
@@ -126,7 +126,7 @@ class Weighing:
         )._checked()  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} queries)"
+        return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} questions)"
 
     def _checked(self) -> Weighing:
         """The same, its clusters computed: an unknown field is refused before anything else is."""
@@ -143,10 +143,10 @@ class Weighing:
         )  # fmt: skip
 
     @cached_property
-    def _shared_gold(self) -> dict[str, int] | None:
+    def _shared_gold(self) -> dict[str, Any] | None:
         """Fields of SharedGold."""
         shared = shared_gold(self.gold, self.query_ids)
-        return None if shared is None else asdict(shared)
+        return None if shared is None else vars(shared)
 
     @property
     def systems(self) -> list[str]:
@@ -174,7 +174,7 @@ class Weighing:
 
     @property
     def query_ids(self) -> Sequence[str]:
-        """Every query of the gold, ascending by UTF-8 bytes."""
+        """Every question of the gold, ascending by UTF-8 bytes."""
         return self.weighed[0].alignment.query_id
 
     @property
@@ -250,6 +250,8 @@ class Weighing:
             values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
         if no_relevant == "skip":
             values[irrelevant] = np.nan
+        unwinnable = np.array([self._mask(_unwinnable(system)) for system in self.weighed])
+        values[without_relevant(irrelevant, unwinnable)] = np.nan
         firsts = np.cumsum([0, *n_runs])
         repeats = {
             system: np.where(np.isnan(values[i]), np.nan, of_runs[firsts[i] : firsts[i + 1], : len(specs)])
@@ -261,7 +263,7 @@ class Weighing:
         for name, correction in corrections.items():
             if correction.notes:
                 notes[name] = [*notes.get(name, ()), *correction.notes]
-        return Scores(
+        scores = Scores(
             systems=self.systems,
             query_ids=self.query_ids,
             measures=specs,
@@ -269,12 +271,7 @@ class Weighing:
             missing=absent,
             no_relevant=irrelevant,
             failed=np.array([self._mask(_union(run.failures for run in system.runs)) for system in self.weighed]),
-            unwinnable=np.array(
-                [
-                    self._mask(_union(run.mapping.unwinnable for run in system.runs if run.mapping))
-                    for system in self.weighed
-                ]
-            ),
+            unwinnable=unwinnable,
             judged=judged,
             unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
             gold=[system.mapping for system in self.weighed],
@@ -287,6 +284,7 @@ class Weighing:
             corrections={name: correction.of for name, correction in corrections.items() if correction.of},
             causes=self.answers.causes(specs, of_runs[:, : len(specs)]) if of_answers else None,
         )
+        return replace(scores, notes=with_gold_advice(scores, self.gold))
 
     def _corrections(self, specs: Sequence[Measure], left_out: Bools) -> dict[str, SystemCorrections]:
         """System -> the corrections of its means by labels, of systems that have any.
@@ -334,7 +332,7 @@ class Weighing:
 
     @property
     def absent(self) -> pl.DataFrame | None:
-        """Labels of relevant documents that the corpus lacks: query_id, doc_id, gain, by query; of ids alone.
+        """Labels of relevant documents that the corpus lacks: query_id, doc_id, gain, by question; of ids alone.
 
         None where no corpus is named, and where it has none of them at all.
         """
@@ -372,7 +370,7 @@ class Weighing:
 
     @cached_property
     def answers(self) -> Answers:
-        """The answers of all runs to every query of the gold."""
+        """The answers of all runs to every question of the gold."""
         unknown = Question("", None, where=self.gold.name)
         own = {} if isinstance(self.gold, Truth) else {question.query_id: question for question in self.gold}
 
@@ -401,9 +399,8 @@ class Weighing:
             "missing": missing,
             "no_relevant": no_relevant,
             **self.recipe,
-            **(
-                {SHARED_GOLD: lambda: self._shared_gold} if self.clustering is None else {"cluster": self.clustering.by}
-            ),
+            **({} if self.clustering is None else {"cluster": self.clustering.by}),
+            **({SHARED_GOLD: lambda: self._shared_gold} if self.cluster in (None, DOC) else {}),
         }
 
     def _check_inputs(self, specs: Sequence[Measure]) -> None:
@@ -412,7 +409,6 @@ class Weighing:
             check_document_measures(specs)
         of_answers = [spec for spec in specs if spec.definition.of_answers]
         of_lists = [spec for spec in specs if not spec.definition.of_answers]
-        check_gold(self.gold, of_lists)
         for weighed in (run for system in self.weighed for run in system.runs):
             for spec in of_lists:
                 if lack := spec.lack(weighed.alignment):
@@ -460,7 +456,7 @@ class Weighing:
     def lists(self, k: int = 10) -> list[pl.DataFrame]:
         """The first k of every list as columns query_id, doc_id, rank, gain; one frame a system.
 
-        gain is null for a document without a label.  Ordered by query_id and rank; queries of the gold alone.
+        gain is null for a document without a label.  Ordered by query_id and rank; questions of the gold alone.
         """
         wanted = pl.DataFrame({"query_id": pl.Series(self.query_ids, dtype=pl.String)})
         return [
@@ -475,6 +471,11 @@ class Weighing:
 def _digest(system: Weighed) -> str:
     """Of all its runs."""
     return ", ".join(run.digest() for run in system.runs)
+
+
+def _unwinnable(system: Weighed) -> Collection[str]:
+    """Questions with gold that is in no chunk."""
+    return _union(run.mapping.unwinnable for run in system.runs if run.mapping)
 
 
 def _union(parts: Iterable[Collection[str]]) -> Collection[str]:

@@ -9,23 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.base.arrays import Floats, Ints
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.experiment.scores import LEVEL, Scores
 from steelyard.gates.checks import Check, CheckKind, CheckReason
 from steelyard.gates.levels import side_of
-from steelyard.gates.percentile_checks import percentile_check
+from steelyard.gates.percentile_checks import lacks_gold, percentile_check
 from steelyard.gates.profiles import Profile
 from steelyard.measures import Measure
 from steelyard.measures.registry import Direction
 from steelyard.stats.corrected_differences import corrected_difference
-from steelyard.stats.detectable import detectable_errors, min_detectable_difference
+from steelyard.stats.detectable import detectable_errors
 from steelyard.stats.effects import RelativeChange, relative_change
-from steelyard.stats.equivalence import IDENTICAL, NonInferiority, non_inferiority
-from steelyard.stats.power import fewest_questions
+from steelyard.stats.equivalence import IDENTICAL, non_inferiority
 from steelyard.stats.prediction_powered import CorrectedMean
+from steelyard.stats.resolution import Resolution
 from steelyard.stats.samples import MeanError, differences, mean_error, n_clusters
 from steelyard.stats.student import t_quantile
+from steelyard.stats.unseen import unseen_share
 
 
 def baseline_checks(
@@ -69,8 +70,10 @@ def _better(profile: Profile | None, measure: Measure) -> Direction:
 class _Pair:
     """(n,) values of the same questions of both, and how many questions only one of them has.
 
+    common     which questions of either's scores these are
     clusters   (n,) of questions that count as one; None: each by itself
     measured   whether both were weighed by the measure at all
+    lacks_gold   whether no question has the gold that the measure needs, on one side or both
     identical  whether both gave the same results, lists and all
     labelled   the corrected means of both, where labels of people correct both: values are then pseudo-values
     """
@@ -78,8 +81,10 @@ class _Pair:
     values: Floats
     baseline: Floats
     left_out: tuple[int, int]
+    common: tuple[Bools, Bools] | None = None
     clusters: Ints | None = None
     measured: bool = True
+    lacks_gold: bool = False
     identical: bool = False
     labelled: tuple[CorrectedMean, CorrectedMean] | None = None
 
@@ -89,18 +94,27 @@ class _Pair:
         return 0 if self.labelled is None else min(mean.n_labels for mean in self.labelled)
 
     @property
+    def n_undecided(self) -> int:
+        """Units of both that were drawn and have no label, where the interval allows for them at either end."""
+        return sum(mean.n_undecided for mean in self.labelled or ())
+
+    @property
     def difference(self) -> MeanError:
         """The mean difference where labels correct both, and its error."""
         means = self.labelled or ()
         n_all = min(int((~np.isnan(mean.corrected.values)).sum()) for mean in means)
         d = differences(self.baseline, self.values)
-        return corrected_difference(d, means, share=min(len(d) / n_all, 1.0), clusters=self.clusters)
+        return corrected_difference(
+            d, means, share=min(len(d) / n_all, 1.0), clusters=self.clusters, places=self.common or ()
+        )
 
     def too_few(self, min_questions: int) -> CheckReason | None:
         """Why nothing can be said of the pair, if so."""
         n = len(self.values)
         if not self.measured:
             return "not_measured"
+        if self.lacks_gold:
+            return "no_gold"
         return "few_questions" if n < min_questions else "no_interval" if n_clusters(self.clusters, n) < 2 else None
 
 
@@ -116,9 +130,16 @@ def _paired(scores: Scores, system: str, other: Scores, against: str, measure: M
     left_out = len(values) - len(common), len(baseline) - len(common)
     return _Pair(
         np.array([values[q] for q in common]), np.array([baseline[q] for q in common]), left_out,
-        clusters=_clusters(scores, common), identical=_identical(scores, system, other, against),
-        labelled=labelled,
+        common=(_places(scores, common), _places(other, common)), clusters=_clusters(scores, common),
+        identical=_identical(scores, system, other, against), labelled=labelled,
+        lacks_gold=lacks_gold(scores, system, measure) or lacks_gold(other, against, measure),
     )  # fmt: skip
+
+
+def _places(scores: Scores, query_ids: Sequence[str]) -> Bools:
+    """(q,) which questions of the scores these are."""
+    wanted = set(query_ids)
+    return np.array([query_id in wanted for query_id in scores.query_ids], bool)
 
 
 def _clusters(scores: Scores, query_ids: Sequence[str]) -> Ints | None:
@@ -178,12 +199,21 @@ def _margin_check(
     reason = "identical" if test.reason == IDENTICAL else reason
     low, high = (test.low, most) if better == "higher" else (-most, -test.low)
     undecided = reason == "undecided" and not math.isnan(test.p)
-    detectable, needed = _resolving(gain, test, width, pair.clusters) if undecided else (math.nan, None)
-    return Check(
+    resolution = Resolution.of(gain, width=width, alpha=alpha, clusters=pair.clusters) if undecided else None
+    needed = None if resolution is None else resolution.questions(margin)
+    check = Check(
         system, str(measure), "baseline", reason,
         value=float(d.mean()), low=low, high=high, limit=margin, n=test.n, better=better,
-        left_out=pair.left_out, detectable=detectable, needed=needed,
+        left_out=pair.left_out, detectable=math.nan if resolution is None else resolution.margin,
+        needed=needed if needed is not None and needed > test.n else None,
     )  # fmt: skip
+    return _with_unseen(check, measure, pair, alpha) if reason == "not_worse" else check
+
+
+def _with_unseen(check: Check, measure: Measure, pair: _Pair, alpha: float) -> Check:
+    """The check with what its questions cannot exclude."""
+    share = unseen_share(n_clusters(pair.clusters, len(pair.values)), alpha)
+    return replace(check, unseen_share=share, unseen_loss=share * measure.definition.width)
 
 
 def _labelled_check(
@@ -196,36 +226,17 @@ def _labelled_check(
             _open_check(system, measure, pair, kind="baseline", reason="few_labels", limit=margin, better=better),
             n_labels=pair.n_labels,
         )
-    half = t_quantile(1 - alpha, average.df) * average.error
-    low, high = average.mean - half, average.mean + half
+    quantile = t_quantile(1 - alpha, average.df)
+    low, high = average.ends(quantile, quantile)
     least, most = (low, high) if better == "higher" else (-high, -low)
     reason: CheckReason = "not_worse" if least > -margin else "worse" if most <= -margin else "undecided"
     detectable = detectable_errors(average.n, df=average.df, alpha=alpha, n_sides=1) * average.error
-    return Check(
+    check = Check(
         system, str(measure), "baseline", reason, value=average.mean, low=low, high=high, limit=margin, n=average.n,
-        better=better, left_out=pair.left_out, n_labels=pair.n_labels,
+        better=better, left_out=pair.left_out, n_labels=pair.n_labels, n_undecided=pair.n_undecided,
         detectable=detectable if reason == "undecided" else math.nan,
     )  # fmt: skip
-
-
-def _resolving(
-    d: Floats, test: NonInferiority, width: float, clusters: Ints | None
-) -> tuple[float, int | None]:  # fmt: skip
-    """The margin that these questions can hold where nothing was lost, and how many hold the margin that is asked."""
-    average, alpha = mean_error(d, clusters=clusters), test.alpha
-    beyond_t = test.difference - test.low - t_quantile(1 - alpha, average.df) * average.error
-    detectable = min_detectable_difference(d, alpha=alpha, n_sides=1, clusters=clusters) + max(beyond_t, 0.0)
-    largest = width if math.isfinite(width) else float(np.abs(d).max())
-    needed: int | None = None
-    if not average.flat:
-        # As many units as leave t its degrees of freedom: the questions, or fewer where these are in clusters.
-        n_units = average.df + 1
-        needed = fewest_questions(test.margin / (average.error * math.sqrt(n_units)), alpha=alpha, n_sides=1)
-        needed = None if needed is None else math.ceil(needed * (len(d) / n_units))
-    elif test.margin < largest:
-        per_group = len(d) / n_clusters(clusters, len(d))
-        needed = math.ceil(per_group * math.log(alpha) / math.log1p(-test.margin / largest))
-    return detectable, needed if needed is not None and needed > len(d) else None
+    return _with_unseen(check, measure, pair, alpha) if reason == "not_worse" else check
 
 
 def _relative_check(
@@ -238,19 +249,21 @@ def _relative_check(
         change = _widened(change, pair)
     limit = least if better == "higher" else -least
     reason: CheckReason = "no_ratio" if math.isnan(change.low) else side_of(limit, change.low, change.high, better)
-    return Check(
+    check = Check(
         system, str(measure), "relative", reason,
         value=change.change, low=change.low, high=change.high, limit=least, n=len(pair.values), better=better,
-        left_out=pair.left_out, n_labels=pair.n_labels,
+        left_out=pair.left_out, n_labels=pair.n_labels, n_undecided=pair.n_undecided,
     )  # fmt: skip
+    return _with_unseen(check, measure, pair, 1 - LEVEL) if reason == "reached" else check
 
 
 def _widened(change: RelativeChange, pair: _Pair) -> RelativeChange:
-    """A change whose interval is longer by as much as that of the difference is, as labels are few."""
+    """A change whose interval is longer by as much as that of the difference is, as labels are few or lacking."""
     average, plain = pair.difference, mean_error(differences(pair.baseline, pair.values), clusters=pair.clusters)
     if math.isnan(average.error):
         return replace(change, low=math.nan, high=math.nan)
     halves = [t_quantile((1 + LEVEL) / 2, part.df) * part.error for part in (average, plain)]
     longer = halves[0] / halves[1] if halves[1] else 1.0
     low, high = (change.change + longer * (end - change.change) for end in (change.low, change.high))
-    return replace(change, low=low, high=high)
+    baseline = abs(float(pair.baseline.mean())) or math.nan
+    return replace(change, low=low - average.below / baseline, high=high + average.above / baseline)

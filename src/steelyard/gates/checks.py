@@ -13,9 +13,9 @@ from steelyard.measures.registry import Direction
 Outcome = Literal["pass", "fail", "insufficient"]
 CheckKind = Literal["level", "baseline", "relative", "share", "judge", "people", "self_test"]
 CheckReason = Literal[
-    "reached", "missed", "spans", "out_of_reach", "few_questions", "no_interval", "not_measured", "not_worse", "worse",
-    "identical", "undecided", "no_ratio", "within", "exceeded", "few_labels", "undefined", "no_second_rater",
-    "few_trials",
+    "reached", "missed", "spans", "out_of_reach", "beyond_candidates", "few_questions", "no_interval", "not_measured",
+    "no_gold", "not_worse", "worse", "identical", "undecided", "no_ratio", "within", "exceeded", "few_labels",
+    "undefined", "no_second_rater", "few_trials",
 ]  # fmt: skip
 
 SHARES = ("failed", "missing", "unjudged", "unmapped", "not_judged")
@@ -26,6 +26,9 @@ _OF_REASON: dict[CheckReason, Outcome] = {
     "missed": "fail", "worse": "fail", "exceeded": "fail",
 }  # fmt: skip
 """Any other reason is one of too few data."""
+
+OUT_OF_REACH = ("out_of_reach", "beyond_candidates")
+"""Reasons that say nothing of a system: no ranking, or no order of its candidates, has what is asked for."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String,
@@ -45,6 +48,8 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_left_out_baseline": pl.Int64,
     "detectable": pl.Float64,
     "needed": pl.Int64,
+    "unseen_share": pl.Float64,
+    "unseen_loss": pl.Float64,
 }
 """Columns of `Gate.frame`."""
 
@@ -65,7 +70,9 @@ class Check:
     reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
                 spans: it lies on both;   few_questions: there are fewer than asked for
                 out_of_reach: no ranking reaches the level on these questions
+                beyond_candidates: no order of the candidates that are reranked does
                 no_interval: there is one question;   not_measured: there is no such value in the scores
+                no_gold: no question has the gold that the measure needs
                 not_worse, worse: by the margin;   undecided: neither can be said
                 identical: both gave the same lists, so there is nothing to lose
                 no_ratio: the baseline's mean is too near 0 for a share of it
@@ -75,17 +82,22 @@ class Check:
     value, low, high   the value and its interval: of 95% for levels and relative changes; the one-sided limits
                 at alpha for differences, which make an interval of 1 - 2 alpha; NaN where there is none
     limit       level, margin, least gain, or most that is allowed
-    reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else
+    reachable   mean of a perfect ranking, or of the best order of the candidates that are reranked, for measures that
+                they bound; NaN for all else
     level       name of the level, or None
     n           questions (gold pieces for unmapped, labels or trials of a judge) behind the value; 0 where it was
                 handed in, or there is none
     n_failed    those of them that failed, for latencies: they count as slower than any limit
     n_labels    labels of people that correct the value, of each of both systems where it is a difference (of the one
                 with fewer); 0 where none do
+    n_undecided   of what was drawn for them, those without a label, where low and high allow for all at either end
     left_out    questions that only the system, and only the baseline, has a value for; (0, 0) without a baseline
     detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
     needed      undecided: questions that hold the margin so; None where that is no more than there are.  Of a judge
                 whose interval spans a level: labels that would decide, if the value stays
+    unseen_share, unseen_loss   of a mean that passed: the share of all questions that may be of a kind which none of
+                these is, with 95% certainty, or that of the test against the baseline; and by how much worse the mean
+                is, if they lose all they can: infinite where the measure has no range.  NaN where nothing passed
     """
 
     system: str
@@ -101,11 +113,14 @@ class Check:
     reachable: float = math.nan
     n_failed: int = 0
     n_labels: int = 0
+    n_undecided: int = 0
     better: Direction = "higher"
     level: str | None = None
     left_out: tuple[int, int] = (0, 0)
     detectable: float = math.nan
     needed: int | None = None
+    unseen_share: float = math.nan
+    unseen_loss: float = math.nan
 
     @property
     def outcome(self) -> Outcome:

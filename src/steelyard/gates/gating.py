@@ -23,7 +23,7 @@ from steelyard.experiment import defaults
 from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.scores import COMPONENTS, Scores
 from steelyard.experiment.signature import Signature
-from steelyard.experiment.stored import open_scores
+from steelyard.experiment.stored import Origin, open_scores
 from steelyard.gates.against import baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
@@ -57,7 +57,7 @@ class Gate:
     recipe           of the scores;   clustering   which of their questions count as one, or None
     components       how much values differ between questions and between runs, as of Scores
     notes            system -> what a reader should know of how it was weighed, as of Scores
-    of_bench         whether the scores are those of a bench of rerankers
+    origin           what the scores were read from, by which a reader is told how to weigh them otherwise
     n_others         systems of a bench that were not judged, as it recommends another one
     """
 
@@ -75,7 +75,7 @@ class Gate:
     clustering: Clustering | None = field(repr=False, default=None)
     components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
-    of_bench: bool = False
+    origin: Origin = "scores"
     n_others: int = 0
 
     @property
@@ -89,10 +89,11 @@ class Gate:
         """One row a check: the fields of `Check` and its outcome; null where there is no number.
 
         n_left_out questions have a value for the system alone, n_left_out_baseline for its baseline alone.  Where
-        labels of people correct a value, n_labels too.
+        labels of people correct a value, n_labels and n_undecided too.
         """
-        labels = {"n_labels": pl.Int64} if any(check.n_labels for check in self.checks) else {}
-        rows = [{**check.row, "n_labels": check.n_labels} if labels else check.row for check in self.checks]
+        names = ("n_labels", "n_undecided") if any(check.n_labels for check in self.checks) else ()
+        rows = [{**check.row, **{name: getattr(check, name) for name in names}} for check in self.checks]
+        labels = dict.fromkeys(names, pl.Int64)
         return pl.DataFrame(rows, schema={**COLUMNS, **labels}).with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @property
@@ -200,14 +201,15 @@ def gate(
         of_scores["labels"] = labels
         return _of_judge_alone(trust, profile, {**of_scores, "numbers": numbers}, min_questions, alpha)
     judge = judge if isinstance(judge, str) and trust is None else None
-    recommended, of_bench = None, False
+    recommended: str | None = None
+    origin: Origin = "scores"
     if isinstance(scores, str | Path):
         stored = open_scores(
             scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
             verdicts=verdicts, judge=judge, labels=labels,
         )  # fmt: skip
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
-        recommended, of_bench = stored.recommended if stored.recommended != stored.base else None, stored.of_bench
+        recommended, origin = stored.recommended if stored.recommended != stored.base else None, stored.origin
         if baseline is None and (margin is not None or (profile is not None and profile.relative is not None)):
             baseline = stored.base
     elif verdicts is not None or judge is not None or labels is not None:
@@ -217,8 +219,8 @@ def gate(
     bounds = (max_failed, max_missing, max_unjudged, max_unmapped, max_not_judged)
     most = dict(zip(SHARES, bounds, strict=True))
     other, against = _baseline(scores, baseline, truth, cluster, unit, judge, without_labels=labels is False)
-    _check_clusters(scores, other, cluster)
-    _check_units(scores, other, unit)
+    _check_clusters(scores, other, cluster, origin)
+    _check_units(scores, other, unit, origin)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     n_others = len(judged) - 1 if recommended in judged else 0
@@ -255,7 +257,7 @@ def gate(
         components=scores.components.filter(
             pl.col("system").is_in(judged), pl.col("measure").is_in(measures) if measures else pl.lit(True)
         ),
-        notes=notes | (dict(trust.notes) if trust else {}), of_bench=of_bench, n_others=n_others,
+        notes=notes | (dict(trust.notes) if trust else {}), origin=origin, n_others=n_others,
     )  # fmt: skip
 
 
@@ -338,28 +340,33 @@ def _check_margin(profile: Profile | None, has_baseline: bool, margin: float | N
         raise InputError("a baseline needs a margin: the smallest loss that matters, such as 0.01")
 
 
-def _check_clusters(scores: Scores, other: Scores | None, cluster: str | None) -> None:
+def _check_clusters(scores: Scores, other: Scores | None, cluster: str | None, origin: Origin) -> None:
     """Refuse scores that are not by the clusters asked for, and a baseline by others."""
     by, of_baseline = (
         None if part is None or part.clustering is None else part.clustering.by for part in (scores, other)
     )
     if cluster is not None and by != cluster:
         what = "each question by itself" if by is None else f"the clusters {by!r}"
-        raise InputError(
-            f"cluster {cluster!r}: these scores take {what}; write them with `evaluate --cluster {cluster}`"
-        )
+        again = f"write them with `evaluate --cluster {cluster}`"
+        if origin == "bench":
+            again = (
+                f'put cluster = "{cluster}" into the configuration of the bench, and run it again: nothing is measured'
+            )
+        raise InputError(f"cluster {cluster!r}: these scores take {what}; {again}")
     if other is not None and of_baseline != by:
         raise InputError(f"the scores go by the clusters {by!r}, and the baseline by {of_baseline!r}; weigh both alike")
 
 
-def _check_units(scores: Scores, other: Scores | None, unit: Unit | None) -> None:
+def _check_units(scores: Scores, other: Scores | None, unit: Unit | None, origin: Origin) -> None:
     """Refuse scores that are not of the unit asked for, and a baseline of the other one."""
     of_scores, of_baseline = (None if part is None else part.recipe_parts.get("unit") for part in (scores, other))
     if unit is not None and of_scores not in (None, unit):
-        raise InputError(f"unit {unit!r}: these scores weigh {of_scores}s; write them with `evaluate --unit {unit}`")
+        again = "leave it out" if origin == "bench" else f"write them with `evaluate --unit {unit}`"
+        raise InputError(f"unit {unit!r}: these scores weigh {of_scores}s; {again}")
     if None not in (of_scores, of_baseline) and of_scores != of_baseline:
         raise InputError(
-            f"the scores weigh {of_scores}s, and the baseline {of_baseline}s; weigh both alike, with --unit {of_scores}"
+            f"the scores weigh {of_scores}s, and the baseline {of_baseline}s; weigh both alike: a run folder with "
+            f"--unit {of_scores}, scores by `evaluate --unit {of_scores}`"
         )
 
 

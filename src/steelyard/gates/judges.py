@@ -144,7 +144,8 @@ def judge_notes(calibration: Calibration) -> list[Note]:
     if (human := calibration.human) is None:
         notes.append(Note("judge_one_rater"))
     elif not math.isnan(human.kappa.value):
-        shown = {"n": human.n, "kappa": round(human.kappa.value, 3), "judge_kappa": round(human.judge_kappa.value, 3)}
+        kappas = {"kappa": round(human.kappa.value, 3), "judge_kappa": round(human.judge_kappa.value, 3)}
+        shown = {"n": human.n, **kappas, "labels": list(calibration.labels)}
         notes.append(Note("judge_beside_people", shown))
     notes += [Note(f"labels_{cause}", {"n": n}) for cause, n in calibration.left_out.items()]
     if not calibration.self_tests:

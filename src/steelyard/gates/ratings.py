@@ -25,10 +25,12 @@ class Rating:
     level       the hardest level that the value reaches, or the profile's `below`; None where no level is in reach
     could_be    the other levels that the interval reaches, nearest first, and of two as near the easier first
     levels      level -> number, from the easiest to the hardest
-    reachable   mean of a perfect ranking, for measures that the truth bounds; NaN for all else
+    reachable   mean of a perfect ranking, or of the best order of the candidates that are reranked, for measures that
+                they bound; NaN for all else
     n           questions behind the value; 0 for a number that was handed in
     n_failed    those of them that failed, for latencies: they count as slower than any limit
     n_labels    labels of people that correct the value and its interval; 0 where none do
+    n_undecided   of what was drawn for them, those without a label, where the interval allows for all at either end
     key         what the profile calls it: recall@k for recall@5
     """
 
@@ -46,6 +48,7 @@ class Rating:
     reachable: float = math.nan
     n_failed: int = 0
     n_labels: int = 0
+    n_undecided: int = 0
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
@@ -132,7 +135,7 @@ def _rating(value: StandardValue, profile: Profile) -> Rating:
         system=value.system, measure=value.measure, value=value.value, low=value.low, high=value.high,
         level=level, could_be=tuple(names[i] for i in others), levels=standard.levels, better=standard.better,
         n=value.n, key=standard.measure, reachable=value.reachable, n_failed=value.n_failed,
-        n_labels=value.n_labels,
+        n_labels=value.n_labels, n_undecided=value.n_undecided,
     )  # fmt: skip
 
 

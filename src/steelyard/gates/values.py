@@ -18,6 +18,7 @@ from steelyard.gates.standard import ANY_K, Standard, number_name
 from steelyard.measures.spec import measure_or_column
 from steelyard.stats.effects import relative_change
 from steelyard.stats.percentiles import PercentileInterval, percentile_interval
+from steelyard.stats.samples import n_clusters
 
 Numbers = Mapping[str, float]
 """Numbers handed in, by the name that the profile gives them."""
@@ -32,7 +33,14 @@ _MILLION = 1e6
 
 @dataclass(frozen=True)
 class StandardValue:
-    """A value of a system beside the standard that it is held against; NaN, with n 0, where it was not measured."""
+    """A value of a system beside the standard that it is held against; NaN, with n 0, where it was not measured.
+
+    reachable   mean of a perfect ranking, or of the best order of the candidates where that is lower
+    of_candidates   whether it is that of the candidates, which a reranker can but reorder
+    worst     the worst value that one question can have, of a mean;   n_units   questions, or clusters, behind it: 0 of
+              what is no mean
+    lacks_gold   whether no question has the gold that the measure needs
+    """
 
     system: str
     measure: str
@@ -43,8 +51,13 @@ class StandardValue:
     high: float = math.nan
     n: int = 0
     reachable: float = math.nan
+    of_candidates: bool = False
     n_failed: int = 0
     n_labels: int = 0
+    n_undecided: int = 0
+    worst: float = math.nan
+    n_units: int = 0
+    lacks_gold: bool = False
 
     @property
     def is_handed_in(self) -> bool:
@@ -75,18 +88,24 @@ def standard_values(
 def _mean(scores: Scores, i: int, j: int, standard: Standard) -> StandardValue:
     system, measure = scores.systems[i], str(scores.measures[j])
     there = counted(scores)[i, j]
+    clusters = None if scores.clustering is None else scores.clustering.codes[there]
+    is_mean, definition = scores.measures[j].share is None, scores.measures[j].definition
+    reachable, ceiling = scores.reachable[i, j], scores.ceiling[i, j]
     value = StandardValue(
         system, measure, standard, value=float(scores.means[i, j]), low=float(scores.intervals.low[i, j]),
-        high=float(scores.intervals.high[i, j]), n=int(there.sum()), reachable=float(scores.reachable[i, j]),
+        high=float(scores.intervals.high[i, j]), n=int(there.sum()),
+        reachable=float(np.fmin(reachable, ceiling)), of_candidates=bool(np.fmin(reachable, np.inf) > ceiling),
         n_failed=int((there & np.isnan(scores.values[i, j])).sum()),
+        worst=definition.range[0 if standard.better == "higher" else 1],
+        n_units=n_clusters(clusters, int(there.sum())) if is_mean else 0,
+        lacks_gold=bool(scores.lacks_gold[i, j]),
     )  # fmt: skip
     correction = scores.corrections.get(system, {}).get(measure)
     if correction is None:
         return value
-    by_people = correction.mean.corrected
-    return replace(
-        value, value=by_people.mean, low=by_people.low, high=by_people.high, n_labels=correction.mean.n_labels
-    )  # fmt: skip
+    by_people, (low, high) = correction.mean.corrected, correction.mean.interval
+    return replace(value, value=by_people.mean, low=low, high=high, n_labels=correction.mean.n_labels,
+                   n_undecided=correction.mean.n_undecided)  # fmt: skip
 
 
 def _number(
@@ -100,7 +119,7 @@ def _number(
     measure = measure_or_column(name)
     if measure in scores.measures:
         value = _mean(scores, i, list(scores.measures).index(measure), standard)
-        return value if value.n else StandardValue(system, name, standard)
+        return value if value.n or value.lacks_gold else StandardValue(system, name, standard)
     if measure.share is not None and measure.name == _LATENCIES and len(latencies):
         runs = np.atleast_2d(np.asarray(latencies, np.float64))
         interval = _of_latencies(runs, measure.share)
@@ -132,7 +151,10 @@ def _ratio(scores: Scores, i: int, standard: Standard) -> StandardValue:
     clusters = None if scores.clustering is None else scores.clustering.codes[there]
     change = relative_change(counts[there] / _MILLION, amounts[there], level=LEVEL, clusters=clusters)
     value, low, high = (1 + share for share in (change.change, change.low, change.high))
-    return replace(unmeasured, value=value, low=low, high=high, n=int(there.sum()))
+    return replace(
+        unmeasured, value=value, low=low, high=high, n=int(there.sum()), worst=math.inf,
+        n_units=n_clusters(clusters, int(there.sum())),
+    )  # fmt: skip
 
 
 def _checked(profile: Profile, numbers: Numbers) -> Numbers:

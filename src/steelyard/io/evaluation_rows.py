@@ -5,14 +5,15 @@ A row is known by the names of its columns, in JSON, JSONL, CSV, TSV, Parquet, A
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from steelyard.base.errors import InputError
-from steelyard.io.json_files import json_lines, parse_json
+from steelyard.base.errors import InputError, quoted
+from steelyard.io.json_files import QUERY_KEYS, QUERY_TEXT_KEYS, json_lines, parse_json
 from steelyard.io.mtrag import mtrag_rows
 from steelyard.io.objects import is_frame
 from steelyard.io.source import Source
@@ -21,8 +22,8 @@ from steelyard.io.tables import column_names, columnar, delimited
 Row = Mapping[str, Any]
 
 ROLES = {
-    "id": ("query_id", "qid", "question_id", "id"),
-    "query": ("user_input", "question", "query", "input"),
+    "id": QUERY_KEYS,
+    "query": QUERY_TEXT_KEYS,
     "retrieved": ("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context"),
     "retrieved_ids": ("retrieved_context_ids",),
     "gold": ("reference_contexts", "context"),
@@ -73,8 +74,8 @@ def snake_case(name: str) -> str:
 
 def rows_of(data: object) -> list[Row] | None:
     """The rows of a dataset or frame of these libraries, or of a list of their test cases; None of anything else."""
-    if is_frame(data):
-        return _frame_rows(data)
+    if names := columns_of(data):
+        return rows_of_columns(data, "the columns") if is_row(names) else None
     if is_row(getattr(data, "column_names", ())):  # A Dataset of Hugging Face, which iterates over rows.
         rows: list[Row] = list(data)  # type: ignore[call-overload]
         return rows
@@ -86,14 +87,42 @@ def rows_of(data: object) -> list[Row] | None:
     return [row if isinstance(row, Mapping) else _attributes(row) for row in listed] if is_row(first) else None
 
 
-def _frame_rows(data: Any) -> list[Row] | None:
-    frame = data.collect() if isinstance(data, pl.LazyFrame) else data
-    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
-    if not is_row(names):
-        return None
+def columns_of(data: Any) -> list[str]:
+    """Names of the columns of a frame, or of a dict of lists with the texts of questions; none of anything else."""
+    if isinstance(data, pl.LazyFrame):
+        return data.collect_schema().names()
+    if is_frame(data):
+        return [str(name) for name in getattr(data, "column_names", data.columns)]
+    is_dict = isinstance(data, Mapping) and any(isinstance(data.get(key), list | tuple) for key in QUERY_TEXT_KEYS)
+    return list(data) if is_dict else []
+
+
+def rows_of_columns(data: Any, where: str) -> list[Row]:
+    """The rows of a frame, or of a dict of lists.
+
+    Raises   InputError for what is no list, and for lists of different lengths.
+    """
+    names, frame = columns_of(data), data.collect() if isinstance(data, pl.LazyFrame) else data
+    if isinstance(data, Mapping):
+        if bare := next((name for name in names if not isinstance(data[name], list | tuple)), None):
+            raise InputError(f"{where}: `{bare}` is {quoted(data[bare])}, beside columns; give it a value a question")
+        other = next((name for name in names if len(data[name]) != len(data[names[0]])), None)
+        if other is not None:
+            raise InputError(
+                f"{where}: `{names[0]}` has {len(data[names[0]])} values, and `{other}` has {len(data[other])}; "
+                "columns have a value a question, null where there is none"
+            )
+        return [dict(zip(names, row, strict=True)) for row in zip(*data.values(), strict=True)]
     if hasattr(frame, "itertuples"):  # pandas
-        return [dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None)]
+        rows = frame.itertuples(index=False, name=None)
+        return [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
     return list((frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)).iter_rows(named=True))
+
+
+def _plain(value: Any) -> Any:
+    """A value of pandas: a list of an array, and None of NaN."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return None if isinstance(plain, float) and math.isnan(plain) else plain
 
 
 def _attributes(row: Any) -> Row:

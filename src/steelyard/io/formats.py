@@ -15,7 +15,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.schema import COLUMN_NAMES, FrameReader
 from steelyard.io import json_files, tables, trec
 from steelyard.io.evaluation_lines import output_lines
-from steelyard.io.evaluation_rows import holds_rows, is_row, read_rows
+from steelyard.io.evaluation_rows import columns_of, holds_rows, is_row, read_rows
 from steelyard.io.objects import RunDict, truth_from_dict
 from steelyard.io.source import Source, source_of
 
@@ -70,8 +70,8 @@ def format_of(head: bytes, suffix: str) -> str:
     if suffix in BY_SUFFIX and suffix != ".tsv":
         return BY_SUFFIX[suffix]
     text = head.lstrip()
-    if text.startswith(b"{"):
-        return "jsonl" if re.match(rb"[^\n]*\}\s*\n\s*\{", text) or re.match(_JSONL_KEY, text) else "json"
+    if text.startswith((b"{", b"[")):
+        return "jsonl" if re.match(rb"\{[^\n]*\}\s*\n\s*\{", text) or re.match(_JSONL_KEY, text) else "json"
     first_line = text.partition(b"\n")[0].decode(errors="replace").strip().lower()
     for separator, name in (("\t", "tsv"), (",", "csv")):
         names = [word.strip('" ') for word in first_line.split(separator)]
@@ -97,7 +97,7 @@ def open_run(path: str | Path | Source, format: str | None = None) -> RunFile:
     if holds_rows(source, format):
         reader = json_files.result_table(output_lines(read_rows(source, format), source.name), source.name)
     elif format == "json":
-        reader = RunDict.checked(json_files.read_json(source), source.name)
+        reader = RunDict.checked(_by_question(source), source.name)
     elif format == "trec":
         reader = trec.TrecFile(source, trec.RUN)
     elif format == "beir":
@@ -118,13 +118,27 @@ def open_truth(path: str | Path | Source, format: str | None = None) -> TruthFil
     if format == "json":
         return TruthFile(
             source.stem,
-            lambda: truth_from_dict(json_files.read_json(source), source.name),
+            lambda: truth_from_dict(_by_question(source), source.name),
             lambda query, doc: source.name,
             source.digest,
         )
     reader: FrameReader = trec.TrecFile(source, trec.QRELS) if format == "trec" else _table(source, format, "truth")
     judged_by = (lambda: reader.judged_by) if isinstance(reader, json_files.JsonLines) else dict
     return TruthFile(source.stem, lambda: pl.concat(reader.batches()), reader.locate, source.digest, judged_by)
+
+
+def _by_question(source: Source) -> dict[str, object]:
+    """The object of a file that maps questions to documents.
+
+    Raises   InputError for one of columns, whose names would be taken for questions.
+    """
+    value = json_files.read_json(source)
+    if names := columns_of(value):
+        raise InputError(
+            f"{source.name}: holds questions as columns ({', '.join(names)}), expected documents by question; "
+            "Questions.read(path) reads them"
+        )
+    return value
 
 
 def _is_folder(path: str | Path) -> bool:

@@ -26,7 +26,12 @@ from steelyard.io.source import Source, ahead
 from steelyard.io.tables import Table, checked
 
 _PORTION_BYTES = 4 << 20
-_QUERY_KEYS = ("query_id", "qid")
+QUERY_KEYS = ("query_id", "qid", "question_id", "id", "_id")
+"""Keys of the id of a question, first choice first."""
+QUERY_TEXT_KEYS = ("query", "question", "user_input", "input")
+"""Keys of the text of a question, first choice first."""
+_OF_QUESTIONS = ("query_id", "qid", "question_id")
+_OF_DOCUMENTS = ("title", "doc", "doc_id", "chunk_id", "start")
 LABEL_KEYS = ("rel_map", "relevant", "grades")
 _KEY_END = re.compile(rb'"\s*:')
 _ID, _SCORE = itemgetter("id"), itemgetter("score")
@@ -146,15 +151,40 @@ def object_of(raw: bytes | str, where: str) -> dict[str, Any]:
     return value
 
 
-def query_id_of(line: dict[str, Any], where: str) -> str:
-    """The id of the question that a line is about.
+def query_id_of(line: Mapping[str, Any], where: str) -> str:
+    """The id of the question that a line is about; without one, a digest of its text, so that files agree.
 
     Raises   InputError naming the line and its keys.
     """
-    for key in _QUERY_KEYS:
-        if key in line:
-            return text_id(line[key], where, f"`{key}`")
-    raise InputError(f"{where}: has no `query_id` or `qid` (keys: {', '.join(line) or 'none'})")
+    key = query_id_key(line)
+    if key is not None:
+        return text_id(line[key], where, f"`{key}`")
+    text = line.get(query_text_key(line) or "")
+    if isinstance(text, str) and text.strip():
+        return content_id(text)
+    raise InputError(f"{where}: has no `query_id` or `qid`, and no `query` (keys: {', '.join(line) or 'none'})")
+
+
+def query_id_key(line: Mapping[str, Any]) -> str | None:
+    """The key of the id of the question of a line; None where it has none."""
+    return next((key for key in QUERY_KEYS if key in line and (line[key] is not None or key in _OF_QUESTIONS)), None)
+
+
+def query_text_key(line: Mapping[str, Any]) -> str | None:
+    """The key of the text of the question of a line: `text` where it is a question's by its id, as in BEIR.
+
+    >>> query_text_key({"_id": "q1", "text": "Who?"}), query_text_key({"_id": "d1", "title": "", "text": "A text."})
+    ('text', None)
+    """
+    key = next((key for key in QUERY_TEXT_KEYS if line.get(key) is not None), None)
+    of_question = not line.keys().isdisjoint((*_OF_QUESTIONS, "_id")) and line.keys().isdisjoint(_OF_DOCUMENTS)
+    return "text" if key is None and of_question and isinstance(line.get("text"), str) else key
+
+
+def names_question(line: Mapping[str, Any]) -> bool:
+    """Whether a line is of a question by its keys: those of its id, its text or its gold."""
+    keys = (*_OF_QUESTIONS, "evidence", "gold_evidence", *LABEL_KEYS)
+    return query_text_key(line) is not None or not line.keys().isdisjoint(keys)
 
 
 def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
@@ -180,7 +210,7 @@ def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
 
 def is_graded_row(line: Mapping[str, Any]) -> bool:
     """Whether a line of JSONL is one judged document: `query_id`, `doc_id` and `gain`, beside whatever else."""
-    return "doc_id" in line and "gain" in line and not line.keys().isdisjoint(_QUERY_KEYS)
+    return "doc_id" in line and "gain" in line and not line.keys().isdisjoint(_OF_QUESTIONS)
 
 
 def graded_row(line: dict[str, Any], where: str) -> tuple[str, str, float | None]:
@@ -317,6 +347,7 @@ class JsonLines:
         self.name = self.source.name
         self._n_unscored: dict[str, int] = {}
         self.judged_by = Counter[str]()
+        self._unlabelled, self._n_labelled = "", 0
 
     def batches(self) -> Generator[pl.DataFrame]:
         """Frames of schema RUN or TRUTH.
@@ -324,13 +355,15 @@ class JsonLines:
         Raises   InputError naming the line.
         """
         self._n_unscored, self.judged_by = {}, Counter()
-        read = False
+        self._unlabelled, self._n_labelled, read = "", 0, False
         with closing(ahead(self._frame, _portions(_numbered_lines(self.source)), workers=1)) as frames:
             for frame in frames:
                 read = True
                 yield frame
         if not read:
             raise InputError(f"{self.source.name}: is empty; expected one JSON object a line")
+        if self._unlabelled and not self._n_labelled:
+            raise InputError(self._unlabelled)
 
     def _frame(self, lines: list[tuple[int, bytes]]) -> pl.DataFrame:
         if self.kind == "run" and (frame := _scored_lists([raw for _, raw in lines])) is not None:
@@ -368,13 +401,17 @@ class JsonLines:
         query_id = query_id_of(line, where)
         gains = id_labels(line, where)
         if gains is None:
-            raise InputError(
+            message = (
                 f"{where}: has none of `gold_evidence`, `rel_map`, `relevant`, `grades` (keys: {', '.join(line)}); "
                 "is this a file of results? The truth comes first, then the runs"
             )
+            if query_text_key(line) is None or result_key(line) is not None:
+                raise InputError(message)
+            self._unlabelled = self._unlabelled or message
+        self._n_labelled += gains is not None
         if not gains:
             yield query_id, None, None
-        for doc, gain in gains.items():
+        for doc, gain in (gains or {}).items():
             yield query_id, doc, gain
 
     def locate(self, query_id: str, doc_id: str) -> str:

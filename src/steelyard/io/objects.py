@@ -127,16 +127,16 @@ def truth_from_dict(data: ByQuery, name: str) -> pl.DataFrame:
     docs: list[str | None] = []
     gains: list[float | None] = []
     for query, labels in data.items():
-        query_id = text_id(query, name, "a query id")
+        query_id = text_id(query, name, "a question id")
         if isinstance(labels, str) or not isinstance(labels, Mapping | Iterable):
             raise InputError(
-                f"{name}, query {query_id!r}: {quoted(labels)} is neither {{doc_id: gain}} nor a list of ids"
+                f"{name}, question {query_id!r}: {quoted(labels)} is neither {{doc_id: gain}} nor a list of ids"
             )
         pairs = labels.items() if isinstance(labels, Mapping) else ((doc, 1.0) for doc in labels)
         before = len(docs)
         for doc, gain in pairs:
-            docs.append(text_id(doc, name, f"a document id of query {query_id!r}"))
-            gains.append(finite(gain, f"{name}, query {query_id!r}, document {doc!r}: gain"))
+            docs.append(text_id(doc, name, f"a document id of question {query_id!r}"))
+            gains.append(finite(gain, f"{name}, question {query_id!r}, document {doc!r}: gain"))
         if len(docs) == before:
             docs.append(None)
             gains.append(None)
@@ -260,26 +260,26 @@ class RunDict:
         """
         rankings: dict[str, Mapping[str, float] | list[str]] = {}
         for query, ranking in data.items():
-            query_id = text_id(query, name, "a query id")
+            query_id = text_id(query, name, "a question id")
             if query_id in rankings:
-                raise DuplicateError(f"{name}: query {query_id!r} is there twice, as text and as a number")
+                raise DuplicateError(f"{name}: question {query_id!r} is there twice, as text and as a number")
             if isinstance(ranking, Mapping):
                 if not are_texts(ranking):
-                    named = {text_id(d, name, f"a document id of query {query_id!r}"): s for d, s in ranking.items()}
+                    named = {text_id(d, name, f"a document id of question {query_id!r}"): s for d, s in ranking.items()}
                     if len(named) < len(ranking):
-                        raise DuplicateError(f"{name}, query {query_id!r}: an id is there as text and as a number")
+                        raise DuplicateError(f"{name}, question {query_id!r}: an id is there as text and as a number")
                     ranking = named
                 rankings[query_id] = ranking
             elif isinstance(ranking, Iterable) and not isinstance(ranking, str | Set):
                 docs = list(ranking)
-                what = f"a document id of query {query_id!r}"
+                what = f"a document id of question {query_id!r}"
                 rankings[query_id] = docs if _are_whole_texts(docs) else [text_id(d, name, what) for d in docs]
             else:
                 raise InputError(
-                    f"{name}, query {query_id!r}: {quoted(ranking)} is neither {{doc_id: score}} nor a list in order"
+                    f"{name}, question {query_id!r}: {quoted(ranking)} is neither {{doc_id: score}} nor a list in order"
                 )
         if not rankings:
-            raise InputError(f"{name}: holds no query; expected {{query_id: {{doc_id: score}}}}")
+            raise InputError(f"{name}: holds no question; expected {{query_id: {{doc_id: score}}}}")
         return cls(name, rankings)
 
     def table(self) -> Table:
@@ -293,7 +293,7 @@ class RunDict:
             queries += [query] * len(ranking)
             if isinstance(ranking, Mapping):
                 scores += [
-                    finite(s, f"{self.name}, query {query!r}, document {d!r}: score") for d, s in ranking.items()
+                    finite(s, f"{self.name}, question {query!r}, document {d!r}: score") for d, s in ranking.items()
                 ]
             else:
                 scores += range(0, -len(ranking), -1)

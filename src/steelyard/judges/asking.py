@@ -41,6 +41,7 @@ class Asking:
 
     def __init__(self, judge: Judge) -> None:
         self._judge, self.grades = judge, bool(getattr(judge, "grades", False))
+        self._knows_failure = callable(getattr(judge, "refuse_failure", None))
         self.errors: Counter[str] = Counter()
         self._n_judged, self._n_failed, self._cause = 0, 0, ""
 
@@ -99,10 +100,12 @@ class Asking:
             self.refuse_failure()
 
     def refuse_failure(self) -> None:
-        """Raise   InputError where the judge has failed on all that it was asked by now."""
+        """Raise   InputError where the judge has failed on all that it was asked by now, or its own error for that."""
+        if self._knows_failure:
+            self._judge.refuse_failure()  # type: ignore[attr-defined]
         if self._n_failed and not self._n_judged:
             cases = f"each of {self._n_failed} cases" if self._n_failed > 1 else "the one case"
-            raise InputError(f"judge {self._judge.name}: {self._cause}, on {cases}; mend it")
+            raise InputError(f"judge {self._judge.name}: {self._cause or 'not judged'}, on {cases}; mend it")
 
     def _checked(self, case: Case, answer: Any) -> Sequence[Verdict]:
         """The verdicts on a case, those that are none replaced."""
@@ -111,12 +114,14 @@ class Asking:
             is_list = isinstance(answer, list | tuple)
             gave = f"{len(answer)} verdicts, not {n}" if is_list else f"{quoted(answer)}, not {n} verdicts"
             return self._failed(case, f"gave {gave}")
-        n_wrong = self.errors["no_verdict"]
+        n_before = self.errors["no_verdict"]
         verdicts = [self._checked_verdict(verdict) for verdict in answer]
-        if self.errors["no_verdict"] - n_wrong < n:
-            self._n_judged += 1
-        elif n:
+        if n and self.errors["no_verdict"] - n_before == n:
             self._lose_hope(verdicts[0].reason)
+        elif self._knows_failure or any(verdict.label != "not_judged" for verdict in verdicts):
+            self._n_judged += 1
+        elif n:  # It may decide others.
+            self._n_failed, self._cause = self._n_failed + 1, verdicts[0].reason
         return verdicts
 
     def _checked_verdict(self, verdict: Any) -> Verdict:

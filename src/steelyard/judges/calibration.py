@@ -17,6 +17,7 @@ from steelyard.io.json_files import parse_json
 from steelyard.io.source import Source
 from steelyard.io.write import write_text
 from steelyard.judges.items import ItemTable
+from steelyard.judges.labels import IN_TWO
 from steelyard.judges.self_tests import SelfTest
 
 Rule = Literal["youden", "precision"]
@@ -94,6 +95,7 @@ class Calibration:
                  "not_judged", "in_prompt" of items that the judge's prompt shows as examples
     notes        codes of what a reader should know, such as "few_labels" and "equal_labels"
     self_tests   how the judge did in tests without people
+    labels       that all of these kappas tell apart
     """
 
     judge: Mapping[str, Any]
@@ -114,6 +116,7 @@ class Calibration:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     self_tests: tuple[SelfTest, ...] = ()
+    labels: tuple[str, ...] = field(default=IN_TWO, init=False)
 
     @property
     def name(self) -> str:

@@ -39,7 +39,7 @@ def decided_items(
     verdicts: Sequence[Verdicts], review: Review, table: ItemTable, examples: PromptExamples
 ) -> tuple[list[DecidedItem], dict[str, int]]:
     """Each item that people and the judge decided, once, and how many labels do not count, by cause."""
-    consensus = review.labels.consensus
+    consensus = review.labels.support
     decided: dict[str, DecidedItem] = {}
     causes: dict[str, str] = dict.fromkeys(consensus, "no_verdict")
     for by_judge in verdicts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdicts import Verdicts
 from steelyard.measures import Measure
+from steelyard.stats.independence import independence_p
 from steelyard.stats.judge_shift import AnchorShift
 
 _OF_TWO: Sequence[ItemTable] = ("grounded", "correctness")
@@ -194,3 +196,58 @@ def _defined(shift: Floats, anchored: Floats, exposed: Floats, count: Floats) ->
     """Anchors whose measure both judges leave undefined are none."""
     shift, anchored, count = (np.where(np.isfinite(shift), part, 0.0) for part in (shift, anchored, count))
     return AnchorShift(shift, anchored, exposed, count)
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How far anchors are like the other units of a system, as p of tests; NaN where there is none.
+
+    score, length               whether anchors have other scores by the system's judge, or other lengths, than the rest
+    moved_score, moved_length   whether verdicts on anchors move more at some scores, by the other judge, or lengths
+    """
+
+    score: float
+    length: float
+    moved_score: float
+    moved_length: float
+
+
+def anchor_likeness(
+    measure: Measure, before: Sequence[Verdicts], after: Sequence[Verdicts], query_ids: Sequence[str]
+) -> Likeness | None:
+    """The checks of the anchors of a measure that is a mean over sentences, by the first run of either system.
+
+    A judge without scores has those of its labels, 1 for "supported" and else 0.  None for other measures, whose
+    anchors are whole answers.
+    """
+    by_sentence = all(run.recipe.get("units", "sentences") == "sentences" for run in (*before, *after))
+    if not (tables := _tables(measure) if by_sentence else ()):
+        return None
+    verdicts = _verdicts(before, tables, query_ids)
+    places, anchored, scores, lengths, old, moved = ([] for _ in range(6))
+    for place, query_id in enumerate(query_ids):
+        if (record := after[0].records.get(query_id)) is None:
+            continue
+        anchors = _anchors(record, tables, verdicts)
+        for number, unit in enumerate(record.units):
+            own = judged(record, tables[0], number) if _is_exposed(record, tables, number) else None
+            if own is None or not _is_judged(own):
+                continue
+            other = anchors.get(number, {}).get(tables[0])
+            places.append(place)
+            anchored.append(float(number in anchors))
+            scores.append(_score_of(own))
+            lengths.append(float(len(unit.text)))
+            old.append(np.nan if other is None else _score_of(other))
+            moved.append(np.nan if other is None else float(own.label != other.label))
+    owner, is_anchor, by_old, moves = np.array(places, int), np.array(anchored), np.array(old), np.array(moved)
+    length, there = np.array(lengths), ~np.isnan(by_old)
+    return Likeness(
+        independence_p(owner, is_anchor, np.array(scores)), independence_p(owner, is_anchor, length),
+        independence_p(owner[there], moves[there], by_old[there]),
+        independence_p(owner[there], moves[there], length[there]),
+    )  # fmt: skip
+
+
+def _score_of(verdict: Verdict) -> float:
+    return float(verdict.label == "supported") if verdict.score is None else verdict.score

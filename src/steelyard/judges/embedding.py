@@ -45,7 +45,9 @@ class EmbeddingJudge:
 
     name: ClassVar[str] = "embedding"
 
-    model: Annotated[str, NotEmpty(), Words("a folder, a name on the Hugging Face hub, or a server's name for it")]
+    model: Annotated[
+        str, NotEmpty(), Words("a folder, a name on the Hugging Face hub, or a server's name for it", "BAAI/bge-m3")
+    ]
     base_url: str | None = None
     api_key_env: str | None = None
     threshold: Annotated[float, between(0, 1)] = 0.7

@@ -12,6 +12,8 @@ from steelyard.judges.verdict import Label
 
 Choice = Literal["supported", "contradicted", "not_found", "cannot_say"]
 """What a person can decide about an item."""
+IN_TWO = ("supported", "not_supported")
+"""Labels as a judge is held against people by them: "contradicted" and "not_found" are both without support."""
 ADJUDICATION = "adjudication"
 """The rater whose decisions settle conflicts."""
 
@@ -62,23 +64,50 @@ class Labels:
     def consensus(self) -> Mapping[str, Label]:
         """Item -> what people decided: the adjudication, else what more raters said than anything else.
 
-        Items that nobody can say, or that raters are at odds about, have none.
+        A rater who cannot say has said nothing.  Items that no rater can say, or that raters are at odds about, have no
+        label.
         """
-        labels = {item_id: _consensus(decisions) for item_id, decisions in self.by_item.items()}
+        return self._agreed(in_two=False)
+
+    @cached_property
+    def support(self) -> Mapping[str, Label]:
+        """The same where "contradicted" and "not_found" are one label, "not_found": for what reads both alike.
+
+        >>> labels = Labels([Decision("i", "ann", "contradicted"), Decision("i", "bob", "not_found")])
+        >>> dict(labels.consensus), dict(labels.support)
+        ({}, {'i': 'not_found'})
+        """
+        return self._agreed(in_two=True)
+
+    def _agreed(self, *, in_two: bool) -> Mapping[str, Label]:
+        labels = {item_id: _consensus(decisions, in_two=in_two) for item_id, decisions in self.by_item.items()}
         return {item_id: label for item_id, label in labels.items() if label not in (None, "cannot_say")}  # type: ignore[misc]
 
     @cached_property
     def conflicts(self) -> Sequence[str]:
-        """Items that raters are at odds about, so that no label is ahead, and that nobody adjudicated."""
-        return tuple(item_id for item_id, decisions in self.by_item.items() if _consensus(decisions) is None)
+        """Items that raters are at odds about, so that no label is ahead, and that are not adjudicated.
+
+        First those about whether there is support, then those where the question is whether the source says otherwise.
+        """
+        return (*self.support_conflicts, *(i for i in self._at_odds(in_two=False) if i not in self.support_conflicts))
+
+    @cached_property
+    def support_conflicts(self) -> Sequence[str]:
+        """Those of them that have no label in `support` either."""
+        return self._at_odds(in_two=True)
+
+    def _at_odds(self, *, in_two: bool) -> Sequence[str]:
+        return tuple(i for i, decisions in self.by_item.items() if _consensus(decisions, in_two=in_two) is None)
 
     def __len__(self) -> int:
         return len(self.decisions)
 
 
-def _consensus(decisions: Sequence[Decision]) -> Choice | None:
+def _consensus(decisions: Sequence[Decision], *, in_two: bool) -> Choice | None:
     settled = [decision.label for decision in decisions if decision.rater == ADJUDICATION]
-    if settled:
-        return settled[-1]
-    counts = Counter(decision.label for decision in decisions).most_common(2)
+    labels = settled[-1:] or [decision.label for decision in decisions]
+    labels = ["not_found" if in_two and label == "contradicted" else label for label in labels]
+    counts = Counter(label for label in labels if label != "cannot_say").most_common(2)
+    if not counts:
+        return "cannot_say"
     return counts[0][0] if len(counts) == 1 or counts[0][1] > counts[1][1] else None

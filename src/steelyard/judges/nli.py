@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import StageError
-from steelyard.base.limits import at_least, between
+from steelyard.base.limits import Words, at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
@@ -49,7 +49,7 @@ class NLIJudge:
 
     name: ClassVar[str] = "nli"
 
-    model: ModelName
+    model: Annotated[ModelName, Words(example="cross-encoder/nli-deberta-v3-base")]
     threshold: Annotated[float, between(0, 1)] = 0.5
     max_length: Annotated[int, at_least(16)] | None = None
     batch_size: Annotated[int, at_least(1)] = 32

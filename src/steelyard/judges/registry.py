@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from steelyard.base.own_code import import_object
 from steelyard.base.registry import Registry
-from steelyard.base.settings import make_with
+from steelyard.base.settings import make_with, needed_options
 from steelyard.judges.own import check_name, own_judge
 from steelyard.judges.verdict import Judge
 
@@ -45,6 +45,16 @@ def judge_class(name: str) -> Callable[..., Any]:
     return _judges.get(name, hint=" (your own: module:object)")
 
 
+def judging_command(judge: str) -> str:
+    """The command that has a judge judge, with the settings that it cannot do without.
+
+    >>> judging_command("lexical"), judging_command("llm")
+    ('steelyard judge QUESTIONS RUN --judge lexical', 'steelyard judge QUESTIONS RUN --judge llm --model gpt-4.1-mini')
+    """
+    options = needed_options(judge_class(judge)) if judge in judge_names() else ""
+    return f"steelyard judge QUESTIONS RUN --judge {judge} {options}".rstrip()
+
+
 def make_judge(judge: object, settings: Mapping[str, Any] | None = None, *, folder: Path | None = None) -> Judge:
     """A judge by registered name, as `module:object`, or of the user's own: a class, an object or a function.
 
@@ -57,4 +67,4 @@ def make_judge(judge: object, settings: Mapping[str, Any] | None = None, *, fold
         return check_name(own_judge(judge, settings))
     if ":" in judge:
         return check_name(own_judge(import_object(judge, "judge", folder), settings, judge))
-    return check_name(cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}")))
+    return check_name(cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}", are_options=True)))

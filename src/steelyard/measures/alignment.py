@@ -100,14 +100,14 @@ class Alignment:
         together = one_after_another.take(np.array(order, np.int64))
         twice = next((a for a, b in pairwise(together.query_id) if a == b), None)
         if twice is not None:
-            raise InputError(f"query {twice!r} is in two alignments; put together parts that share no query")
+            raise InputError(f"question {twice!r} is in two alignments; put together parts that share no question")
         return together
 
     def take(self, queries: Ints) -> Alignment:
         """Some queries, by their places, in the order of these."""
         starts, hits = _elements(self.starts, queries)
         ideal_starts, ideal = _elements(self.ideal_starts, queries)
-        evidence = self.evidence and self.evidence.map(lambda a: a.take(queries), placed=self.evidence.placed[queries])
+        evidence = self.evidence and self.evidence.map(lambda a: a.take(queries)).of_queries(queries)
         return Alignment(
             query_id=[self.query_id[q] for q in queries.tolist()],
             n_retrieved=self.n_retrieved[queries],
@@ -234,14 +234,15 @@ class Ties:
 class Evidence:
     """Gold pieces and their characters as alignments of their own: recall over them needs no other arithmetic.
 
-    They have no ties, whatever the chunks have: a piece has the rank of the first chunk that holds it, so a block of
+    They have no ties, whatever the chunks have: a piece has the first rank down to which chunks hold it, so a block of
     tied chunks is no block of pieces that could change places.
 
-    pieces    a document is a gold piece (or a group of alternatives): its rank is the first one whose chunk holds it
+    pieces    a document is a gold piece (or a group of alternatives): its rank is the first with which it is held
     counted   what recall counts, query by query: relevant chunks or gold pieces
     gold      a document is a stretch of gold characters, its gain their number, its rank the first that shows them
     shown     the same for all characters of the retrieved chunks, each counted once
     placed    (q,) whether the characters of a query's gold are known; gold and shown hold nothing for other queries
+    together  (q,) the last rank with which chunks hold a piece together of which none of them has enough; 0 without
     """
 
     pieces: Alignment
@@ -249,11 +250,16 @@ class Evidence:
     gold: Alignment
     shown: Alignment
     placed: Bools
+    together: Ints
 
-    def map(self, change: Callable[[Alignment], Alignment], *, placed: Bools | None = None) -> Evidence:
-        """The same with every alignment changed, and `placed` where it changes too."""
+    def map(self, change: Callable[[Alignment], Alignment]) -> Evidence:
+        """The same with every alignment changed."""
         pieces, counted, gold, shown = map(change, (self.pieces, self.counted, self.gold, self.shown))
-        return Evidence(pieces, counted, gold, shown, self.placed if placed is None else placed)
+        return Evidence(pieces, counted, gold, shown, self.placed, self.together)
+
+    def of_queries(self, queries: Ints) -> Evidence:
+        """The same with what is not in alignments of some queries, by their places."""
+        return replace(self, placed=self.placed[queries], together=self.together[queries])
 
 
 def owners(starts: Ints) -> Ints:
@@ -320,7 +326,8 @@ def _stacked_evidence(parts: Sequence[Evidence]) -> Evidence:
     pieces, counted, gold, shown = (
         stacked([getattr(part, name) for part in parts]) for name in ("pieces", "counted", "gold", "shown")
     )
-    return Evidence(pieces, counted, gold, shown, np.concatenate([part.placed for part in parts]))
+    placed, together = (np.concatenate([getattr(part, name) for part in parts]) for name in ("placed", "together"))
+    return Evidence(pieces, counted, gold, shown, placed, together)
 
 
 def _stacked_offsets(starts: Sequence[Ints]) -> Ints:

@@ -151,9 +151,9 @@ def nugget_recall(a: JudgedAnswers, *, nuggets: str = "vital") -> Floats:
 
 @measure(inputs=("answers",), absent="zero", source="Es et al., RAGAS, EACL 2024")
 def answer_relevance(a: JudgedAnswers) -> Floats:
-    """The judge's grade, from 0 to 1, whether the answer addresses the query.
+    """The judge's grade, from 0 to 1, whether the answer addresses the question.
 
-    In ragas it is another number: the cosine between the query and questions drawn from the answer.
+    In ragas it is another number: the cosine between the question and questions drawn from the answer.
     """
     return a.settled(np.nan_to_num(a.grade, nan=0.0), np.nan_to_num(a.grade, nan=1.0))
 

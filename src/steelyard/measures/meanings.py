@@ -11,10 +11,10 @@ _TEXTS = (
 )
 _FAITHFUL = "faithfulness is the share of the answer's units that the context supports"
 _CORRECT = "answer_f1 holds the answer against the gold answer, unit by unit"
-_RELEVANT = "answer_relevance is the judge's grade whether the answer addresses the query"
+_RELEVANT = "answer_relevance is the judge's grade whether the answer addresses the question"
 _CITED = "citation_support is the share of the answer's units that what they cite supports: ALCE's recall"
 _RANKED = "map(scope=retrieved)@k is what ragas computes of relevant and other contexts"
-_SUBTOPICS = "it needs labels for each subtopic of a query, and none of the measures here is of diversity"
+_SUBTOPICS = "it needs labels for each subtopic of a question, and none of the measures here is of diversity"
 _READERS = "it is a model of readers that is not here; rbp, err and ndcg are those that are"
 _GROUPS = "it needs preferences, or judgments of several groups, and a truth here has one label for a document"
 _MEANINGS = (

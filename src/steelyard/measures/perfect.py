@@ -96,7 +96,8 @@ def perfect_reranking(a: Alignment, n: int | Ints) -> Alignment:
     that they show first.  For a truth by ids this is exact: no order of the first n has a higher precision, recall,
     hit rate, mrr or ndcg.  Recall of gold pieces is exact where each piece is in one chunk; where chunks share
     pieces, an order that shows a piece later might be better still, so the value is a lower bound of the ceiling.
-    Chunks, pieces and gold characters have a best order each; what else is shown beside the gold stays as it was.
+    Chunks, pieces and gold characters have a best order each; what else is shown beside the gold stays as it was, and
+    so do chunks and pieces down to a rank with which chunks hold a piece together.
 
     n   first documents that are reordered, of all queries or (q,) of each
 
@@ -105,15 +106,20 @@ def perfect_reranking(a: Alignment, n: int | Ints) -> Alignment:
     >>> perfect_reranking(a, 3).hit_rank.tolist(), perfect_reranking(a, 4).hit_gain.tolist()
     ([1, 4], [2.0, 1.0])
     """
+    nothing = np.zeros(a.n_queries, np.int64)
+    fixed = nothing if a.evidence is None else a.evidence.together
     evidence = a.evidence and replace(
-        a.evidence, pieces=_best_first(a.evidence.pieces, n), counted=_best_first(a.evidence.counted, n),
-        gold=_best_first(a.evidence.gold, n),
+        a.evidence, pieces=_best_first(a.evidence.pieces, n, fixed), counted=_best_first(a.evidence.counted, n, fixed),
+        gold=_best_first(a.evidence.gold, n, nothing),
     )  # fmt: skip
-    return replace(_best_first(a, n), evidence=evidence, ties=None)
+    return replace(_best_first(a, n, fixed), evidence=evidence, ties=None)
 
 
-def _best_first(a: Alignment, n: int | Ints) -> Alignment:
-    """Places of the first n that hold gains, best first; hits that share a place stay together."""
+def _best_first(a: Alignment, n: int | Ints, fixed: Ints) -> Alignment:
+    """Places of the first n that hold gains, best first; hits that share a place stay together.
+
+    fixed   (q,) first places that stay as they are
+    """
     if not len(a.hit_rank):
         return a
     first = np.ones(len(a.hit_rank), bool)
@@ -122,11 +128,11 @@ def _best_first(a: Alignment, n: int | Ints) -> Alignment:
     query, rank = a.hit_query[first], a.hit_rank[first]
     worth = np.bincount(place, np.maximum(a.hit_gain, 0.0))
     n = np.broadcast_to(n, a.n_queries)
-    inside, good = rank <= n[query], worth > 0
+    inside, good = (rank > fixed[query]) & (rank <= n[query]), worth > 0
     new = rank.copy()
     front = np.flatnonzero(inside & good)
     front = front[np.lexsort((rank[front], -worth[front], query[front]))]
-    new[front] = _numbered(query[front], a.n_queries)
+    new[front] = fixed[query[front]] + _numbered(query[front], a.n_queries)
     back = np.flatnonzero(inside & ~good)
     n_back = np.bincount(query[back], minlength=a.n_queries)
     length = np.minimum(a.n_retrieved, n)

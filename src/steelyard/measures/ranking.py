@@ -77,7 +77,7 @@ def yaap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
 
 @measure(source="Robertson, On GMAP, CIKM 2006; trec_eval gm_map", aggregate="geometric")
 def gm_map(a: Alignment, *, min_gain: float = 1.0) -> Floats:
-    """Average precision, combined over queries by the geometric mean with a floor of 0.00001."""
+    """Average precision, combined over questions by the geometric mean with a floor of 0.00001."""
     return average_precision(a, min_gain=min_gain)
 
 
@@ -107,7 +107,7 @@ def bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
 
 @measure(source="trec_eval gm_bpref", aggregate="geometric", inputs=_LABELLED)
 def gm_bpref(a: Alignment, *, min_gain: float = 1.0) -> Floats:
-    """bpref, combined over queries by the geometric mean with a floor of 0.00001."""
+    """bpref, combined over questions by the geometric mean with a floor of 0.00001."""
     return bpref(a, min_gain=min_gain)
 
 
@@ -131,7 +131,7 @@ def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
         "gain": Gain(
             words=("binary", "linear", "exp"),
             about="binary is 1 from min_gain on; linear is the label, exp is 2^label - 1, a map names the gain of "
-            "labels: as shares of the highest gain of the query, or of the map",
+            "labels: as shares of the highest gain of the question, or of the map",
         ),
         "min_gain": replace(SHARED["min_gain"], unless="gain"),
     },

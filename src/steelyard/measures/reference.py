@@ -54,7 +54,7 @@ def facts(definition: Definition) -> dict[str, str]:
         "better": definition.direction,
         **{f"`{_setting(key, p.default)}`": _explained(p) for key, p in definition.parameters.items()
            if key not in VIEWS},
-        "over queries": definition.aggregation.about,
+        "over questions": definition.aggregation.about,
         **(_of_answers(definition) if definition.of_answers else _of_rankings(definition)),
         "reads": ", ".join(_INPUTS[name] for name in definition.inputs),
         "aliases": ", ".join(_alias(definition, alias) for alias in definition.aliases) or "none",
@@ -64,7 +64,7 @@ def facts(definition: Definition) -> dict[str, str]:
 
 def _of_rankings(definition: Definition) -> dict[str, str]:
     measured = "0, and counted" if definition.relevant else "measured like any other"
-    return {"no relevant": f"a query without relevant documents is {measured}"}
+    return {"no relevant": f"a question without relevant documents is {measured}"}
 
 
 def _of_answers(definition: Definition) -> dict[str, str]:

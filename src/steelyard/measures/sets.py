@@ -137,7 +137,7 @@ def utility(
 
 @measure(aliases=("num_q", "NumQ"), source="trec_eval num_q", aggregate="total", relevant=False)
 def n_queries(a: Alignment) -> Floats:
-    """1 where the run has the query, else 0: on average the share of the queries that it has, in total their number."""
+    """1 where the run has the question, else 0: on average the share that it has, in total their number."""
     return (~a.missing).astype(float)
 
 

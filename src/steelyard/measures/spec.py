@@ -38,7 +38,7 @@ class Measure:
     name     a registered name
     k        the cut-off behind the @: a rank, a recall level for iprec, None for the whole list
     params   (name, value) of every parameter that differs from its default, in the registry's order
-    share    of the values that lie below what the queries come to: 0.95 for a spec that ends in :p95; None where they
+    share    of the values that lie below what the questions come to: 0.95 for a spec that ends in :p95; None where they
              become one as the measure declares, most often by their mean
     """
 
@@ -63,7 +63,7 @@ class Measure:
 
     @property
     def aggregation(self) -> Aggregation:
-        """How the values of the queries become one: as the measure declares, or a percentile."""
+        """How the values of the questions become one: as the measure declares, or a percentile."""
         return self.definition.aggregation if self.share is None else percentile(self.share)
 
     @property
@@ -170,7 +170,7 @@ class Measure:
         return ""
 
     def undefined(self, alignment: Alignment) -> Bools:
-        """(q,) queries without a document, or a piece of evidence, that is relevant for the measure."""
+        """(q,) questions without a document, or a piece of evidence, that is relevant for the measure."""
         definition = self.definition
         if not definition.relevant:
             return np.zeros(alignment.n_queries, bool)

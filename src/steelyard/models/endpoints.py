@@ -8,12 +8,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Self
 
-from steelyard.base.limits import at_least
+from steelyard.base.limits import Words, at_least
 from steelyard.services.addresses import checked_url, host_of
 from steelyard.services.client import Patience, Service
 from steelyard.services.secrecy import secret_from
 
 OPENAI = "https://api.openai.com/v1"
+_MODEL = (
+    "the name of a model at api.openai.com (its key in the environment variable OPENAI_API_KEY), or of another server "
+    "(base_url, such as http://127.0.0.1:8000/v1)"
+)
+_DEFAULT = "the default for api.openai.com (another server: base_url)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +44,7 @@ class Endpoint(Patience, ABC):
     def _key(self) -> str:
         if self.api_key_env is not None:
             return secret_from(self.api_key_env, "api_key_env")
-        return secret_from("OPENAI_API_KEY", "the default for api.openai.com") if self._is_openai() else ""
+        return secret_from("OPENAI_API_KEY", _DEFAULT) if self._is_openai() else ""
 
     def _is_openai(self) -> bool:
         return host_of(self._address()[1]) == host_of(OPENAI)
@@ -76,7 +81,7 @@ class OpenAIEndpoint(Endpoint):
     base_url   the address before /embeddings or /chat/completions; most end in /v1
     """
 
-    model: str
+    model: Annotated[str, Words(_MODEL, "gpt-4.1-mini")]
     base_url: str = OPENAI
 
     def __post_init__(self) -> None:

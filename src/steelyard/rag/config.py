@@ -20,7 +20,7 @@
     cache = "runs/.steelyard-cache.sqlite"   or false
     [weigh]
     measures = ["recall@10"]
-    rule = "any"
+    rule = "share>=0.5"
     min_gain = 1.0
     fold = ["lower", "white_space"]      how texts are folded before they are compared
     [sweep]                              for `steelyard sweep`: what varies, each a list of values

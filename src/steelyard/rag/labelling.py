@@ -192,7 +192,8 @@ def open_pooled(
     asked, systems, corpora = open_pool(questions, sources)
     texts, queries = open_corpus(corpus), _queries(asked)
     pools = [run_pool(system, depth, texts) for system in systems]
-    pools += [word_pool(queries, documents, depth, unit) for documents in corpora]
+    of_runs = {id: pool.texts.get(id) for pool in pools for ids in pool.doc_ids.values() for id in ids}
+    pools += [word_pool(queries, documents, depth, unit, of_runs) for documents in corpora]
     pool = merged(pools, asked)
     if not pool.n_pairs:
         raise InputError(
@@ -227,6 +228,8 @@ def _graded(work: _Work, grader: Grader, progress: Progress) -> Mapping[Key, Gra
     while block := dict(islice(remaining, size)):
         results |= zip(block, grader.grade(list(block.values()), work.scale), strict=True)
         progress("grades", len(results), len(work.pairs))
+    if callable(refuse_failure := getattr(grader, "refuse_failure", None)):
+        refuse_failure()
     return results
 
 

@@ -13,7 +13,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder, read_run_folder
 from steelyard.data.run_lock import run_lock
-from steelyard.io.evaluation_rows import rows_of
+from steelyard.io.evaluation_rows import columns_of, rows_of
 from steelyard.rag.run_lines import without_results
 from steelyard.rag.run_writer import RunWriter, refuse_foreign_folder
 from steelyard.rag.system import System
@@ -115,10 +115,11 @@ def _refuse_to_go_on(errors: Sequence[str | None]) -> None:
 def _read_questions(questions: Any) -> Sequence[Asked]:
     if isinstance(questions, str | Path):
         return Questions.read(questions)
-    if rows_of(questions) is not None or not isinstance(questions, Iterable):
+    is_listed = isinstance(questions, Iterable) and not isinstance(questions, Mapping) and not columns_of(questions)
+    if not is_listed or rows_of(questions) is not None:
         return Questions(questions)
     listed = list(questions)
-    return Questions(listed) if listed and not hasattr(listed[0], "query_id") else listed
+    return listed if listed and hasattr(listed[0], "query_id") else Questions(listed)
 
 
 def _queries_by_id(questions: Iterable[Asked]) -> dict[str, str]:

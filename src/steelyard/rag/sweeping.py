@@ -1,4 +1,4 @@
-"""A grid of pipelines over shared caches, weighed together; with how much of the best one's lead may be luck."""
+"""A grid of pipelines over shared caches, weighed together; with how far the best one leads, and leads by chance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
@@ -20,7 +20,7 @@ from steelyard.data.clusters import Clustering
 from steelyard.data.questions import Questions
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import DefaultMeasures
-from steelyard.experiment.score_arrays import SHARED_GOLD, computed
+from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse, parse_all
 from steelyard.rag.config import Config
@@ -29,7 +29,8 @@ from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
 from steelyard.rag.sweep_overwriting import overwriting
 from steelyard.rag.weighed_run import check_cluster, check_measures, weigh_folder
-from steelyard.stats.samples import checked_seed, cluster_sums
+from steelyard.stats.leads import Lead, lead_over_average, lead_over_next
+from steelyard.stats.samples import checked_seed
 
 MEASURES = DefaultMeasures(
     by_id=("ndcg", "recall", "precision", "mrr"),
@@ -38,7 +39,6 @@ MEASURES = DefaultMeasures(
     ),
 )  # fmt: skip
 """The measures of a sweep by default: of chunks the evidence first, as it alone compares across chunkings."""
-_RESAMPLES = 2_000
 _OF_ALL = ("cluster", SHARED_GOLD, "unit")
 _NAMES_SHOWN = 5
 
@@ -87,31 +87,49 @@ class Swept:
         return means
 
     @property
-    def _sign(self) -> int:
-        """1 where higher values of the first measure are better, -1 where lower ones are."""
-        return 1 if parse(self.measures[0]).definition.higher_is_better else -1
+    def _signs(self) -> Ints:
+        return np.array([1 if parse(measure).definition.higher_is_better else -1 for measure in self.measures])
+
+    @property
+    def goodness(self) -> Floats:
+        """(rows, m) means, negative where lower ones are better."""
+        return np.asarray(self._signs * self.means())
 
     @property
     def best(self) -> int:
         """The row with the best mean of the first measure; the first one among equals."""
-        means = self._sign * self.means()[:, 0]
-        return 0 if np.isnan(means).all() else int(np.nanargmax(means))
+        return self.order[0]
 
-    def luck(self, *, seed: int = defaults.SEED) -> float:
-        """How far ahead the best of so many would seem to be if all rows were equally good.
+    @property
+    def order(self) -> list[int]:
+        """All rows, best first by the first measure, equals as they are in the grid, those without a mean last."""
+        return [int(row) for row in np.argsort(-self.goodness[:, 0], kind="stable")]
 
-        Each row's values are centred, so that nothing but chance is left; questions, or clusters of them, are then
-        drawn anew, the same for all rows, which keeps the rows as alike as they are.  Returns the mean of how far the
-        best row's mean is above that of all rows: at least 0, and 0 for rows that are alike.
+    @property
+    def ahead(self) -> Floats:
+        """(rows,) how far the first measure of each row is ahead of the best other row; below 0 for all but the best.
+
+        NaN without a mean, or without another row that has one.
         """
-        values = self._sign * self.values[:, 0][:, ~self.held_out]
-        defined = ~np.isnan(values)
-        clusters = None if self.clustering is None else self.clustering.codes[~self.held_out]
-        centred = cluster_sums(np.where(defined, values - _means(values)[:, None], 0.0), clusters)
-        defined, n = cluster_sums(defined, clusters), centred.shape[1]
-        draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
-        means = draws @ centred.T / np.maximum(draws @ defined.T, 1)
-        return float((means.max(axis=1) - means.mean(axis=1)).mean())
+        first = self.goodness[:, 0]
+        others = np.where(np.eye(len(first), dtype=bool), np.nan, first)
+        return np.asarray(first - np.fmax.reduce(others, axis=1))
+
+    def leads(self, *, seed: int = defaults.SEED) -> tuple[Lead, Lead] | None:
+        """The lead of the best row over the next one, and over the average of all, with what chance alone gives.
+
+        None for fewer than two rows with a mean, and for first measures that are no arithmetic mean.  Questions that
+        have no value for a row count as its mean; those of a cluster change sign together.
+        """
+        mask, rows = ~self.held_out, ~np.isnan(self.goodness[:, 0])
+        if rows.sum() < 2 or not parse(self.measures[0]).aggregation.arithmetic:
+            return None
+        values = self.values[rows][:, 0, mask]
+        clusters = None if self.clustering is None else self.clustering.codes[mask]
+        defined, means = ~np.isnan(values), _means(values)[:, None]
+        more = values.shape[1] / defined.sum(axis=1, keepdims=True) - 1
+        complete = self._signs[0] * np.where(defined, values + more * (values - means), means)
+        return lead_over_next(complete, clusters=clusters), lead_over_average(complete, seed=seed, clusters=clusters)
 
 
 def _means(values: Floats) -> Floats:
@@ -172,8 +190,17 @@ def sweep(
         [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
         values=np.stack([row.values for row in rows]), query_ids=query_ids, held_out=held_out,
         notes=_merge_notes(rows, len(trials)), n_failed=sum(n_failed_of.values()), clustering=clustering,
-        recipe=computed({key: part for key, part in rows[0].scores.recipe_parts.items() if key in _OF_ALL}),
+        recipe=_recipe(rows),
     )  # fmt: skip
+
+
+def _recipe(rows: Sequence[_Row]) -> dict[str, Any]:
+    """What the values of all rows depend on alike."""
+    first = rows[0].scores
+    recipe = {key: part for key, part in first.recipe.items() if key in _OF_ALL}
+    if first.shared_gold is not None:
+        recipe[SHARED_GOLD] = first.shared_gold.facts(np.concatenate([row.values for row in rows]))
+    return recipe
 
 
 @dataclass(frozen=True, eq=False)

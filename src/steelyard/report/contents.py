@@ -18,6 +18,7 @@ from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.experiment import defaults
 from steelyard.experiment.defaults import Policy
+from steelyard.experiment.same_judge import comparable
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing
 from steelyard.gates.gating import Gate, gate
@@ -37,7 +38,8 @@ class Contents:
     Every part is plain data, so that a report can be made of parts that were stored, without weighing again.
 
     scores       by the measures that were asked for, the first the primary one
-    comparison   with the baseline or of all pairs; None for one system
+    comparison   with the baseline, or of all pairs without one; None for one system, and where no question has gold for
+                 the primary measure
     sensitivity  what unjudged documents and ties could change
     ratings      against the profile;   diagnosis   where the gold was lost, ceilings, advice
     details      single questions, as a page shows them
@@ -107,7 +109,7 @@ class Contents:
             missing=missing,
         )
         comparison, latencies = None, weighing.latency_ms
-        if len(scores.systems) > 1:
+        if len(scores.systems) > 1 and scores.primary not in scores.without_gold:
             comparison = compare_scores(
                 scores, weighing, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
                 seed=seed, mixed_judges=mixed_judges,
@@ -131,7 +133,7 @@ class Contents:
             latency_ms={
                 system: (_percentile(runs, 0.5), _percentile(runs, 0.95)) for system, runs in latencies.items()
             },
-            gate=_gate(scores, profile, comparison, latencies, mixed_judges) if named and ratings else None,
+            gate=_gate(scores, profile, comparison, latencies) if named and ratings else None,
             judging={name: Judging.of(run) for name, run in weighing.answers.first_runs.items()},
             title=title,
             date=date,
@@ -140,7 +142,7 @@ class Contents:
     def by_mean(self, measure: int = 0) -> list[int]:
         """Places of the systems, best mean first; of equal ones the one that was named first."""
         sign = 1 if self.scores.measures[measure].definition.higher_is_better else -1
-        means = sign * self.scores.means[:, measure]
+        means = sign * self.scores.reported.ranked[:, measure]
         return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
 
 
@@ -151,19 +153,22 @@ def _percentile(runs: Sequence[Sequence[float]], share: float) -> float:
 
 
 def _gate(
-    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Latencies, mixed_judges: bool,
+    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Latencies
 ) -> Gate | None:  # fmt: skip
-    """The profile's gate; against the baseline where a margin, or the profile, says what may be lost or must be won."""
+    """The profile's gate; against the baseline where a margin, or the profile, says what may be lost or must be won.
+
+    Nothing is held against a baseline that was judged in another way.
+    """
     level = next(iter(profile.levels), None)
     measured = (profile.standard_of(measure) for measure in scores.measures)
     if not any(standard is not None and level in standard.levels for standard in measured):
         return None
-    against = comparison is not None and (comparison.margin is not None or profile.relative is not None)
-    if comparison is None or not against:
+    has_baseline = comparison is not None and comparison.baseline is not None and all(comparable(scores))
+    if comparison is None or not has_baseline or (comparison.margin is None and profile.relative is None):
         return gate(scores, profile, latency_ms=latency_ms)
     return gate(
         scores, profile, baseline=comparison.baseline, margin=comparison.margin, latency_ms=latency_ms,
-        alpha=comparison.alpha, mixed_judges=mixed_judges,
+        alpha=comparison.alpha,
     )  # fmt: skip
 
 

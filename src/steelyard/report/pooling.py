@@ -100,5 +100,5 @@ def _check_into(into: Path, questions: object, kind: PoolKind, *, adjudicate: bo
         raise InputError(f"{into}: cannot say who decided; name a file in JSONL")
     if kind == "quotes" and adjudicate:
         raise InputError("quotes of several people are all gold, so there is nothing to adjudicate; leave that out")
-    if kind == "quotes" and not (is_path(questions) and holds_rows(str(questions)) and Path(str(questions)).is_file()):
-        raise InputError("questions that quotes are added to are a file in JSONL; name that")
+    if kind == "quotes" and not (is_path(questions) and Path(str(questions)).is_file()):
+        raise InputError("questions that quotes are added to are a file; name that")

@@ -10,7 +10,8 @@ from statistics import median_low
 from typing import Any
 
 from steelyard.base.errors import InputError, quoted
-from steelyard.io.json_files import json_lines, query_id_of
+from steelyard.data.question_files import read_lines
+from steelyard.io.json_files import query_id_of
 from steelyard.io.source import Source
 from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
@@ -120,8 +121,8 @@ def _import_quotes(file: Path, decided: Sequence[_Decided]) -> None:
             piece = by_document if own.form.unit == "document" else {"text": quote["quote"]}
             pieces.setdefault(own.item.query_id, []).append(piece)
     lines = []
-    for number, line in json_lines(Source(base)):
-        query_id = query_id_of(line, f"{base}, line {number}")
+    for where, line in read_lines(Source(base)):
+        query_id = query_id_of(line, where)
         evidence = list(line.get("evidence") or [])
         for piece in pieces.get(query_id, []):
             evidence += [piece] if piece not in evidence else []

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.calibration import UNDEFINED, Confusion, Estimate
 from steelyard.judges.decided_items import DecidedItem
+from steelyard.judges.labels import IN_TWO
 from steelyard.stats.rater_counts import auc_of_counts, balanced_accuracy_of_counts, kappa_of_counts
 from steelyard.stats.raters import wilson_ends, wilson_interval, worth_of_share
 from steelyard.stats.resampling import Statistics, cluster_bootstrap
@@ -38,6 +39,7 @@ class JudgeAgreement:
 
     confusion   counts of items, unweighted
     auc         of the score; NaN for a judge without scores
+    labels      that kappa tells apart
     curve       where scores are, from the lowest; without items that no threshold makes supported
     """
 
@@ -48,6 +50,7 @@ class JudgeAgreement:
     specificity: Estimate
     auc: Estimate
     curve: Sequence[CurvePoint]
+    labels: Sequence[str] = IN_TWO
 
 
 def judge_agreement(decided: Sequence[DecidedItem], *, seed: int = 0) -> JudgeAgreement:

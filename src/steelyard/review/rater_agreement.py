@@ -24,7 +24,8 @@ class RaterPair:
     """Two raters, on the items that both decided.
 
     n        of these items;   n_same   with the same label
-    kappa    Cohen's, of the three labels; NaN where both gave all items the same label
+    kappa    Cohen's, of the labels; NaN where both gave all items the same label
+    labels   that kappa tells apart
     """
 
     first: str
@@ -32,6 +33,7 @@ class RaterPair:
     n: int
     n_same: int
     kappa: Estimate
+    labels: Sequence[str] = LABELS
 
 
 @dataclass(frozen=True)

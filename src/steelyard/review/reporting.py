@@ -58,7 +58,8 @@ class TableReview:
     """What people decided about the items of one table, over all systems.
 
     n_asked       items that were drawn;   n_labelled   with a label;   n_open   that nobody decided about
-    n_cannot_say  that nobody can say;   n_conflicts   that raters are at odds about
+    n_cannot_say  that no rater can say;   n_conflicts   of which raters differ on whether there is support
+    n_kinds       with a label, none of them support: raters differ on whether the source says otherwise
     judge         the name;   threshold   by which it judged, if it has one
     agreement     of the judge as it judged;   calibration   with the threshold that labels give; None without labels
     """
@@ -69,6 +70,7 @@ class TableReview:
     n_open: int
     n_cannot_say: int
     n_conflicts: int
+    n_kinds: int
     raters: RaterAgreement
     judge: str
     threshold: float | None
@@ -141,8 +143,8 @@ def _table_review(
 ) -> TableReview:  # fmt: skip
     asked = {item_id for own in systems for item_id in drawn_items(own, table)}
     query_of = {item.item_id: item.query_id for own in systems for _, item in own.items(table)}
-    labels, consensus = review.labels, review.labels.consensus
-    conflicts = {*labels.conflicts} & asked
+    labels, support = review.labels, review.labels.support
+    conflicts = {*labels.support_conflicts} & asked
     recipe = systems[0].verdicts.recipe["judge"]
     prompt = PromptExamples.of(recipe, examples)
     verdicts = [own.verdicts for own in systems]
@@ -151,10 +153,11 @@ def _table_review(
     return TableReview(
         table,
         n_asked=len(asked),
-        n_labelled=len(consensus.keys() & asked),
+        n_labelled=len(support.keys() & asked),
         n_open=len(asked - labels.by_item.keys()),
-        n_cannot_say=len(asked & labels.by_item.keys() - consensus.keys() - conflicts),
+        n_cannot_say=len(asked & labels.by_item.keys() - support.keys() - conflicts),
         n_conflicts=len(conflicts),
+        n_kinds=len(asked & {*labels.conflicts} - conflicts),
         raters=rater_agreement(labels.by_item, {id: query_of[id] for id in query_of if id in asked}, seed=seed),
         judge=str(recipe["name"]),
         threshold=float(threshold) if isinstance(threshold, int | float) else None,
@@ -181,7 +184,7 @@ def _strata(own: ReviewedSystem, table: ItemTable) -> list[StratumRow]:
     sample = own.review.sample(table, own.name)
     if sample is None:
         return []
-    decided = own.review.labels.consensus.keys()
+    decided = own.review.labels.support.keys()
     members = {item.query_id if sample.unit == "answer" else item.item_id
                for _, item in own.items(table) if item.item_id in decided}  # fmt: skip
     return [

@@ -197,7 +197,7 @@ def _variance(own: ReviewedSystem, table: ItemTable) -> float | None:
         verdict = judged(record, table, item.unit)
         if verdict is not None and verdict.label != "not_judged":
             by_judge[item.item_id] = verdict.label == "supported"
-    people = {item_id: label == "supported" for item_id, label in own.review.labels.consensus.items()}
+    people = {item_id: label == "supported" for item_id, label in own.review.labels.support.items()}
     return residual_variance(sample, by_judge, people)
 
 

@@ -52,7 +52,7 @@ def captured_share(
 
     >>> captured = captured_share([0.1, 0.2, 0.0, 0.3] * 5, [0.5, 0.4, 0.0, 0.3] * 5, width=1)
     >>> round(captured.share, 3), round(captured.low, 2), round(captured.high, 2)
-    (0.5, 0.21, 0.73)
+    (0.5, 0.1, 0.73)
     """
     d, h = finite(gain, n_axes=1, what="gains"), finite(headroom, n_axes=1, what="headrooms")
     share(level, "level")
@@ -78,7 +78,7 @@ def captured_share(
 
 def _check(d: Floats, h: Floats) -> None:
     if d.shape != h.shape:
-        raise InputError(f"there are {len(d)} gains and {len(h)} headrooms; expected one each for the same queries")
+        raise InputError(f"there are {len(d)} gains and {len(h)} headrooms; expected one each for the same questions")
     slack = ROUNDING * np.maximum(1.0, np.abs(h))
     if (h < -slack).any():
         raise InputError(

@@ -1,7 +1,7 @@
-"""What n questions can show: the difference that they would show in 80 of 100 cases, judged by their own spread.
+"""What n questions can show, judged by their own spread, and how many more show a difference, judged by a pilot's.
 
-The spread is an estimate, and so is the difference that comes of it: of few questions, which happen to scatter little,
-it is too small, and shown seldom.  Here it is so large that differences of that size are shown often enough on average.
+The spread is an estimate, and so is what comes of it: few questions that happen to scatter little promise too much.
+Here the difference, or the number of questions, is so large that it is shown often enough on average over estimates.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.extras import require
 from steelyard.stats.flipping import EXACT_QUERIES
 from steelyard.stats.paired import N_RESAMPLES
-from steelyard.stats.power import alpha_per_test, check_power
+from steelyard.stats.power import alpha_per_test, check_power, fewest, fewest_questions
 from steelyard.stats.quadrature import nodes
 from steelyard.stats.samples import Clusters, finite, mean_error, n_clusters
 from steelyard.stats.student import t_quantile
@@ -100,19 +101,62 @@ def detectable_errors(
     return _errors_by_t(df, power, t_quantile(1 - shared / n_sides, df))
 
 
+def questions_planned(
+    effect: float, *, df: float, power: float = 0.8, alpha: float = 0.05, n_comparisons: int = 1
+) -> int | None:  # fmt: skip
+    """Fewest questions with which a paired t test shows an effect with this chance, on average over pilots.
+
+    effect    above 0, the difference that matters over the standard deviation of differences, as a pilot estimates it
+    df        of that standard deviation, such as those of `paired_spread`; infinite where it is exact
+    Returns   None where it takes more than 2**29
+    Raises    InputError as `fewest_questions` does
+
+    >>> [questions_planned(0.3, df=df) for df in (9, 39, math.inf)]
+    [114, 95, 90]
+    """
+    exact = fewest_questions(effect, power=power, alpha=alpha, n_comparisons=n_comparisons)
+    if exact is None or math.isinf(df):
+        return exact
+    level = 1 - alpha / n_comparisons / 2
+
+    def enough(n: int) -> bool:
+        return _shown(effect * math.sqrt(n), max(df / _UNREST, 1.0), n - 1, t_quantile(level, n - 1)) >= power
+
+    return fewest(enough, exact)
+
+
+@cache
+def stretch(df: float, *, power: float, alpha: float) -> float:
+    """By how much larger an error is than estimated, so that a one-sided test of many more questions has this power.
+
+    df   of the estimate: the power is that of the average over estimates
+
+    >>> round(stretch(9, power=0.8, alpha=0.05), 3), round(stretch(math.inf, power=0.8, alpha=0.05), 3)
+    (1.123, 1.0)
+    """
+    if math.isinf(df):
+        return 1.0
+    normal = require("scipy.special", extra="stats", what="power").ndtr
+    judged, chances = _estimates(max(df / _UNREST, 1.0))
+    critical, more = NormalDist().inv_cdf(1 - alpha), NormalDist().inv_cdf(power)
+    return _least(
+        lambda times: float((normal(times * (critical + more) * judged - critical) * chances).sum()), power
+    )  # fmt: skip
+
+
 @cache
 def _errors_by_t(df: float, power: float, critical: float) -> float:
-    """As many errors E that Z + E S' > critical S in that share of cases: Z normal, both S errors estimated apart."""
+    """As many errors that a true difference of theirs is shown in that share of cases."""
+    return _least(lambda errors: _shown(errors, df / _UNREST, df, critical), power)
+
+
+def _shown(errors: float, judged_df: float, tested_df: float, critical: float) -> float:
+    """The chance that Z + errors J > critical T: Z normal, J and T standard deviations that are estimated apart."""
     normal = require("scipy.special", extra="stats", what="power").ndtr
-    judged, chances = _estimates(df / _UNREST)
-    tested, weights = _estimates(df)
-    shares = chances[:, None] * weights
-
-    def shown(errors: float) -> float:
-        # No matrix product: no sum may depend on a BLAS's threads.
-        return float((normal(errors * judged[:, None] - critical * tested) * shares).sum())
-
-    return _least(shown, power)
+    judged, chances = _estimates(judged_df)
+    tested, weights = _estimates(tested_df)
+    # No matrix product: no sum may depend on a BLAS's threads.
+    return float((normal(errors * judged[:, None] - critical * tested) * (chances[:, None] * weights)).sum())
 
 
 @cache
@@ -146,6 +190,7 @@ def _sign_bounds(n: int, n_rare: int) -> Floats:
     return np.concatenate(bounds)
 
 
+@cache
 def _estimates(df: float) -> tuple[Floats, Floats]:
     """Standard deviations that normal samples estimate where the true one is 1, and their chances."""
     reach = _REACH / math.sqrt(2 * df)

@@ -104,7 +104,7 @@ def relative_change(
     a = finite(baseline, n_axes=1, what="the baseline's values")
     rise, base = mean_error(d, clusters=clusters), mean_error(a, clusters=clusters)
     if not rise.n or not base.mean:
-        why = "no queries" if not rise.n else "the baseline's mean is 0"
+        why = "no questions" if not rise.n else "the baseline's mean is 0"
         return RelativeChange(math.nan, math.nan, math.nan, level, why)
     change = rise.mean / base.mean
     if rise.reason:

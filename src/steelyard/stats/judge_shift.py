@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.stats.samples import RARE, ROUNDING, MeanError, cluster_codes, cluster_sums, mean_error, n_clusters
+from steelyard.stats.student import t_quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,9 @@ def judge_shift(anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanEr
     return MeanError(total, math.hypot(spread.error, RARE * exposed / anchors.count.sum()), spread.df, n)
 
 
-def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanError:
+def without_shift(
+    d: Floats, anchors: AnchorShift, *, clusters: Ints | None = None, times: float = 1.0
+) -> MeanError:  # fmt: skip
     """The mean difference of two systems that were judged by two judges, had one judge judged both, and its error.
 
     The anchors are in the questions themselves: what a judge makes of an anchor is taken off that very question, so
@@ -91,6 +94,7 @@ def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = No
 
     d         (n,) differences as judged;   anchors   of the system that the other judge judged, the n questions
     clusters  (n,) of questions that count as one, or None
+    times     how many times as far the judge shifts on units that are no anchors as on those that are
     Returns   NaN for the error where one question, or cluster, has all anchors, and there are units that are none
     """
     n, exposed, mass = len(d), float(anchors.exposed.mean()), float(anchors.anchored.mean())
@@ -99,16 +103,41 @@ def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = No
     # Linear in the questions: the mean is that of all differences less the shift, the spread its error.  What stands
     # for units that are no anchors is stretched, as a mean was fitted to it.
     stretch = math.sqrt(n_there / max(n_there - 1, 1)) if elsewhere > ROUNDING else 0.0
-    z = d - anchors.exposed * anchors.by_unit - (1 + elsewhere / mass * stretch) * anchors.residual
+    shifted = anchors.anchored + times * (anchors.exposed - anchors.anchored)
+    z = d - shifted * anchors.by_unit - (1 + times * elsewhere / mass * stretch) * anchors.residual
     z = np.where(np.abs(z) <= ROUNDING, 0.0, z)
     average = mean_error(z, clusters=clusters)
     if n_there < 2 and elsewhere > ROUNDING:
         return MeanError(average.mean, math.nan, n_there - 1, n)
-    guard = RARE * elsewhere / float(anchors.count.sum())
+    guard = RARE * max(times, 1.0) * elsewhere / float(anchors.count.sum())
     if average.reason or not (average.error or guard):
         return average
     df = _limited(z - average.mean, there, guard**2 * n**2, clusters)
     return MeanError(average.mean, math.hypot(average.error, guard), min(df, average.df), n)
+
+
+def bounded_difference(
+    d: Floats, anchors: AnchorShift, *, frozen: bool, alpha: float, most: float = 2.0, clusters: Ints | None = None
+) -> tuple[float, float]:
+    """The interval of a mean difference without the shift, which may be up to so many times as large elsewhere.
+
+    frozen   whether the anchors are other answers than those compared;   alpha   of the interval
+    most     from no shift elsewhere to so many times that of the anchors
+    Returns  NaN where there is no error
+    """
+    ends = []
+    for times in (0.0, 1.0, most):
+        if frozen:
+            shift = judge_shift(anchors)
+            own = less_shift(d, MeanError(times * shift.mean, max(times, 1.0) * shift.error, shift.df, shift.n),
+                             clusters=clusters)  # fmt: skip
+        else:
+            own = without_shift(d, anchors, clusters=clusters, times=times)
+        if math.isnan(own.error) or own.df < 1:
+            return math.nan, math.nan
+        quantile = t_quantile(1 - alpha / 2, own.df)
+        ends.append(own.ends(quantile, quantile))
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def less_shift(d: Floats, shift: MeanError, *, clusters: Ints | None = None) -> MeanError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,10 @@ class LabelledSample:
             group=merged(stratum, labelled, fewest=FEWEST_LABELS),
             n_questions=n_questions,
         )
+
+    def in_one_stratum(self) -> LabelledSample:
+        """The same, where labels are compared with those of all strata; each was drawn with the same probability."""
+        return replace(self, group=np.where(self.group == KNOWN, KNOWN, 0))
 
     @cached_property
     def labelled(self) -> Bools:

@@ -44,12 +44,12 @@ class PercentileDifference:
                  from the intervals of both percentiles, and their correlation.
         """
         share(level, "level")
-        a, b = self.first.interval(level), self.second.interval(level)
+        (a_low, a_high), (b_low, b_high) = self.first.ends_between(level), self.second.ends_between(level)
         if math.isnan(self.value):
-            down, up = b.low - a.high, b.high - a.low
+            down, up = b_low - a_high, b_high - a_low
             return -math.inf if math.isnan(down) else down, math.inf if math.isnan(up) else up
-        down = self._length(b.value - b.low, a.high - a.value)
-        up = self._length(b.high - b.value, a.value - a.low)
+        down = self._length(self.second.value - b_low, a_high - self.first.value)
+        up = self._length(b_high - self.second.value, self.first.value - a_low)
         return self.value - down, self.value + up
 
     def _length(self, a: float, b: float) -> float:
@@ -97,8 +97,8 @@ def percentile_difference(
 
     >>> slow, fast = 10.0 + np.arange(100)[None], 5.0 + np.arange(100)[None]
     >>> difference = percentile_difference(slow, fast, 0.5)
-    >>> difference.value, difference.interval(0.95), difference.p < 0.001
-    (-5.0, (-5.0, -5.0), True)
+    >>> difference.value, [round(end, 3) for end in difference.interval(0.95)], difference.p < 0.001
+    (-5.0, [-5.0, -5.0], True)
     """
     share(p, "the percentile's share")
     rows = [np.asarray(values, dtype=np.float64) for values in (baseline, other)]

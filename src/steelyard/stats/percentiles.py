@@ -16,6 +16,7 @@ from steelyard.stats.samples import Clusters, cluster_codes, equal_pairs, finite
 from steelyard.stats.student import t_quantile
 
 _FEWEST_IN_TIME = 10
+_RARELY = NormalDist().inv_cdf(0.99)
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class PercentileInterval:
 
 
 def percentile_interval(
-    values: npt.ArrayLike, p: float, *, level: float = 0.95, clusters: Clusters | None = None, in_time: bool = False
-) -> PercentileInterval:
+    values: npt.ArrayLike, p: float, *, level: float = 0.95, clusters: Clusters | None = None, in_time: bool = False,
+    in_order: bool = False,
+) -> PercentileInterval:  # fmt: skip
     """A percentile of n values, between two of them by their ranks.
 
     values   (n,) such as milliseconds; inf for one that is known to be larger than all others
@@ -50,6 +52,8 @@ def percentile_interval(
     in_time  whether clusters are numbered in time and neighbours are alike too, such as seconds in which a queue is
              long: more of them are then taken together, as far as 10 are left.  That holds the level of a queue at
              80% of its capacity over 5 minutes, and not over one (89% of intervals hold the P95 then)
+    in_order whether values come in the order of time, one after the other, such as requests: where neighbours are more
+             alike than chance has it, they count as so many as say as much in time, too
     Returns  low is -inf or high inf where n is too small: P95 has an upper end at 95% from 72 values on, P99 from 368;
              value and ends are inf where they fall on, or next to, an infinite value
     Raises   InputError for NaN or -inf, p or level outside (0, 1)
@@ -62,12 +66,12 @@ def percentile_interval(
     >>> interval.value, interval.low, interval.high
     (50.5, 40.0, 61.0)
     """
-    return percentile_intervals(values, [p], level=level, clusters=clusters, in_time=in_time)[0]
+    return percentile_intervals(values, [p], level=level, clusters=clusters, in_time=in_time, in_order=in_order)[0]
 
 
 def percentile_intervals(
     values: npt.ArrayLike, shares: Sequence[float], *, level: float = 0.95, clusters: Clusters | None = None,
-    in_time: bool = False,
+    in_time: bool = False, in_order: bool = False,
 ) -> list[PercentileInterval]:  # fmt: skip
     """Several percentiles of the same values, as of `percentile_interval`; they are sorted once."""
     values = np.asarray(values, dtype=np.float64)
@@ -76,7 +80,7 @@ def percentile_intervals(
     for p in shares:
         share(p, "the percentile's share")
     share(level, "level")
-    sample = PercentileSample.of(values, clusters, in_time=in_time)
+    sample = PercentileSample.of(values, clusters, in_time=in_time, in_order=in_order)
     return [sample.percentile(p).interval(level) for p in shares]
 
 
@@ -85,25 +89,33 @@ class PercentileSample:
     """Values in ascending order, of which percentiles are asked.
 
     values, codes   (n,) in the order that they came in; codes are of clusters, None where each stands by itself
+    in_order        whether that is the order of time, and neighbours are more alike than chance has it
     """
 
     values: Floats
     ordered: Floats
     codes: Ints | None
     in_time: bool = False
+    in_order: bool = False
 
     @classmethod
-    def of(cls, values: Floats, clusters: Clusters | None, *, in_time: bool = False) -> PercentileSample:
+    def of(
+        cls, values: Floats, clusters: Clusters | None, *, in_time: bool = False, in_order: bool = False
+    ) -> PercentileSample:  # fmt: skip
         """Sort values once."""
         codes = None if clusters is None else cluster_codes(clusters, len(values))
-        return cls(values, np.sort(values), codes, in_time)
+        return cls(values, np.sort(values), codes, in_time, in_order and neighbours_alike(values))
 
     def percentile(self, p: float) -> Percentile:
         """One percentile, which then has an interval at any level."""
         value = percentile_value(self.ordered, p)
-        blocks = [(1.0, 0)]
-        if self.codes is not None and len(self.values):
+        blocks, n = list[tuple[float, int]](), len(self.values)
+        if self.codes is not None and n:
             blocks = _design_effects(self.values, self.codes, p, value, in_time=self.in_time)
+            if blocks[0][1] == n and not self.in_time:
+                blocks = []
+        if self.in_order:
+            blocks += _design_effects(self.values, np.arange(n), p, value, in_time=True)
         return Percentile(self, p, value, blocks)
 
 
@@ -112,7 +124,7 @@ class Percentile:
     """A percentile of a sample.
 
     blocks   how much more the number of values beyond it varies than if each were by itself, and over how many blocks
-             that was measured; 0 where each is by itself
+             that was measured; none where each is by itself
     """
 
     sample: PercentileSample
@@ -127,6 +139,25 @@ class Percentile:
         n_censored = int(np.isposinf(ordered).sum())
         return PercentileInterval(self.value, low, high, len(ordered), level, n_censored, n_effective)
 
+    def ends_between(self, level: float) -> tuple[float, float]:
+        """Ends between two values, beyond which the percentile is in (1 - level) / 2 of cases, and not in fewer.
+
+        That is nearly so, whatever the distribution: ranks and values are interpolated.  They are infinite where those
+        of the interval are.
+
+        Source   Beran & Hall, Interpolated Nonparametric Prediction Intervals and Confidence Intervals, JRSS B 1993.
+        """
+        ordered, n_effective = self.sample.ordered, self.n_effective(level)
+        if not len(ordered):
+            return -math.inf, math.inf
+        below, tail = _binomial(n_effective, self.p)[:-1], (1 - level) / 2
+        ranks = np.arange(1, n_effective + 1) * (len(ordered) + 1) / (n_effective + 1)
+        low, high = (float(np.interp(share, below, ranks)) for share in (tail, 1 - tail))
+        return (
+            -math.inf if below[0] > tail else _at_rank(ordered, low)[0],
+            math.inf if below[-1] < 1 - tail else _at_rank(ordered, high)[1],
+        )
+
     def n_effective(self, level: float) -> int:
         """As many independent values as say as much.
 
@@ -134,10 +165,20 @@ class Percentile:
         far they vary: Student's t takes its share off.
         """
         n = len(self.sample.ordered)
-        if self.sample.codes is None or (self.blocks[0][1] == n and not self.sample.in_time):
+        if not self.blocks:
             return n
         counts = (n / max(effect, 1.0) * _certainty(n_blocks, level) for effect, n_blocks in self.blocks)
         return max(int(min(counts)), 1)
+
+
+def _at_rank(ordered: Floats, rank: float) -> tuple[float, float]:
+    """The value at a rank from 1, as lower and as upper end: next to an infinite one these differ."""
+    place = min(max(rank, 1.0), len(ordered)) - 1
+    first, second = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
+    if math.isinf(second):
+        return first, second
+    value = first + (place - math.floor(place)) * (second - first)
+    return value, value
 
 
 def _certainty(n_blocks: int, level: float) -> float:
@@ -193,6 +234,33 @@ def _largest_again(n_beyond: Floats) -> float:
     """Pairs of another burst as large as the largest, each counted once: the next one may be in another second."""
     largest = float(n_beyond.max())
     return largest * (largest - 1) / 2
+
+
+def neighbours_alike(values: Floats) -> bool:
+    """Whether values that follow each other are more alike than chance has it, over any length of blocks.
+
+    Ranks are summed by 2, 4, 8, ... neighbours, while 10 such blocks are left: where sums vary more than those of drawn
+    ranks do in 99 of 100 cases, by one of the lengths, values are alike.
+
+    values   (n,) in the order of time; inf for what is known to be larger than all others
+
+    >>> neighbours_alike(np.arange(100.0)), neighbours_alike(np.random.default_rng(1).random(100))
+    (True, False)
+    """
+    n = len(values)
+    places = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(places[2]) - (places[2] + 1) / 2)[places[1]]
+    away = ranks - ranks.mean() if n else ranks
+    variance = float((away**2).sum()) / max(n - 1, 1)
+    for length in _lengths(n, in_time=True)[1:]:
+        n_blocks = n // length
+        sums = away[: n_blocks * length].reshape(n_blocks, length).sum(axis=1)
+        # Sums of ranks drawn without replacement, and Wilson and Hilferty's chi-square.
+        expected = variance * length * (1 - length / n)
+        most = (1 - 2 / (9 * n_blocks) + _RARELY * math.sqrt(2 / (9 * n_blocks))) ** 3
+        if variance and float((sums**2).sum()) > most * n_blocks * expected:
+            return True
+    return False
 
 
 def _lengths(n_clusters: int, in_time: bool) -> list[int]:

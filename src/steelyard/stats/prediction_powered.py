@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from steelyard.base.arrays import Floats, Ints
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.stats.labelled_samples import FEWEST_LABELS, KNOWN, LabelledSample
 from steelyard.stats.samples import ROUNDING, Clusters, equal_pairs, mean_error, share
 from steelyard.stats.student import t_quantile
 
 FEWEST_FOR_TUNING = 10
 """With fewer labels than this the judge is left out of the corrected mean: they cannot tell what it is worth."""
+Method = Literal["verdicts", "strata", "none"]
 _MIDDLE = 0.975
 """Of the intervals by which worth is measured."""
 _STEPS = 5
@@ -37,13 +39,29 @@ class LabelledMean:
 
 
 @dataclass(frozen=True)
+class Ends:
+    """A corrected mean where all n units that were drawn and have no label have the lowest value, and the highest."""
+
+    lowest: LabelledMean
+    highest: LabelledMean
+    n: int
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """The lowest mean with the lower end of its interval, and the highest with the upper end of its own."""
+        return self.lowest.mean, self.lowest.low, self.highest.mean, self.highest.high
+
+
+@dataclass(frozen=True)
 class CorrectedMean:
     """What a judge, people, and both together say of one mean; see `corrected_mean`.
 
     judge       the judge's mean; NaN where it judged nothing
-    people      the mean by the labels alone
-    corrected   the mean by the judge, corrected by the labels
-    weight      how much of the judge enters, from 0, labels alone, to 1 (PPI++ calls it lambda)
+    people      the mean of the labels, each counting for as many units as it was drawn from; no verdict enters
+    corrected   the mean by the judge, corrected by the labels within its strata
+    weight      how much of the verdicts enters, from 0, strata alone, to 1 (PPI++ calls it lambda)
+    n_strata    within which labels are compared with the judge
+    ends        what it is at least and at most, where many units were drawn and have no label; None else
     n_labels    units with a label;   n_units   those that could have had one
     worth       how many labels, drawn at random and without a judge, would have the same error; NaN where that is not
                 known: for fewer than ten labels, and where all labels are equal
@@ -56,6 +74,38 @@ class CorrectedMean:
     n_labels: int
     n_units: int
     worth: float
+    n_strata: int = 1
+    ends: Ends | None = None
+
+    @property
+    def n_undecided(self) -> int:
+        """Units without a label that the interval allows for at either end."""
+        return 0 if self.ends is None else self.ends.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the corrected interval: of those at both ends, where there are any."""
+        return (self.corrected.low, self.corrected.high) if self.ends is None else self.ends.numbers[1::2]
+
+    def reach(self, places: Bools) -> tuple[float, float]:
+        """By how much the corrected mean over some questions may be lower and higher with units that have no label."""
+        if self.ends is None:
+            return 0.0, 0.0
+        own, lowest, highest = (
+            float(mean.values[places].mean()) for mean in (self.corrected, self.ends.lowest, self.ends.highest)
+        )
+        return max(own - lowest, 0.0), max(highest - own, 0.0)
+
+    @property
+    def squared_error(self) -> float:
+        """Of the corrected mean, or of it at the end where that is larger."""
+        means = (self.corrected, *(() if self.ends is None else (self.ends.lowest, self.ends.highest)))
+        return float(max(mean.error**2 for mean in means))
+
+    @property
+    def method(self) -> Method:
+        """How the judge enters the corrected mean: "verdicts", "strata" alone (post-stratified), or "none" at all."""
+        return "verdicts" if self.weight else "strata" if self.n_strata > 1 else "none"
 
 
 def corrected_mean(
@@ -90,7 +140,10 @@ def corrected_mean(
               holds without people, as of a unit that the definition decides
     bounds    lowest and highest value of a unit
     clusters  (q,) questions that count as one
-    A stratum without a label is taken for its lower neighbour, or the next one above.
+    A stratum without a label is taken for its lower neighbour, or the next one above.  Strata are by the judge, so a
+    weight of 0 is not people alone: the mean is then post-stratified by the judge.  The mean by people compares labels
+    with no stratum, only with their own mean; where all questions have as many units its value is the post-stratified
+    one, by the same weights, and its interval that of labels drawn one by one with these probabilities.
     Source    Angelopoulos, Duchi & Zrnic, PPI++: Efficient Prediction-Powered Inference, 2023; Robins, Rotnitzky &
               Zhao, JASA 1994; Cassel, Särndal & Wretman, Biometrika 1976, on samples drawn within strata.
 
@@ -109,16 +162,19 @@ def corrected_mean(
         nothing = LabelledMean(np.full(n_questions, np.nan), *[math.nan] * 5)
         return CorrectedMean(judge, nothing, nothing, 0.0, sample.n_labels, sample.n_units, math.nan)
     weight = min(max(sample.slope, 0.0), 1.0) if sample.n_labels >= FEWEST_FOR_TUNING else 0.0
-    alone, both = _Fit.of(sample, 0.0, bounds), _Fit.of(sample, weight, bounds)
+    plain, alone, both = (
+        _Fit.of(own, by, bounds) for own, by in ((sample.in_one_stratum(), 0.0), (sample, 0.0), (sample, weight))
+    )
     people_alone, corrected = alone.mean(level, clusters), both.mean(level, clusters)
     return CorrectedMean(
         judge=judge,
-        people=people_alone,
+        people=plain.mean(level, clusters),
         corrected=corrected,
         weight=weight,
         n_labels=sample.n_labels,
         n_units=sample.n_units,
         worth=_worth(sample, (alone, people_alone), (both, corrected)),
+        n_strata=sample.n_groups,
     )
 
 

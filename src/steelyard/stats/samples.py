@@ -18,6 +18,9 @@ from steelyard.base.extras import require
 ROUNDING = 1e-12
 """Relative to the largest value: differences below it are rounding."""
 
+NEAR = 0.1
+"""Share of a range: values that are nearer to each other than this agree in part, and wholly where they are equal."""
+
 RARE = 1.5
 """Of n where something never happened, times 1/n: the error of its share.  Two errors are 3/n, which is as often as it
 may happen all the same, with 95% certainty (Hanley & Lippman-Hand, JAMA 1983)."""
@@ -44,7 +47,7 @@ def finite(values: npt.ArrayLike, *, n_axes: int, what: str) -> Floats:
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InputError(
             f"{what} hold {int(bad.sum())} values that are not finite, the first at {place}: {array[place]}; "
-            "leave out the queries that have no value, for all systems alike, and count them"
+            "leave out the questions that have no value, for all systems alike, and count them"
         )
     return array
 
@@ -64,7 +67,7 @@ def differences(baseline: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
     if reference.shape != values.shape:
         raise InputError(
             f"the baseline has {len(reference)} values and the other system {len(values)}; expected one each for the "
-            "same queries: keep the queries that both answered"
+            "same questions: keep the questions that both answered"
         )
     return less(values, reference)
 
@@ -82,7 +85,7 @@ def cluster_codes(clusters: Clusters, n: int) -> Ints:
     """
     names = np.asarray(clusters)
     if names.shape != (n,):
-        raise InputError(f"clusters have shape {names.shape}, expected ({n},): one a query")
+        raise InputError(f"clusters have shape {names.shape}, expected ({n},): one a question")
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
@@ -116,6 +119,26 @@ def equal_pairs(values: Floats) -> Ints:
     return pairs
 
 
+def near_pairs(values: Floats, range_: Floats) -> Floats:
+    """(c,) ordered pairs of near values in each row of (c, n), a value and itself too.
+
+    A pair counts 1 where both are equal, 0 where they are NEAR of the range apart or more, and in between by distance,
+    so that a rounding or a little noise changes the count by a little.
+
+    range_   (c,) from the lowest to the highest value that there can be, above 0
+
+    >>> near_pairs(np.array([[1.0, 0.0, 1.0, 1.0], [0.1, 0.15, 0.3, 0.4]]), np.ones(2)).round(9)
+    array([10.,  5.])
+    """
+    ascending = np.sort(values, axis=1)
+    scaled = (ascending - ascending[:, :1]) / (NEAR * range_[:, None])
+    starts = np.array([row.searchsorted(row - 1) for row in scaled], np.int64).reshape(scaled.shape)
+    sums = np.cumsum(np.pad(scaled, ((0, 0), (1, 0))), axis=1)
+    counts = np.arange(1, values.shape[1] + 1) - starts
+    upwards = counts * (1 - scaled) + sums[:, 1:] - np.take_along_axis(sums, starts, axis=1)
+    return np.asarray(2 * upwards.sum(axis=1) - values.shape[1])
+
+
 def fsum(values: Floats) -> float:
     """The exact sum of (n,) values, rounded once; several times as fast of plain floats as of an array's."""
     return math.fsum(values.tolist())
@@ -123,12 +146,26 @@ def fsum(values: Floats) -> float:
 
 @dataclass(frozen=True)
 class MeanError:
-    """A mean, its standard error and degrees of freedom; the error is NaN for fewer than two queries or clusters."""
+    """A mean, its standard error and degrees of freedom; the error is NaN for fewer than two queries or clusters.
+
+    below, above   by how much it may be lower or higher besides, for a cause that no error covers
+    """
 
     mean: float
     error: float
     df: float
     n: int
+    below: float = 0.0
+    above: float = 0.0
+
+    def toward(self, value: float) -> MeanError:
+        """The same with the mean that is nearest to a value, and no other."""
+        nearest = min(max(value, self.mean - self.below), self.mean + self.above)
+        return MeanError(nearest, self.error, self.df, self.n)
+
+    def ends(self, below: float, above: float) -> tuple[float, float]:
+        """Both ends of its interval, so many errors below and above what it may be."""
+        return self.mean - self.below - below * self.error, self.mean + self.above + above * self.error
 
     @property
     def reason(self) -> str | None:
@@ -144,8 +181,8 @@ class MeanError:
 def too_few(n: int, df: float) -> str | None:
     """Why there is no test: at least two queries are needed, in at least two clusters."""
     if n < 2:
-        return f"{n} {'query' if n == 1 else 'queries'}: a test needs at least two"
-    return "all queries are in one cluster: a test needs at least two" if df < 1 else None
+        return f"{n} {'question' if n == 1 else 'questions'}: a test needs at least two"
+    return "all questions are in one cluster: a test needs at least two" if df < 1 else None
 
 
 def mean_error(values: Floats, *, clusters: Clusters | None = None) -> MeanError:

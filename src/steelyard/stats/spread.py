@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.base.arrays import Floats
 from steelyard.base.extras import require
 from steelyard.stats.samples import ROUNDING, Clusters, cluster_sums, finite, fsum, share
 
@@ -54,9 +55,21 @@ def paired_spread(values: npt.ArrayLike, *, level: float = 0.95, clusters: Clust
     axes = max(s - 1, 1)
     parts = 2 * (residuals**2).sum(axis=0) / axes * (n / n_questions)
     variance = fsum(parts) / (n - 1)
-    unrest = fsum((parts - fsum(parts) / n) ** 2) / (n - 1)
-    df = float(min(axes * (n - 1), 2 * n * variance**2 / unrest)) if unrest else float(axes * (n - 1))
+    df = spread_df(parts, most=axes * (n - 1))
     special = require("scipy.special", extra="stats", what="the interval of a standard deviation")
     sd, beyond = math.sqrt(variance), (1 - level) / 2
     low, high = (sd * math.sqrt(df / float(special.chdtri(df, p))) for p in (beyond, 1 - beyond))
     return Spread(sd, low, high, df)
+
+
+def spread_df(parts: Floats, *, most: float) -> float:
+    """Degrees of freedom that n shares in a variance bear out (Satterthwaite): fewer where some are far larger.
+
+    parts   (n,) such as squares of what differs from the mean;   most   those of normal values
+
+    >>> spread_df(np.array([1.0, 2.0, 1.0, 1.5]), most=3.0), round(spread_df(np.array([0.0] * 9 + [4.0]), most=9.0), 2)
+    (3.0, 2.47)
+    """
+    n, variance = len(parts), fsum(parts) / (len(parts) - 1)
+    unrest = fsum((parts - fsum(parts) / n) ** 2) / (n - 1)
+    return float(min(most, 2 * n * variance**2 / unrest)) if unrest else float(most)

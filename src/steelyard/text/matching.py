@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, cycle
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,12 @@ _PORTION = 4_000_000
 """Characters of texts that are looked for, or looked through, at once."""
 _HALVES = {half: half - 0xD800 + 0x10F000 for half in range(0xD800, 0xE000)}
 _OPENING = 16
-_Places = dict[str, list[tuple[int, int]]]
-"""Number and offset of every text that holds an n-gram there."""
+_END = 6
+MIN_TELLING = 16
+"""Bytes of a text in UTF-8, 16 Latin letters or 6 Chinese characters, that are from one passage and not from any."""
+
+_Grams = dict[str, list[int]]
+"""The texts that begin, or end, with an n-gram."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,13 +58,9 @@ def match_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[
     >>> list(zip(matches.gold.tolist(), matches.chunk.tolist(), matches.gold_in_chunk.tolist()))
     [(0, 0, True), (0, 1, False), (1, 0, True)]
     """
-    steps = in_order(steps)
-    folded = [_folded_gold(gold, i, steps) for i, gold in enumerate(golds)]
-    numbers_of_gold = _numbers(folded)
-    numbers_of_chunk = _numbers([fold(chunk, steps) for chunk in chunks])
-    numbers_of_chunk = {text: n for text, n in numbers_of_chunk.items() if _WORD_CHARACTER.search(text)}
+    numbers_of_gold, numbers_of_chunk = _distinct_texts(golds, chunks, in_order(steps))
     gold_texts, chunk_texts = list(numbers_of_gold), list(numbers_of_chunk)
-    directions = dict.fromkeys(_chunks_in_golds(gold_texts, chunk_texts), False)
+    directions = {(g, c): False for g, c, _ in _chunks_in_golds(gold_texts, chunk_texts)}
     directions |= dict.fromkeys(_golds_in_chunks(gold_texts, chunk_texts), True)
     rows = [
         (gold, chunk, direction)
@@ -70,6 +70,72 @@ def match_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[
     ]
     columns = np.array(sorted(rows), np.int64).reshape(-1, 3).T
     return Matches(columns[0], columns[1], columns[2].astype(np.bool_))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Overlaps:
+    """What chunks have of gold texts, as far as the texts alone show it; by gold, then chunk, each pair once.
+
+    gold, chunk  (m,) numbers of both, from 0
+    start, end   (m,) which of the gold's characters the chunk has: white space is not counted, after folding
+    length       (m,) how many of these the gold has
+    is_telling   (m,) whether the common text is long enough to say that it is from there: MIN_TELLING bytes
+    """
+
+    gold: Ints
+    chunk: Ints
+    start: Ints
+    end: Ints
+    length: Ints
+    is_telling: Bools
+
+
+def overlaps_of_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[str] = DEFAULT_STEPS) -> Overlaps:
+    """What each chunk has of each gold text: all of it, all of the chunk, or the end of one that the other begins with.
+
+    golds, chunks, steps   as of `match_texts`
+    Returns  one stretch for each pair.  Chunks of one text, which the gold text has several times, have these in turn.
+             Of ends that another text begins with, only those of MIN_TELLING bytes count.
+    Raises   InputError as `match_texts` does.
+    Cost     linear in the texts, and in the pairs.
+
+    >>> overlaps = overlaps_of_texts(["Turn the key twice, then push."], ["the key twice,", "push. It opens"])
+    >>> overlaps.start.tolist(), overlaps.end.tolist(), overlaps.length.tolist(), overlaps.is_telling.tolist()
+    ([4], [16], [25], [False])
+    """
+    numbers_of_gold, numbers_of_chunk = _distinct_texts(golds, chunks, in_order(steps))
+    gold_texts, chunk_texts = list(numbers_of_gold), list(numbers_of_chunk)
+    stretches: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for g, c, at in _chunks_in_golds(gold_texts, chunk_texts):
+        stretches.setdefault((g, c), []).append((at, at + len(chunk_texts[c])))
+    for g, c, start, end in _common_ends(gold_texts, chunk_texts):
+        longest = stretches.setdefault((g, c), [(start, end)])[0]
+        if end - start > longest[1] - longest[0]:
+            stretches[g, c] = [(start, end)]
+    for g, c in _golds_in_chunks(gold_texts, chunk_texts):
+        stretches[g, c] = [(0, len(gold_texts[g]))]
+    visible = [np.cumsum([0, *(letter != " " for letter in text)]).tolist() for text in gold_texts]
+    rows = [
+        (gold, chunk, visible[g][start], visible[g][end], visible[g][-1], _is_telling(gold_texts[g][start:end]))
+        for (g, c), places in stretches.items()
+        for gold in numbers_of_gold[gold_texts[g]]
+        for chunk, (start, end) in zip(numbers_of_chunk[chunk_texts[c]], cycle(places), strict=False)
+    ]
+    table = np.array(sorted(rows), np.int64).reshape(-1, 6).T
+    return Overlaps(table[0], table[1], table[2], table[3], table[4], table[5].astype(np.bool_))
+
+
+def _is_telling(text: str) -> bool:
+    return len(text.encode("utf-8", "surrogatepass")) >= MIN_TELLING
+
+
+def _distinct_texts(
+    golds: Sequence[str], chunks: Sequence[str], steps: tuple[str, ...]
+) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Every distinct folded text of the golds and of the chunks, with its numbers; chunks that say nothing left out."""
+    numbers_of_gold = _numbers([_folded_gold(gold, i, steps) for i, gold in enumerate(golds)])
+    numbers_of_chunk = _numbers([fold(chunk, steps) for chunk in chunks])
+    return numbers_of_gold, {text: n for text, n in numbers_of_chunk.items() if _WORD_CHARACTER.search(text)}
 
 
 def steps_of_match(gold: str, chunk: str, steps: Iterable[str] = tuple(STEPS)) -> tuple[str, ...] | None:
@@ -140,18 +206,36 @@ def encodable(text: str) -> str:
     return text
 
 
-def _chunks_in_golds(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int]]:
-    """Pairs where the gold text holds the chunk: looked up by the opening of the chunk, then compared in full."""
-    of_size: dict[int, list[int]] = {}
+def _chunks_in_golds(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int, int]]:
+    """Pairs where the gold text holds the chunk, with each place: looked up by the chunk's opening, then compared."""
+    openings: dict[int, _Grams] = {}
     longest = max(map(len, golds), default=0)
     for c, chunk in enumerate(chunks):
         if len(chunk) <= longest:
-            of_size.setdefault(min(len(chunk), _OPENING), []).append(c)
-    for size, members in sorted(of_size.items()):
-        places: _Places = {}
-        for g, gold in enumerate(golds):
-            for at in range(len(gold) - size + 1):
-                places.setdefault(gold[at : at + size], []).append((g, at))
-        for c in members:
-            chunk = chunks[c]
-            yield from ((g, c) for g, at in places.get(chunk[:size], ()) if golds[g].startswith(chunk, at))
+            size = min(len(chunk), _OPENING)
+            openings.setdefault(size, {}).setdefault(chunk[:size], []).append(c)
+    for size, grams in sorted(openings.items()):
+        yield from ((g, c, at) for g, c, at in _places(golds, grams, size) if golds[g].startswith(chunks[c], at))
+
+
+def _common_ends(golds: list[str], chunks: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Pairs where one text begins with the end of the other, where that is telling: start and end in the gold text."""
+    first: _Grams = {}
+    last: _Grams = {}
+    for c, chunk in enumerate(chunks):
+        first.setdefault(chunk[:_END], []).append(c)
+        last.setdefault(chunk[-_END:], []).append(c)
+    for g, c, at in _places(golds, first, _END):
+        if chunks[c].startswith(golds[g][at:]) and _is_telling(golds[g][at:]):
+            yield g, c, at, len(golds[g])
+    for g, c, at in _places(golds, last, _END):
+        if chunks[c].endswith(golds[g][: at + _END]) and _is_telling(golds[g][: at + _END]):
+            yield g, c, 0, at + _END
+
+
+def _places(golds: list[str], grams: _Grams, size: int) -> Iterator[tuple[int, int, int]]:
+    """Gold text, text and offset wherever a gold text has one of the n-grams of a size."""
+    for g, gold in enumerate(golds):
+        for at in range(len(gold) - size + 1):
+            for c in grams.get(gold[at : at + size], ()):
+                yield g, c, at

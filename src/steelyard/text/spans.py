@@ -22,10 +22,10 @@ _SHARE = re.compile(r"share\s*>=\s*(\d*\.?\d+)")
 
 @dataclass(frozen=True)
 class SpanRule:
-    """When a chunk holds a gold span.
+    """When chunks hold a gold passage.
 
-    text    as it is written: any, contains, or share>=X, a share of the span's characters
-    least   smallest share of the span that the chunk must hold; 0 for one character
+    text    as it is written: any, contains, or share>=X, a share of the passage's characters
+    least   smallest share of it that chunks must hold; 0 for one character
     """
 
     text: str

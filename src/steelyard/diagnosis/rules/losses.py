@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from steelyard.diagnosis.advice import Advice, advice_on, rule
-from steelyard.diagnosis.facts import Facts, SystemFacts
+from steelyard.diagnosis.facts import Facts
 from steelyard.diagnosis.funnel import AT
 from steelyard.diagnosis.thresholds import DEEP, MIN_CUT, MIN_QUESTIONS, MIN_SHARE, RERANKED
 from steelyard.diagnosis.uncertainty import Z
+from steelyard.experiment.gold_notes import label_gains
+
+
+@rule
+def no_gold(facts: Facts) -> Iterator[Advice]:
+    """No question has gold, so that nothing could be found or lost, nor measured; nor is there an answer to read."""
+    systems = facts.systems
+    reads = any(system.judged is not None and system.judged.outcomes.is_read for system in systems)
+    if not reads and not any(system.funnel.n_gold.any() for system in systems):
+        numbers = {"n": systems[0].funnel.n_queries, "min_gain": f"{systems[0].min_gain:g}"}
+        if (most := max(label_gains(systems[0].weighing.gold), default=0)) > 0:
+            numbers["most"] = f"{most:g}"
+        yield Advice("no_gold", tuple(system.name for system in systems), facts.measure, math.nan, numbers, ())
 
 
 @rule
@@ -94,12 +108,5 @@ def _beyond_lists(facts: Facts, code: str, *, deep: bool) -> Iterator[Advice]:
         yield advice_on(
             facts, code, system, gain=system.as_others(mask), query_ids=system.ids(mask), depth=system.lists.depth,
             share=float(mask.sum() / system.winnable.sum()), recall_k=facts.mean(i, facts.coverage), deepest=deepest,
-            recall_deepest=facts.mean(i, facts.coverage, deepest), coverage=facts.coverage, untold=_untold(system),
+            recall_deepest=facts.mean(i, facts.coverage, deepest), coverage=facts.coverage, untold=system.funnel.untold,
         )  # fmt: skip
-
-
-def _untold(system: SystemFacts) -> str:
-    """The note on gold that may or may not be in the corpus; empty where all of it is accounted for."""
-    if not system.funnel.n_untold:
-        return ""
-    return "untold" if system.funnel.by_evidence else "untold_ids"

@@ -100,7 +100,9 @@ class Grades:
             others = {name: value for name, value in line.items() if name not in (*_COLUMNS, "qid")}
             pair = GradedPair(query_id, doc_id, gain, **texts, others=others)
             if pairs.setdefault(pair.key, pair) is not pair:
-                raise DuplicateError(f"{where}: document {doc_id!r} is judged twice for query {query_id!r}; remove one")
+                raise DuplicateError(
+                    f"{where}: document {doc_id!r} is judged twice for question {query_id!r}; remove one"
+                )
         return cls(pairs.values())
 
     def write(self, path: str | Path) -> None:

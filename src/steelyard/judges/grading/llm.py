@@ -17,7 +17,7 @@ from steelyard.judges.llm.asking import Request
 from steelyard.judges.llm.model import JudgingModel, Plan
 from steelyard.judges.llm.prompts import digest, template
 from steelyard.judges.llm.replies import Reading, last_object, read_text
-from steelyard.judges.llm.tasks import ONLY, Task
+from steelyard.judges.llm.tasks import GRADES, ONLY, Task
 from steelyard.models.prompts import fill_template
 
 VERSION = 1
@@ -100,10 +100,11 @@ def _task(scale: Scale, language: Language) -> Task[Grading]:
 
     def find(text: str, key: str) -> Mapping[str, Any] | None:
         reply = last_object(text, key)
-        return {key: text} if reply is None and scale.gain_of(text) is not None else reply
+        is_number = reply is None and "{" not in text and scale.gain_of(text) is not None
+        return {key: text} if is_number else reply
 
     whole = all(gain.is_integer() for gain in scale.gains)
     gains = [int(gain) if whole else gain for gain in scale.gains]
     grade = {"type": "integer" if whole else "number", "enum": gains}
     form = {"intent": _TEXT, "match": _TEXT, "trust": _TEXT, "reason": _TEXT, _KEY: grade}
-    return Task(_NAME, _KEY, form, read, (_N_TOKENS, 0), find)
+    return Task(_NAME, _KEY, form, read, (_N_TOKENS, 0), find, others=GRADES)

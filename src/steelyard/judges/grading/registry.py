@@ -50,6 +50,6 @@ def make_grader(judge: object, settings: Mapping[str, Any]) -> Grader:
     Raises   InputError for an unknown name or setting, and for what can be no judge.
     """
     if isinstance(judge, str) and ":" not in judge:
-        grader: Grader = make_with(grader_class(judge), settings, f"judge {judge}")
+        grader: Grader = make_with(grader_class(judge), settings, f"judge {judge}", are_options=True)
         return grader
     return own_grader(import_object(judge, "judge", None) if isinstance(judge, str) else judge, settings, judge)

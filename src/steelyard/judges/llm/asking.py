@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
+from steelyard.base.errors import StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.prompts import digest, fenced_messages
-from steelyard.judges.llm.replies import Reading
+from steelyard.judges.llm.replies import Reading, is_refusal, other_values, shape_of
 from steelyard.judges.llm.tasks import ONLY, Task
 from steelyard.models.calls import Call, CallLog
 from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
@@ -22,6 +23,7 @@ from steelyard.services.budget import Account, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
+from steelyard.services.secrecy import redacted
 from steelyard.services.spending import SPENDING, Spending, Usage
 
 T = TypeVar("T")
@@ -33,11 +35,16 @@ _HOPELESS = 4
 """Calls that fail before any other succeeds, after which none is thought to."""
 _SHOW_EVERY_S = 0.1
 
-BUDGET, NO_ANSWER, CUT_OFF, UNREADABLE, DISAGREES = (
-    "budget", "no answer", "cut off", "no JSON in the reply", "two answers for it that disagree",
-)  # fmt: skip
+_HOPELESS_REPLIES = 20
+"""Replies of a run without a value before any other has one, after which no more are asked for."""
+
+BUDGET, LEFT_OUT, CUT_OFF, DISAGREES = "budget", "left out of the reply", "cut off", "two answers for it that disagree"
+UNREADABLE, TORN, SHAPE = "no JSON in the reply", "JSON that breaks off", "JSON of another shape"
+UNKNOWN_IDS = "ids that were not asked about"
 """Why something was not judged."""
-_SILENCES = {"refusal": "refusal", "content_filter": "content filter", "no_text": "no text"}
+_EXCERPT = 300
+REFUSAL = "refusal"
+_SILENCES = {"refusal": REFUSAL, "content_filter": "content filter", "no_text": "no text"}
 
 
 Items = tuple[tuple[str, str], ...]
@@ -111,6 +118,7 @@ class Asker:
         self.n_cached = self.n_unknown = self.n_repeated = self.n_unmetered = self._n_answered = self._n_failed = 0
         self.causes = Counter[str]()
         self._error: ServiceError | None = None
+        self._n_read, self._unread = 0, list[tuple[str, str]]()
         whole = {"base_url": model.base_url, "model": model.model, "temperature": model.temperature}
         self._identity = {**whole, "max_tokens": model.max_tokens, "seed": model.seed}
 
@@ -120,6 +128,7 @@ class Asker:
         Raises   StageError where no call can succeed (a wrong key, an unknown model, a server that is not there), and
                  where none did.
         """
+        self._n_read, self._unread = 0, []
         keys = [self._key(request) for request in requests]
         unique = dict(zip(keys, requests, strict=True))
         replies = {key: reply for key, (reply, _) in self._cache.get(KIND, list(unique), _decode).items()}
@@ -127,6 +136,18 @@ class Asker:
         if self._error is not None and not self._n_answered and not self.n_cached:
             raise self._error
         return [results[key] for key in keys]
+
+    def refuse_failure(self) -> None:
+        """Raise   StageError where no reply of the last run says anything that was asked; it shows one of them."""
+        if not self._unread or self._n_read:
+            return
+        causes = ", ".join(f"{cause} {n}" for cause, n in Counter(cause for cause, _ in self._unread).most_common(3))
+        text = self._unread[0][1]
+        raise StageError(
+            f"the judge read nothing: none of {len(self._unread)} replies of model {self._model.model} holds a verdict "
+            f"({causes}); one of them: {text[:_EXCERPT]}{'…' * (len(text) > _EXCERPT)}; look at it, raise max_tokens "
+            "where replies are cut off, or name a model that keeps to a form"
+        )
 
     def close(self) -> None:
         """Close the cache."""
@@ -170,7 +191,7 @@ class Asker:
         missing = request.without({*first.values, *first.conflicting})
         values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
         refused = dict(first.causes)
-        if missing.items and cause in {"", UNREADABLE}:
+        if missing.items and not cause:
             self.n_repeated += 1
             key = self._key(missing)
             reply, _ = self._cache.get(KIND, [key], _decode).get(key, (None, 0.0))
@@ -179,24 +200,28 @@ class Asker:
             causes |= dict.fromkeys(second.conflicting, DISAGREES)
             refused |= second.causes
         absent = (item_id for item_id in missing.ids if item_id not in values)
-        return Result(values, {item_id: cause or refused.get(item_id, NO_ANSWER) for item_id in absent} | causes)
+        return Result(values, {item_id: cause or refused.get(item_id, LEFT_OUT) for item_id in absent} | causes)
 
     async def _reading(self, request: Request[T], key: bytes, cached: Reply | None) -> tuple[Reading[T], str]:
-        """What a reply says, and why there is none."""
-        if cached is not None and (reading := _read(request, cached.text)) is not None:
+        """What a reply says, and why there is none where a second one would say no more."""
+        if cached is not None and (reading := request.task.reading(cached.text, request.ids)) is not None:
             self.n_cached += 1
+            self._n_read += 1
             self.n_unknown += reading.n_unknown
             return reading, ""
         started = time.perf_counter()
         reply, cause = await self._called(request)
         if reply is None:
             return Reading(), cause
-        reading = _read(request, reply.text)
-        if reading is None:
-            cause = CUT_OFF if reply.finish == "length" else UNREADABLE
+        reading = request.task.reading(reply.text, request.ids)
+        self.n_unknown += 0 if reading is None else reading.n_unknown
+        if reading is None or not (reading.values or reading.conflicting):
+            cause = _cause_of(reply, reading)
             self.causes[cause] += 1
-            return Reading(), cause
-        self.n_unknown += reading.n_unknown
+            self._lose_hope(request, cause, reply.text)
+            is_final = cause in {CUT_OFF, REFUSAL}
+            return (Reading(), cause) if is_final else (Reading(causes=dict.fromkeys(request.ids, cause)), "")
+        self._n_read += 1
         if reading.values and not reading.conflicting:
             self._cache.put(KIND, {key: (_encode(reply), (time.perf_counter() - started) * 1000)})
         return reading, ""
@@ -214,6 +239,7 @@ class Asker:
         except SilentError as error:
             spent, cause = error.usage or estimate, _SILENCES[error.cause]
             self._n_answered += 1
+            self._lose_hope(request, cause, str(error))
         except ServiceError as error:
             # What was refused costs nothing; what was answered and makes no sense may.
             spent, cause = estimate if error.reason is None else Usage(), _cause(error)
@@ -244,6 +270,14 @@ class Asker:
         if is_general or (self._n_answered == 0 and self._n_failed >= _HOPELESS):
             raise error
 
+    def _lose_hope(self, request: Request[Any], cause: str, text: str) -> None:
+        """Note a reply that says nothing of what was asked, and raise where all do."""
+        if request.task.prepares:
+            return
+        self._unread.append((cause, redacted(text, ())))
+        if len(self._unread) >= _HOPELESS_REPLIES:
+            self.refuse_failure()
+
     def _key(self, request: Request[Any]) -> bytes:
         """What a reply depends on; not the fences of its prompt, which are others each time."""
         prompt = digest(request.task.name, request.language)
@@ -252,10 +286,20 @@ class Asker:
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).digest()
 
 
-def _read(request: Request[T], text: str) -> Reading[T] | None:
-    """What a text says of the ids of a request; None without a JSON object of the task."""
-    reply = request.task.find(text, request.task.key)
-    return None if reply is None else request.task.read(reply, request.ids)
+def _cause_of(reply: Reply, reading: Reading[Any] | None) -> str:
+    """Why a reply gives nothing."""
+    if reading is not None:
+        return next(iter(reading.causes.values()), UNKNOWN_IDS if reading.n_unknown else LEFT_OUT)
+    if reply.finish == "length":
+        return CUT_OFF
+    values, torn = other_values(reply.text)
+    objects = [value for value in values if isinstance(value, Mapping)] or values
+    texts = objects[0].values() if objects and isinstance(objects[0], Mapping) else []
+    if is_refusal(reply.text) if not objects else len(texts) == 1 and all(is_refusal(str(text)) for text in texts):
+        return REFUSAL
+    if objects:
+        return f"{SHAPE} ({shape_of(objects[0])})"
+    return TORN if torn else UNREADABLE
 
 
 def _estimate(request: Request[Any], messages: Messages) -> Usage:

@@ -88,6 +88,10 @@ class JudgingModel(ChatModel):
         n_unknown = self._asker.n_unknown
         return {"unknown_id": n_unknown} if n_unknown else {}
 
+    def refuse_failure(self) -> None:
+        """Raise   StageError where the model was asked, and no reply says anything that was asked; it shows one."""
+        self._asker.refuse_failure()
+
     def close(self) -> None:
         """Close connections and files; a later question opens others."""
         super().close()

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from steelyard.judges.llm.replies import Reading, last_object, read_entries, read_label, read_score, read_text
+from steelyard.base.errors import quoted
+from steelyard.judges.llm.replies import (
+    Reading,
+    entries_in,
+    has_id,
+    last_object,
+    other_values,
+    read_entries,
+    read_label,
+    read_score,
+    read_text,
+    value_under,
+)
 from steelyard.judges.verdict import Label, Verdict
 from steelyard.models.chat import object_schema, response_format
 
@@ -17,6 +29,8 @@ _NUMBER = {"type": "number"}
 _CREDITS: Mapping[str, tuple[Label, float]] = {
     "support": ("supported", 1.0), "partial_support": ("supported", 0.5), "not_support": ("not_found", 0.0),
 }  # fmt: skip
+GRADES = ("score", "rating", "relevance", "relevance_score", "评分", "分数", "得分", "等级", "相关性")
+"""Keys under which models give a grade that was not asked for by that name."""
 ONLY = "1"
 """The id of what is asked for as a whole."""
 
@@ -31,6 +45,9 @@ class Task(Generic[T]):
     read      its values by id
     n_tokens  of the reply, as an estimate: for itself, and for each id
     find      the object in a reply, by its key; None where there is none
+    entry     the field that is read of each entry in the list under the key; empty where there is no such list
+    others    keys that are read where the reply has not the key
+    prepares  whether it only draws up what is judged then
     """
 
     name: str
@@ -39,6 +56,24 @@ class Task(Generic[T]):
     read: Callable[[Mapping[str, Any], Sequence[str]], Reading[T]]
     n_tokens: tuple[int, int]
     find: Callable[[str, str], Mapping[str, Any] | None] = last_object
+    entry: str = ""
+    others: tuple[str, ...] = ()
+    prepares: bool = False
+
+    def reading(self, text: str, ids: Sequence[str]) -> Reading[T] | None:
+        """The values of a reply by id, as it was asked for or in another form; None where it has none of them.
+
+        Other forms are a list alone, a map by id, either under another key, and a value under one of `others`.
+        """
+        reply = self.find(text, self.key)
+        if reply is not None:
+            return self.read(reply, ids)
+        for value in other_values(text)[0]:
+            entries = entries_in(value, self.entry, ids) if self.entry else value_under(value, [self.key, *self.others])
+            reading = Reading[T]() if entries is None else self.read({self.key: entries}, ids)
+            if reading.values or (self.entry and any(map(has_id, entries))):
+                return reading
+        return None
 
     @cached_property
     def response_format(self) -> dict[str, Any]:
@@ -50,18 +85,17 @@ def _list(**properties: Any) -> dict[str, Any]:
     return {"type": "array", "items": object_schema(properties)}
 
 
-def _entries(reply: Mapping[str, Any], key: str) -> Sequence[Any]:
-    entries = reply.get(key)
-    return entries if isinstance(entries, list) else []
-
-
 def _verdict(entry: Mapping[str, Any]) -> Verdict | None:
-    label = read_label(entry.get("verdict"))
+    words = [entry["verdict"]] if "verdict" in entry else [word for key, word in entry.items() if key != "reason"]
+    labels = {label for word in words if (label := read_label(word)) is not None}
+    label = labels.pop() if len(labels) == 1 else None
     return None if label is None else Verdict(label, read_score(entry.get("score")), read_text(entry.get("reason")))
 
 
 def _read_verdicts(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
-    return read_entries(_entries(reply, "verdicts"), ids, _verdict, lambda verdict: verdict.label)
+    return read_entries(
+        entries_in(reply["verdicts"], "verdict", ids), ids, _verdict, lambda verdict: verdict.label, "verdict"
+    )
 
 
 def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
@@ -88,7 +122,7 @@ def _claims(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _read_claims(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[tuple[str, ...]]:
-    return read_entries(_entries(reply, "sentences"), ids, _claims, lambda claims: claims)
+    return read_entries(entries_in(reply["sentences"], "claims", ids), ids, _claims, lambda claims: claims, "claims")
 
 
 def _assignment(entry: Mapping[str, Any]) -> Verdict | None:
@@ -98,11 +132,13 @@ def _assignment(entry: Mapping[str, Any]) -> Verdict | None:
 
 
 def _read_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
-    return read_entries(_entries(reply, "facts"), ids, _assignment, lambda verdict: verdict.score)
+    return read_entries(
+        entries_in(reply["facts"], "assignment", ids), ids, _assignment, lambda verdict: verdict.score, "assignment"
+    )
 
 
 def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[tuple[tuple[str, bool], ...]]:
-    entries = [entry for entry in _entries(reply, "nuggets") if isinstance(entry, Mapping)]
+    entries = [entry for entry in entries_in(reply["nuggets"], "text", ids) if isinstance(entry, Mapping)]
     texts = {read_text(entry.get("text")): entry.get("vital") is True for entry in entries}
     nuggets = tuple((text, vital) for text, vital in texts.items() if text)
     return Reading({ONLY: nuggets} if nuggets else {})
@@ -111,29 +147,35 @@ def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[t
 def _read_grade(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
     grade = read_score(reply.get("grade"))
     label: Label = "supported" if grade else "not_found"
-    return Reading({} if grade is None else {ONLY: Verdict(label, grade, read_text(reply.get("reason")))})
+    if grade is None:
+        return Reading(causes={ONLY: f"grade {quoted(reply['grade'])} cannot be read"})
+    return Reading({ONLY: Verdict(label, grade, read_text(reply.get("reason")))})
 
 
 _WORDS = {"type": "string", "enum": ["supported", "contradicted", "not_found"]}
 VERDICTS = Task(
     "verdicts", "verdicts",
     {"verdicts": _list(id=_TEXT, reason=_TEXT, verdict=_WORDS, score=_NUMBER)}, _read_verdicts, (10, 50),
+    entry="verdict",
 )  # fmt: skip
 WHOLE = Task(
     "whole", "unsupported",
     {"explanation": _TEXT, "unsupported": {"type": "array", "items": _TEXT}, "grade": _NUMBER}, _read_whole, (80, 5),
+    others=("unsupported_statements", "unsupported_ids"),
 )  # fmt: skip
 CLAIMS = Task(
     "claims", "sentences",
     {"sentences": _list(id=_TEXT, claims={"type": "array", "items": _TEXT})}, _read_claims, (10, 80),
+    entry="claims", prepares=True,
 )  # fmt: skip
 NUGGETS = Task(
     "nuggets", "facts",
     {"facts": _list(id=_TEXT, reason=_TEXT, assignment={"type": "string", "enum": list(_CREDITS)})}, _read_nuggets,
-    (10, 40),
+    (10, 40), entry="assignment",
 )  # fmt: skip
 NEW_NUGGETS = Task(
-    "new_nuggets", "nuggets", {"nuggets": _list(text=_TEXT, vital={"type": "boolean"})}, _read_new_nuggets, (300, 0)
-)
-RELEVANCE = Task("relevance", "grade", {"reason": _TEXT, "grade": _NUMBER}, _read_grade, (40, 0))
+    "new_nuggets", "nuggets", {"nuggets": _list(text=_TEXT, vital={"type": "boolean"})}, _read_new_nuggets, (300, 0),
+    entry="text", prepares=True,
+)  # fmt: skip
+RELEVANCE = Task("relevance", "grade", {"reason": _TEXT, "grade": _NUMBER}, _read_grade, (40, 0), others=GRADES)
 TASKS: tuple[Task[Any], ...] = (VERDICTS, WHOLE, CLAIMS, NUGGETS, NEW_NUGGETS, RELEVANCE)

@@ -78,12 +78,12 @@ def _rows(contents: Contents, name: str, systems: Sequence[str], colours: Sequen
 
 
 def _coloured(contents: Contents) -> list[int]:
-    """Systems that have a colour of their own, best first: the best ones, and the baseline in any case."""
+    """Systems that have a colour of their own, best first: the best ones, and the one that others are shown beside."""
     order = contents.by_mean()
     best = order[:N_COLOURED]
     if contents.comparison is not None and len(order) > N_COLOURED:
-        baseline = list(contents.scores.systems).index(contents.comparison.baseline)
-        best = best if baseline in best else [*best[:-1], baseline]
+        reference = list(contents.scores.systems).index(contents.comparison.reference)
+        best = best if reference in best else [*best[:-1], reference]
     return best
 
 

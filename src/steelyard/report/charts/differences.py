@@ -1,4 +1,4 @@
-"""Is the difference real: of every system the difference to the baseline and its interval, around a line at zero."""
+"""Is the difference real: of every system the difference to the reference and its interval, around a line at zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from steelyard.report.charts.plot import LISTED, altair, finite, height_of, plot
 from steelyard.report.charts.theme import GOOD, NEUTRAL, POOR
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.sheet import p_text
-from steelyard.report.sheets.verdicts import difference_text, interval_text, verdict_text
+from steelyard.report.sheets.verdicts import difference_text, interval_text, verdict_ends, verdict_text
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
@@ -22,7 +22,7 @@ _KINDS = {"better": (GOOD, "triangle-up"), "worse": (POOR, "triangle-down"), "un
 
 
 def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:
-    """Systems down, their differences to the baseline across; None where there is no other system with a difference.
+    """Systems down, their differences to the baseline or leader across; None without another system with a difference.
 
     A band shows the margin, where there is one.
     """
@@ -30,14 +30,14 @@ def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | 
     if comparison is None:
         return None
     name = str(comparison.measures[measure])
-    compared = [row for row in comparison.rows[name] if row.verdict != "baseline" and math.isfinite(row.difference)]
+    compared = [row for row in comparison.rows[name] if not row.is_reference and math.isfinite(row.difference)]
     if not compared:
         return None
     alt, rows = altair(), [_row(row, comparison, words) for row in compared]
     kinds = [kind for kind in _KINDS if any(_kind(row) == kind for row in compared)]
     domain = [words(f"charts.differences.{kind}") for kind in kinds]
-    baseline = single_line(comparison.baseline)
-    title = words("charts.differences.axis", measure=name, baseline=baseline)
+    reference = single_line(comparison.reference)
+    title = words("charts.differences.axis", measure=name, reference=reference)
     axis = alt.Axis(tickCount=6, labelExpr="datum.value === 0 ? '0' : format(datum.value, '+')")
     x = alt.X("difference:Q", title=title, scale=alt.Scale(zero=True, nice=True, padding=12), axis=axis)
     y = systems_axis([row["system"] for row in rows])
@@ -58,7 +58,7 @@ def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | 
         band = plot(ends).mark_rect(opacity=0.12, color=NEUTRAL).encode(x=alt.X("from:Q", title=title), x2="to:Q")
         layers.insert(0, band)
     texts = [_text(row, comparison, words) for row in compared]
-    values = {"measure": name, "baseline": baseline, "listed": words.listed(texts, LISTED)}
+    values = {"measure": name, "reference": reference, "listed": words.listed(texts, LISTED)}
     return titled(alt.layer(*layers), "differences", words, values, height=height_of(len(rows)))
 
 
@@ -67,13 +67,15 @@ def _kind(row: ComparisonRow) -> str:
 
 
 def _row(row: ComparisonRow, comparison: Comparison, words: Words) -> dict[str, Any]:
+    low, high = verdict_ends(row)
     return {
-        "system": single_line(row.system), "difference": row.difference, "low": finite(row.low),
-        "high": finite(row.high), "p": p_text(row.adjusted), "kind": words(f"charts.differences.{_kind(row)}"),
+        "system": single_line(row.system), "difference": row.difference, "low": finite(low), "high": finite(high),
+        "p": p_text(row.adjusted), "kind": words(f"charts.differences.{_kind(row)}"),
         "verdict": verdict_text(row, comparison, words),
     }  # fmt: skip
 
 
 def _text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
     return words("charts.differences.of", system=single_line(row.system), difference=difference_text(row),
-                 interval=interval_text(row, words), verdict=verdict_text(row, comparison, words))  # fmt: skip
+                 interval=interval_text(row, comparison, words),
+                 verdict=verdict_text(row, comparison, words))  # fmt: skip

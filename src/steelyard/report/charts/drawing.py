@@ -30,6 +30,8 @@ CHARTS: dict[str, Callable[[Contents, Words], TopLevelMixin | None]] = {
 """What draws each chart; None where there is nothing to draw."""
 
 _OF_GOLD = frozenset({"funnel", "ceilings", "curves"})
+_OF_PRIMARY = frozenset({"scatter", "heatmap"})
+"""Charts of the values of the primary measure alone."""
 
 
 def draw_charts(contents: Contents, *, words: Words) -> dict[str, TopLevelMixin]:
@@ -40,9 +42,11 @@ def draw_charts(contents: Contents, *, words: Words) -> dict[str, TopLevelMixin]
     funnel        where the gold was lost;   ceilings   what could be reached
     heatmap       the questions on which systems differ most;   outcomes   what became of the questions
 
-    Those of gold are left out where answers alone are weighed.
+    Those of gold are left out where no question has any, and those of values where there are none.
     Raises   MissingExtraError without altair.
     """
-    left_out = _OF_GOLD if contents.diagnosis.is_of_answers_alone else frozenset[str]()
+    scores, left_out = contents.scores, set[str]() if contents.diagnosis.has_gold else {*_OF_GOLD}
+    left_out |= _OF_PRIMARY if scores.primary in scores.without_gold else set()
+    left_out |= {"distribution"} if scores.lacks_gold.all() else set()
     charts = ((name, draw(contents, words)) for name, draw in CHARTS.items() if name not in left_out)
     return {name: chart for name, chart in charts if chart is not None}

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def draw(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
     """Systems down, the mean of a measure across, its interval as a line."""
-    alt, scores = altair(), contents.scores
-    means, low, high = (a[:, measure] for a in (scores.means, scores.intervals.low, scores.intervals.high))
+    alt, scores, reported = altair(), contents.scores, contents.scores.reported
+    means, low, high = (values[:, measure] for values in (reported.mean, reported.low, reported.high))
     rows = [{"system": single_line(scores.systems[i]), "mean": finite(means[i]), "low": finite(low[i]),
              "high": finite(high[i])} for i in contents.by_mean(measure)]  # fmt: skip
     name = str(scores.measures[measure])

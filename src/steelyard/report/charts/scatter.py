@@ -21,13 +21,13 @@ _SIDE = 440
 
 
 def scatter_pair(contents: Contents) -> tuple[int, int] | None:
-    """The baseline and the best other system; the best two without a baseline; None for one system."""
+    """The system that others are shown beside, and the best other one; None for one system."""
     order = contents.by_mean()
     if len(order) < 2:
         return None
     first = order[1]
     if contents.comparison is not None:
-        first = list(contents.scores.systems).index(contents.comparison.baseline)
+        first = list(contents.scores.systems).index(contents.comparison.reference)
     return first, next(i for i in order if i != first)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from io import StringIO
 from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.plan import Family
 from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.report.formats.sections import escaped
@@ -88,9 +89,11 @@ def comparison_json(comparison: Comparison) -> str:
         "signature": str(comparison.signature),
         "headline": headline(comparison, read_words("en")),
         "baseline": comparison.baseline,
+        "reference": comparison.reference,
         "test": comparison.test,
         "correction": comparison.correction,
-        "family": comparison.family,
+        "primary": comparison.primary,
+        **_families(comparison.families),
         "alpha": comparison.alpha,
         "margin": comparison.margin,
         "seed": comparison.seed,
@@ -125,6 +128,11 @@ def _measures(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _families(families: Sequence[Family]) -> dict[str, Any]:
+    """What the correction of the primary measure covers, and that of the secondary ones; null without any."""
+    return {"family": families[0].covers, "secondary": asdict(families[1]) if len(families) > 1 else None}
+
+
 def _row(row: ComparisonRow, comparison: Comparison) -> dict[str, Any]:
     return {
         **{name: _finite(getattr(row, name)) for name in _OF_ROWS},
@@ -145,7 +153,7 @@ def _segments(comparison: Comparison) -> dict[str, Any] | None:
         "by": segmentation.by,
         "test": segmentation.test,
         "correction": segmentation.correction,
-        "family": segmentation.family,
+        **_families(segmentation.families),
         "lengths": segmentation.lengths,
         "parts": {name: {"measures": _measures(part)} for name, part in comparison.segments.items()},
     }

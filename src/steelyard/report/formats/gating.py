@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from steelyard.gates.checks import Check, Outcome
+from steelyard.gates.checks import OUT_OF_REACH, Check, Outcome
 from steelyard.gates.gating import Gate
 from steelyard.gates.judges import JUDGE_PREFIX
 from steelyard.gates.levels import measures_in_reach
+from steelyard.judges.labels import IN_TWO
 from steelyard.measures.spec import measure_or_column
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.clusters import cluster_notes
@@ -23,6 +24,10 @@ from steelyard.report.sheets.verdicts import signed_ends
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
 
+_KAPPAS = {("judge", "kappa"), ("people", "people")}
+"""Kind and name of checks of a kappa."""
+_CLUSTERS = {"run": "--cluster doc", "scores": "`evaluate --cluster doc`"}
+"""What counts questions by document; of a bench it is said in words."""
 _OUTCOMES = ("pass", "fail", "insufficient")
 
 
@@ -110,11 +115,18 @@ def outcome_text(outcome: Outcome, words: Words) -> str:
 
 
 def gate_json(gate: Gate) -> dict[str, Any]:
-    """What was judged by, and every check: the columns of `Gate.frame`; null where there is no number."""
+    """What was judged by, and every check: the columns of `Gate.frame`; null where there is no number.
+
+    A check of a kappa has the labels that it tells apart.
+    """
     return {
         "outcome": gate.outcome, "level": gate.level, "margin": gate.margin, "alpha": gate.alpha,
         "min_questions": gate.min_questions, "baselines": dict(gate.baselines),
-        "checks": [{name: _finite(value) for name, value in row.items()} for row in gate.frame.iter_rows(named=True)],
+        "checks": [
+            {name: _finite(value) for name, value in row.items()}
+            | ({"labels": list(IN_TWO)} if (row["kind"], row["name"]) in _KAPPAS else {})
+            for row in gate.frame.iter_rows(named=True)
+        ],
     }  # fmt: skip
 
 
@@ -136,7 +148,8 @@ def _corrected(checks: list[Check], words: Words) -> Iterator[str]:
     """By how many labels the values of checks that passed are corrected: of the others their reasons say so."""
     for check in checks:
         if check.n_labels and check.outcome == "pass":
-            yield words("gate.corrected_pass", name=check_name(check, words), n=check.n_labels)
+            key = "gate.corrected_open_pass" if check.n_undecided else "gate.corrected_pass"
+            yield words(key, name=check_name(check, words), n=check.n_labels, undecided=check.n_undecided)
 
 
 def _failed(checks: list[Check], words: Words) -> Iterator[str]:
@@ -159,8 +172,12 @@ def _left_out(checks: list[Check], words: Words) -> Iterator[str]:
 def _notes(gate: Gate, words: Words) -> Iterator[str]:
     if any(check.kind == "baseline" for check in gate.checks):
         yield words("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
+    yield from unseen_notes(gate.checks, words)
     clustering, n = gate.clustering, max((check.n for check in gate.checks), default=0)
-    yield from cluster_notes(gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n)
+    yield from cluster_notes(
+        gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n,
+        ask=_CLUSTERS.get(gate.origin) or words("gate.bench_clusters"),
+    )  # fmt: skip
     yield from component_notes(gate.components, words)
     yield from notes_of_systems(gate.notes, words, n_systems=len(gate.systems))
     if gate.n_others:
@@ -170,6 +187,20 @@ def _notes(gate: Gate, words: Words) -> Iterator[str]:
     if gate.not_judged is not None:
         measure, least = gate.not_judged
         yield words("gate.not_judged", measure=measure, least=f"{least:.3g}" if least >= 10 else _share(least))
+
+
+def unseen_notes(checks: Sequence[Check], words: Words) -> Iterator[str]:
+    """What questions behind checks that passed cannot exclude, once for as many questions."""
+    losses: dict[str, list[float]] = {}
+    for check in checks:
+        if not math.isnan(check.unseen_share):
+            losses.setdefault(f"{100 * check.unseen_share:.2g}%", []).append(check.unseen_loss)
+    for share, of in losses.items():
+        bounded = [loss for loss in of if math.isfinite(loss)]
+        if bounded:
+            yield words("gate.unseen", share=share, loss=f"{max(bounded):.2g}")
+        if len(bounded) < len(of):
+            yield words("gate.unseen_unbounded", share=share)
 
 
 def heading(gate: Gate, words: Words) -> str:
@@ -192,15 +223,17 @@ def heading(gate: Gate, words: Words) -> str:
 
 
 def out_of_reach(gate: Gate, words: Words) -> Iterator[str]:
-    """For each measure whose level no ranking reaches: the most of any system, and what to judge by instead."""
-    beyond: dict[str, list[Check]] = {}
+    """For each measure whose level no ranking reaches: the most of any system, and what to judge by, or do, instead."""
+    beyond: dict[tuple[str, str], Check] = {}
     for check in gate.checks:
-        if check.reason == "out_of_reach":
-            beyond.setdefault(check.name, []).append(check)
-    for name, checks in beyond.items():
-        most = number(max(check.reachable for check in checks))
-        others = words.listed(measures_in_reach(name))
-        yield words("gate.out_of_reach", name=name, limit=_limit(checks[0]), most=most, others=others)
+        if check.reason in OUT_OF_REACH:
+            key = (check.reason, check.name)
+            beyond[key] = max(beyond.get(key, check), check, key=lambda of: of.reachable)
+    for (reason, name), check in beyond.items():
+        yield words(
+            f"gate.{reason}", name=name, limit=_limit(check), most=number(check.reachable), system=check.system,
+            others=words.listed(measures_in_reach(name)) if reason == "out_of_reach" else "",
+        )  # fmt: skip
 
 
 def outcome_line(gate: Gate, system: str, words: Words) -> str:
@@ -245,17 +278,18 @@ def wanted_text(check: Check, words: Words) -> str:
 def reason_text(check: Check, gate: Gate, words: Words) -> str:
     """Why a check came out as it did, as half a sentence without a full stop."""
     family: str = check.kind
-    if check.n == 0 and _is_handed_in(check, gate):
+    if check.n == 0 and check.reason != "no_gold" and _is_handed_in(check, gate):
         family = "given"
     elif check.kind == "share" and check.reason == "not_measured":
         family = check.name
     reason: str = check.reason
-    if gate.of_bench and family in ("level", "relative") and reason == "not_measured":
-        family = "of_bench"
-    if check.needed is not None:
-        reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
-    elif reason == "undecided" and check.kind == "baseline" and math.isnan(check.detectable):
+    if gate.origin == "bench" and reason == "not_measured" and (family in ("level", "relative", "not_judged")):
+        family = "of_bench_answers" if family == "not_judged" else "of_bench"
+    if reason == "undecided" and check.kind == "baseline" and math.isnan(check.detectable):
         reason = "undecided_percentile" if measure_or_column(check.name).share is not None else "no_spread"
+        reason += "_needed" if check.needed is not None else ""
+    elif check.needed is not None:
+        reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
     elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"
@@ -265,6 +299,8 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
         key, name=check.name, limit=_limit(check), n=check.n, least=gate.min_questions, needed=check.needed,
         detectable=number(check.detectable), reachable=number(check.reachable),
     )  # fmt: skip
+    if check.n_undecided:
+        return words("gate.corrected_open", reason=text, n=check.n_labels, undecided=check.n_undecided)
     return words("gate.corrected", reason=text, n=check.n_labels) if check.n_labels else text
 
 

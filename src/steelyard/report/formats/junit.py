@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
+from steelyard.gates.checks import OUT_OF_REACH
 from steelyard.gates.gating import Gate
-from steelyard.report.formats.gating import check_name, heading, reason_text, wanted_text
+from steelyard.report.formats.gating import check_name, heading, reason_text, unseen_notes, wanted_text
 from steelyard.report.words import Words
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -14,7 +15,10 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def junit(gate: Gate, words: Words) -> str:
-    """The whole file; a failed check is a failure, one without enough data an error of type "insufficient data".
+    """The whole file; a failed check is a failure, one without enough data an error of type "insufficient data",
+    one whose level no ranking reaches an error of type "out of reach".
+
+    What the questions of a check that passed cannot exclude is its output.
 
     The signature of the scores is a property of each suite.
 
@@ -32,9 +36,12 @@ def junit(gate: Gate, words: Words) -> str:
             name = _clean(f"{check_name(check, words)} {wanted_text(check, words)}")
             case = ET.SubElement(suite, "testcase", {"classname": _clean(f"steelyard.{system}"), "name": name})
             if check.outcome != "pass":
-                tag, kind = ("failure", check.kind) if check.outcome == "fail" else ("error", "insufficient data")
+                lack = "out of reach" if check.reason in OUT_OF_REACH else "insufficient data"
+                tag, kind = ("failure", check.kind) if check.outcome == "fail" else ("error", lack)
                 message = _clean(reason_text(check, gate, words))
                 ET.SubElement(case, tag, {"type": kind, "message": message}).text = f"{name}: {message}"
+            for note in unseen_notes([check], words):
+                ET.SubElement(case, "system-out").text = note
     ET.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 

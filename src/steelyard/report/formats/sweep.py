@@ -1,4 +1,4 @@
-"""What `steelyard sweep` prints: one table of all pipelines, and how much of the best one's lead may be luck."""
+"""What `steelyard sweep` prints: one table of all pipelines, and how far the best one leads, and would by chance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.rag.grid import setting_text
 from steelyard.rag.sweeping import Swept
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.sheets.sheet import Sheet
-from steelyard.report.sheets.sweep import best_first, sweep_notes, sweep_sheet
+from steelyard.report.sheets.sweep import sweep_notes, sweep_sheet
 from steelyard.report.words import Words, read_words
 
 FORMAT = 1
@@ -25,7 +25,7 @@ def sweep_text(
 ) -> str:  # fmt: skip
     """A sweep in a format of `SHEET_FORMATS`; JSON and CSV are for programs, and the same in every language.
 
-    seed            of the estimate of luck
+    seed            of the test of the lead over the average
     width, colour   of the terminal, for the format "table"
     """
     if format in _EXACT:
@@ -52,19 +52,30 @@ def _rows(swept: Swept) -> list[dict[str, Any]]:
     """The rows for a program: settings as they are, means in full precision, None where there is none."""
     means = swept.means()
     rows = []
-    for i in best_first(swept):
+    for i in swept.order:
         row: dict[str, Any] = {
             key: value if isinstance(value, int | float | str) else setting_text(value)
             for key, value in swept.settings[i].items()
         }
         for name, mean in zip(swept.measures, means[i].tolist(), strict=True):
-            row[name] = None if np.isnan(mean) else mean
-        rows.append({**row, "folder": str(swept.folders[i])})
+            row[name] = _or_none(mean)
+        rows.append({**row, "lead": _or_none(float(swept.ahead[i])), "folder": str(swept.folders[i])})
     return rows
 
 
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
 def _json(swept: Swept, seed: int) -> str:
-    document = {"format": FORMAT, "rows": _rows(swept), "notes": list(sweep_notes(swept, seed, read_words("en")))}
+    leads = swept.leads(seed=seed)
+    over = {} if leads is None else dict(zip(("next", "average"), leads, strict=True))
+    document = {
+        "format": FORMAT,
+        "rows": _rows(swept),
+        "leads": {name: {key: _or_none(value) for key, value in vars(lead).items()} for name, lead in over.items()},
+        "notes": list(sweep_notes(swept, seed, read_words("en"))),
+    }
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from steelyard.base.arrays import Floats
+from steelyard.experiment.same_judge import comparable
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, baseline_row
 from steelyard.report.sheets.amounts import milliseconds
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
+from steelyard.report.sheets.corrections import correction_notes
 from steelyard.report.sheets.repeats import component_notes
-from steelyard.report.sheets.scores import lacking_intervals
+from steelyard.report.sheets.scores import no_gold_notes, other_intervals
 from steelyard.report.sheets.sheet import best_places, ends, number, percent
 from steelyard.report.sheets.titles import leaderboard_title
 from steelyard.report.sheets.verdicts import group_letters
@@ -35,18 +37,17 @@ def _measures_table(contents: Contents, words: Words) -> HtmlTable:
     for j, measure in enumerate(scores.measures):
         low, high = measure.definition.range
         whole = (low, high) if math.isfinite(high - low) else (math.nan, math.nan)
-        rows.append([Cell(str(measure)), _mean_cell(contents, 0, j, whole)])
+        rows.append([Cell(str(measure)), _mean_cell(contents, 0, j, whole, words)])
     return HtmlTable(leaderboard_title(contents, words), header, rows, _leaderboard_notes(contents, words))
 
 
 def _systems_table(contents: Contents, words: Words) -> HtmlTable:
-    scores, order = contents.scores, contents.by_mean()
+    scores, order, reported = contents.scores, contents.by_mean(), contents.scores.reported
     signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
-    goodness = np.where(np.isnan(scores.means), -np.inf, scores.means * signs)
-    low, high = (
-        np.where(np.isnan(bound), scores.means, bound) for bound in (scores.intervals.low, scores.intervals.high)
-    )
-    best = {(i, j) for j in range(len(signs)) for i in best_places(goodness[:, j])}
+    goodness = np.where(np.isnan(reported.ranked), -np.inf, reported.ranked * signs)
+    low, high = (np.where(np.isnan(bound), reported.mean, bound) for bound in (reported.low, reported.high))
+    alike = comparable(scores)
+    best = {(i, j) for j in np.flatnonzero(alike).tolist() for i in best_places(goodness[:, j])}
     wholes = [_whole(low[:, j], high[:, j]) for j in range(len(signs))]
     letters = {} if contents.comparison is None else group_letters(
         contents.comparison.groups.get(str(scores.measures[0]), []))  # fmt: skip
@@ -57,9 +58,12 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         system = scores.systems[i]
         rank = 1 + int((goodness[:, 0] > goodness[i, 0]).sum())
         small = words("compare.verdict.baseline") if system == baseline else ""
-        cells = [Cell(visible(system), small, value=place), Cell(str(rank), value=place)]
+        cells = [
+            Cell(visible(system), small, value=place),
+            Cell(str(rank) if alike[0] and math.isfinite(goodness[i, 0]) else "–", value=place),
+        ]
         for j in range(len(signs)):
-            cell = _mean_cell(contents, i, j, wholes[j])
+            cell = _mean_cell(contents, i, j, wholes[j], words)
             cells.append(replace(cell, style="best") if (i, j) in best else cell)
         cells += [Cell(letters[system], style="letters")] if letters else []
         rows.append([*cells, *_latency_cells(contents, system), *(column[i] for column in uneven.values())])
@@ -75,11 +79,17 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
     return HtmlTable(leaderboard_title(contents, words), header, rows, notes, shown_row=baseline_row(contents))
 
 
-def _mean_cell(contents: Contents, i: int, j: int, whole: tuple[float, float]) -> Cell:
-    """A mean with its interval, also as a bar on a scale with these ends."""
-    scores = contents.scores
-    mean, low, high = (float(values[i, j]) for values in (scores.means, scores.intervals.low, scores.intervals.high))
-    cell = Cell(number(mean), "" if math.isnan(low) else ends(low, high), value=None if math.isnan(mean) else mean)
+def _mean_cell(contents: Contents, i: int, j: int, whole: tuple[float, float], words: Words) -> Cell:
+    """A mean with its interval, also as a bar on a scale with these ends; what the judge says where people correct it.
+
+    Where systems differ in how many questions are in their means, with that number.
+    """
+    scores, reported = contents.scores, contents.scores.reported
+    mean, low, high = (float(values[i, j]) for values in (reported.mean, reported.low, reported.high))
+    small = [] if math.isnan(low) else [ends(low, high)]
+    small += [words("scores.by_judge", mean=number(scores.means[i, j]))] if reported.corrected[i, j] else []
+    small += [words("page.leaderboard.n_of", n=int(scores.n_counted[i, j]))] if _is_uneven(contents) else []
+    cell = Cell(number(mean), words("page.leaderboard.between").join(small), value=None if math.isnan(mean) else mean)
     if math.isnan(low) or not whole[0] < whole[1]:
         return cell
     shares = [round(100 * (value - whole[0]) / (whole[1] - whole[0]), 1) for value in (low, mean, high)]
@@ -101,10 +111,9 @@ def _latency_cells(contents: Contents, system: str) -> list[Cell]:
 
 
 def _counts(contents: Contents) -> dict[str, list[Cell]]:
-    """Of each system the questions in its mean, and the share of labelled documents where documents are labelled."""
-    scores = contents.scores
+    """Of each system the share of labelled documents, where documents are labelled."""
+    scores, counts = contents.scores, dict[str, list[Cell]]()
     counted = ~np.isnan(scores.values[:, 0])
-    counts = {"n": [Cell(f"{int(row.sum()):,}", value=int(row.sum())) for row in counted]}
     if scores.by_id.any():
         shares = (
             float(judged[row].mean()) if by_id and row.any() else math.nan
@@ -114,21 +123,42 @@ def _counts(contents: Contents) -> dict[str, list[Cell]]:
     return counts
 
 
+def _is_uneven(contents: Contents) -> bool:
+    """Whether systems differ in how many questions are in a mean."""
+    return bool((contents.scores.n_counted != contents.scores.n_counted[0]).any())
+
+
+def _n_note(contents: Contents, words: Words) -> Iterator[str]:
+    """How many questions are in each mean, where all systems have as many: once, or by measure."""
+    n = contents.scores.n_counted[0].tolist()
+    if _is_uneven(contents):
+        return
+    if len(set(n)) == 1:
+        yield words("page.leaderboard.n", n=n[0])
+        return
+    named = zip(contents.scores.measures, n, strict=True)
+    listed = words("list.comma").join(words("page.leaderboard.n_by", measure=measure, n=of) for measure, of in named)
+    yield words("page.leaderboard.n_listed", listed=listed)
+
+
 def _is_even(cells: Sequence[Cell]) -> bool:
     """Whether all systems have the same, which is not worth a column."""
     return len({cell.text for cell in cells}) == 1
 
 
 def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
-    """How intervals were computed, and counts that all systems share."""
+    """What was not measured, how intervals were computed, and counts that all systems share."""
     scores = contents.scores
-    notes = [words(f"page.interval.{interval_key(scores)}")]
-    notes += lacking_intervals(scores, words)
+    if scores.lacks_gold.all():
+        return list(no_gold_notes(scores, words))
+    notes = [*no_gold_notes(scores, words), words(f"page.interval.{interval_key(scores)}")]
+    notes += other_intervals(scores, words)
     if scores.intervals.method != "none":
         notes.append(words("page.leaderboard.bars" if len(scores.systems) > 1 else "page.leaderboard.bar"))
+    notes += [*_n_note(contents, words), *correction_notes(scores, words)]
     for name, cells in _counts(contents).items():
         if _is_even(cells) and cells[0].value is not None and cells[0].text != percent(1):
-            notes.append(words(f"page.leaderboard.{name}", n=int(cells[0].value), share=cells[0].text))
+            notes.append(words(f"page.leaderboard.{name}", share=cells[0].text))
     # Of several systems they are below the comparison.
     return notes if contents.comparison is not None else [
         *notes, *scores_cluster_notes(scores, words), *component_notes(scores.components, words)

@@ -103,7 +103,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
     data = payload(contents, words) | {
         "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
         "answer_names": [answer_outcome(code, words) for code in OUTCOMES],
-        "baseline": None if contents.comparison is None else single_line(contents.comparison.baseline),
+        "baseline": None if contents.comparison is None else single_line(contents.comparison.reference),
     }  # fmt: skip
     safe = jinja2.utils.markupsafe.Markup
     script, bundle = _script(), _bundle()
@@ -134,7 +134,7 @@ def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
 
 def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
     """The sections that this report has something to say in."""
-    names = {"summary", "leaderboard", "distribution", "advice", "questions", "recipe", *charts}
+    names = {"summary", "leaderboard", "advice", "questions", "recipe", *charts}
     names |= {"comparison"} if contents.comparison is not None else set()
     names |= {"outcomes"} if contents.diagnosis.outcomes else set()
     names |= {"judging"} if contents.judging else set()
@@ -180,9 +180,9 @@ def _figure(name: str, chart: TopLevelMixin, words: Words) -> Figure:
 
 def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]) -> dict[str, Any]:
     """Specs by NAME/NUMBER, a number for each measure that a chart can show."""
-    n_measures = len(contents.scores.measures)
     by_measure = {
-        "differences": (differences.draw, n_measures), "distribution": (distribution.draw, n_measures),
+        "differences": (differences.draw, len(_compared(contents))),
+        "distribution": (distribution.draw, len(contents.scores.measures)),
         "curves": (curves.draw, len(curve_measures(contents))),
     }  # fmt: skip
     specs: dict[str, Any] = {}
@@ -193,6 +193,11 @@ def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]
             if drawing is not None:
                 specs[f"{name}/{j}"] = _for_page(spec_of(drawing), wide=name not in _SQUARE)
     return specs
+
+
+def _compared(contents: Contents) -> list[str]:
+    """The measures of the comparison: some may have no gold."""
+    return [] if contents.comparison is None else [str(measure) for measure in contents.comparison.measures]
 
 
 def _for_page(spec: dict[str, Any], *, wide: bool) -> dict[str, Any]:
@@ -215,8 +220,10 @@ def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
 def _comparison(contents: Contents, words: Words) -> dict[str, Any]:
     comparison = contents.comparison
     if comparison is None:
-        return {"comparisons": [], "baseline": ""}
-    return {"comparisons": comparison_tables(comparison, words), "baseline": visible(comparison.baseline)}
+        return {"comparisons": [], "comparison_lead": "", "compared": []}
+    lead = words(f"page.comparison.{'lead' if comparison.baseline else 'all_pairs'}", reference=comparison.reference)
+    tables = comparison_tables(comparison, words)
+    return {"comparisons": tables, "comparison_lead": visible(lead), "compared": _compared(contents)}
 
 
 def _gate(contents: Contents, words: Words) -> dict[str, Any] | None:

@@ -36,7 +36,6 @@ def payload(contents: Contents, words: Words) -> dict[str, Any]:
     return {
         "systems": [single_line(name) for name in scores.systems],
         "measures": [str(measure) for measure in scores.measures],
-        "means": [[mean if math.isfinite(mean) else None for mean in row] for row in scores.means.tolist()],
         "values": [packed_values(scores.values[:, j].ravel()) for j in range(len(scores.measures))],
         "status": packed(scores.statuses()[:, 0].ravel()),
         "stage": packed(np.array([funnel.stage for funnel in diagnosis.funnels]).ravel()),

@@ -21,6 +21,7 @@ from steelyard.report.formats.gating import (
     gate_sheet,
     outcome_of,
     outcome_text,
+    unseen_notes,
 )
 from steelyard.report.sheets.comparing import comparison_sheets
 from steelyard.report.sheets.corrections import corrected_sheet
@@ -83,10 +84,10 @@ def sheet_table(sheet: Sheet, caption: str, *, texts: int = 0) -> HtmlTable:
 
 
 def baseline_row(contents: Contents) -> int:
-    """The row of the baseline where systems come best first; the first one where there is no baseline."""
+    """The row of the system that others are compared with where systems come best first; else the first one."""
     if contents.comparison is None:
         return 0
-    return [contents.scores.systems[i] for i in contents.by_mean()].index(contents.comparison.baseline)
+    return [contents.scores.systems[i] for i in contents.by_mean()].index(contents.comparison.reference)
 
 
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
@@ -97,8 +98,8 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
         rows = [[*row[:-1], replace(row[-1], style="text")] for row in table.rows]
-        baseline = next(r for r, row in enumerate(comparison.rows[measure]) if row.verdict == "baseline")
-        tables.append((measure, replace(table, header=header, rows=rows, shown_row=baseline)))
+        reference = next(r for r, row in enumerate(comparison.rows[measure]) if row.is_reference)
+        tables.append((measure, replace(table, header=header, rows=rows, shown_row=reference)))
     if (drift := drift_sheet(comparison, words)) is not None:
         title = words("compare.drift.title")
         tables.append((title, sheet_table(drift, title, texts=2)))
@@ -151,7 +152,8 @@ def gate_table(gate: Gate, contents: Contents, words: Words) -> HtmlTable:
         cells = [Cell(visible(system)), Cell(outcome_text(outcome, words), pill=_GATE_PILLS[outcome])]
         rows.append([*cells, *(_check_cell(checks.get(key), gate, words) for key in columns)])
     header = [Cell(words("page.head.system")), Cell(words("gate.head.outcome")), *map(Cell, columns.values())]
-    return HtmlTable(words("gate.title"), header, rows, gate_sheet(gate, words).notes, shown_row=0)
+    why = [words("page.gate.unseen")] if any(unseen_notes(gate.checks, words)) else []
+    return HtmlTable(words("gate.title"), header, rows, [*gate_sheet(gate, words).notes, *why], shown_row=0)
 
 
 def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:

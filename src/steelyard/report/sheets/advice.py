@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from steelyard.diagnosis.advice import Advice
 from steelyard.report.sheets.sheet import number, p_text, percent, signed
 from steelyard.report.words import Words
 
-_SHARES = {"share", "share_others", "shown", "wished", "utilization"}
+_SHARES = {"explained", "share", "share_others", "shown", "wished", "utilization"}
 _SIGNED = {"ndcg", "recall"}
 _WORTHWHILE = 0.01
 _EVIDENCE = 3
@@ -20,7 +21,8 @@ _EVIDENCE = 3
 class AdviceText:
     """A piece of advice in words, a sentence or a few for every part.
 
-    title      the pattern;   evidence   the numbers that show it;   action   what to try;   gain   what could be won
+    title      the pattern;   evidence   the numbers that show it;   action   what to try
+    gain       what could be won; empty where nothing was measured
     """
 
     title: str
@@ -61,17 +63,22 @@ def advice_text(advice: Advice, words: Words) -> AdviceText:
     evidence = [words(f"{key}.evidence", **values)]
     if advice.numbers.get("below"):
         evidence.append(words("advice.below", **values))
+    if advice.explains:
+        evidence.append(words("advice.explains", **values))
     if untold := advice.numbers.get("untold"):
         evidence.append(words(f"diagnose.note.{untold}"))
-    action = f"{key}.action_reranker" if _needs_reranker(advice) else f"{key}.action"
+    has_gains = advice.code == "no_gold" and "most" in values
+    kind = "_reranker" if _needs_reranker(advice) else "_gains" if has_gains else ""
     return AdviceText(
-        words(f"{key}.title", **values), words("diagnose.between").join(evidence), words(action, **values),
-        gain_text(advice, words),
+        words(f"{key}.title", **values), words("diagnose.between").join(evidence),
+        words(f"{key}.action{kind}", **values), gain_text(advice, words),
     )  # fmt: skip
 
 
 def gain_text(advice: Advice, words: Words) -> str:
     """How much could be won, as a sentence."""
+    if math.isnan(advice.gain):
+        return ""
     return _gain_text(advice, _gain(advice), words)
 
 

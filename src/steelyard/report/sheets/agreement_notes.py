@@ -17,6 +17,9 @@ def agreement_notes(agreement: Agreement, words: Words) -> Iterator[str]:
     """How pairs are ranked, then whatever is not as it should be."""
     if len(agreement.pairs) > 1:
         yield words("agreement.ranked", headline=words(f"agreement.head.{agreement.headline}"))
+    if any("kappa" in pair.estimates for pair in agreement.pairs):
+        labels = [str(label) for label in agreement.ratings.categories]
+        yield words("agreement.over", n=len(labels), labels=words.listed(labels, 10))
     if agreement.min_gain is not None:
         yield words("agreement.positive", label=agreement.min_gain)
     yield from _undefined(agreement.pairs, words)

@@ -40,7 +40,7 @@ def _counts(scores: Scores) -> Iterator[tuple[str, int, int, tuple[int, ...]]]:
     if scores.causes is None:
         return
     absent = np.isnan(scores.values)
-    for i, j in np.argwhere(scores.causes.any(axis=2)).tolist():
+    for i, j in np.argwhere(scores.causes.any(axis=2) & ~scores.lacks_gold).tolist():
         for kind, places in (("left_out", absent[i, j]), ("zero", ~absent[i, j])):
             counts = np.bincount(scores.causes[i, j, places], minlength=len(CAUSES) + 1)[1:]
             if counts.any():

@@ -54,7 +54,7 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
     for name, sheets in tables.items():
         shown = [sheet for sheet in sheets if sheet is not None]
         if shown:
-            lead = Paragraph(words(f"bench.{name}.lead"))
+            lead = Paragraph(words(f"bench.{name}.lead", preference=words(f"bench.choice.{config.prefer}")))
             sections.append(Section(name, words(f"bench.{name}.title"), [lead], shown))
     reference = reference_section(bench, words)
     return [*sections, *([] if reference is None else [reference]), _about(bench, words)]
@@ -68,7 +68,7 @@ def bench_summary_section(bench: Bench, words: Words) -> Section:
 def _about(bench: Bench, words: Words) -> Section:
     """Under which circumstances it was measured."""
     config, manifest = bench.config, bench.folder.manifest
-    of_kind = _load_facts(config, words) if bench.folder.kind == "load" else _rerank_facts(config)
+    of_kind = _load_facts(config, words) if bench.folder.kind == "load" else _rerank_facts(config, words)
     facts = {
         "name": config.name, "finished": manifest.get("finished"), "machine": _machines(manifest, words),
         "computing": _listed(manifest.get("computing") or {}), "versions": _versions(manifest),
@@ -80,8 +80,11 @@ def _about(bench: Bench, words: Words) -> Section:
     return Section("about", words("bench.about.title"), [], [Sheet(heads(("what", "value"), words), rows, notes=notes)])
 
 
-def _rerank_facts(config: BenchConfig) -> dict[str, object]:
-    return {"repetitions": config.repetitions, "warm_up": config.warm_up, "margin": config.margin}
+def _rerank_facts(config: BenchConfig, words: Words) -> dict[str, object]:
+    return {
+        "repetitions": config.repetitions, "warm_up": config.warm_up, "margin": config.margin,
+        "prefer": words(f"bench.preference.{config.prefer}"),
+    }  # fmt: skip
 
 
 def _load_facts(config: BenchConfig, words: Words) -> dict[str, object]:

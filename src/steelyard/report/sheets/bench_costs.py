@@ -115,10 +115,10 @@ def choice_sheet(choice: pl.DataFrame, currency: str, words: Words) -> Sheet | N
     if choice.is_empty():
         return None
     rows = rows_of(choice)
-    names = ("p95", "cost", "front", "not_told_apart", "not_inferior", "holds_slo", "reason")
+    names = ("p95", "cost", "short.net", "front", "not_told_apart", "not_inferior", "holds_slo", "reason")
     cells = [
         [row_name(row), number(row["quality"]), milliseconds(row["p95"]), money(row["cost"], currency),
-         _answer({True: "yes", False: "no"}.get(row["on_front"]), words),
+         money(row["net"], currency, sign=True), _answer({True: "yes", False: "no"}.get(row["on_front"]), words),
          words.listed(row["not_told_apart"] or []) or "–", _answer(row["not_inferior"], words),
          _answer(row["holds_slo"], words), words(f"bench.reason.{row['reason']}")]
         for row in rows

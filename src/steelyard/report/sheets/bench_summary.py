@@ -53,14 +53,14 @@ def recommended_row(bench: Bench) -> Row | None:
 
 
 def shown_rows(bench: Bench) -> list[Row]:
-    """The base, of each reranker the depth with the best mean, the smaller of equal ones; and what is recommended."""
+    """The base, of each reranker the depth with the best mean, the smaller of equal ones; and what is preferred."""
     rows = rows_of(bench.choice)
     best, goodness = dict[str, Row](), _goodness(bench)
     for row in rows:
         ahead = best.get(row["system"])
         if ahead is None or goodness(row) > goodness(ahead):
             best[row["system"]] = row
-    return [row for row in rows if row["recommended"] or row is best[row["system"]]]
+    return [row for row in rows if row["preferred_by"] or row is best[row["system"]]]
 
 
 # Words -----------------------------------------------------------------------------------------------------------
@@ -73,6 +73,8 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
     if best is None:
         return
     yield _why(bench, row, best, words)
+    yield from _apart(bench, row, words)
+    yield from _preferred(bench, row, words)
     shown = row if row is not None and row["depth"] is not None else best
     if shown["depth"] is None:
         return
@@ -87,10 +89,17 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
 
 
 def _best(bench: Bench, recommended: Row | None) -> Row | None:
-    """The best in quality of those that hold the objective; of rerankers alone, where they have to show a gain."""
+    """The best in quality of those that hold the objective, of rerankers alone where they have to show a gain.
+
+    Where a net benefit has to be shown, and is not, it is the reranker with the highest.
+    """
     rows = (row for row in rows_of(bench.choice) if row["on_front"] is not None and row["holds_slo"] in ("yes", None))
-    if recommended is None or recommended["reason"] != "no_gain":
+    if recommended is None or recommended["reason"] not in ("no_gain", "no_net"):
         return max(rows, key=_goodness(bench), default=None)
+    if recommended["reason"] == "no_net":
+        return max(
+            (row for row in rows if row["reason"] == "not_paying"), key=lambda row: row["net"], default=recommended
+        )
     return max((row for row in rows if row["depth"] is not None), key=_goodness(bench), default=recommended)
 
 
@@ -120,11 +129,61 @@ def _why(bench: Bench, row: Row | None, best: Row, words: Words) -> str:
     }  # fmt: skip
     if row is not None and row["reason"] == "no_gain":
         return _no_gain(bench, best, values, words)
+    if row is not None and row["reason"] == "no_net":
+        return _no_net(bench, best, values, words)
     if row is None or row["reason"] == "best_so_far":
         return words(f"bench.why.{'none' if row is None else 'so_far'}", **values)
     named = "" if row_name(row) == row_name(best) else words("bench.why.other", best=single_line(row_name(best)))
-    by = "cost" if any(own["cost"] for own in rows_of(bench.choice)) else "time"
+    by = _cheap_by(bench) if bench.config.prefer == "cheap" else bench.config.prefer
     return words(f"bench.why.by_{by}", best=named, **values)
+
+
+def _cheap_by(bench: Bench) -> str:
+    """What says which reranker is the cheapest: its cost, or without any price its time."""
+    return "cost" if any(row["cost"] for row in rows_of(bench.choice)) else "time"
+
+
+def _apart(bench: Bench, row: Row | None, words: Words) -> Iterator[str]:
+    """What has a net benefit that is not told apart from that of the recommended one, where that decides."""
+    if bench.config.prefer == "net" and row is not None and row["depth"] is not None and row["net_not_told_apart"]:
+        yield words("bench.why.apart", others=words.listed(list(map(single_line, row["net_not_told_apart"]))))
+
+
+def _preferred(bench: Bench, row: Row | None, words: Words) -> Iterator[str]:
+    """What other preferences would recommend, beside what is recommended, and why it is not."""
+    for other in rows_of(bench.choice):
+        if row is None or other["recommended"] or not other["preferred_by"]:
+            continue
+        apart = row_name(other) not in row["net_not_told_apart"] or row["net"] is None
+        yield words(
+            "bench.why.preferred", other=single_line(row_name(other)), theirs=_value(bench, other, words),
+            ours=_value(bench, row, words), apart="" if apart else words("bench.why.not_apart"),
+            reason=words(f"bench.reason.{other['reason']}"),
+            options=words.listed([f"--prefer {prefer}" for prefer in other["preferred_by"]]),
+        )  # fmt: skip
+
+
+def _value(bench: Bench, row: Row, words: Words) -> str:
+    """Quality of an option, and its net benefit; without [value] its cost, without a price its time."""
+    if row["net"] is not None:
+        more = words("bench.why.a_day", net=money(row["net"], currency_of(bench), sign=True))
+    elif _cheap_by(bench) == "cost" and row["cost"] is not None:
+        more = words("bench.why.a_question", cost=money(row["cost"], currency_of(bench)))
+    else:
+        more = words("bench.why.ms", ms=milliseconds(row["p95"]))
+    return words("bench.why.value", measure=row["measure"], mean=number(row["quality"], 3), more=more)
+
+
+def _no_net(bench: Bench, best: Row, values: Mapping[str, str], words: Words) -> str:
+    """What the reranker with the highest net benefit comes to, where none is shown to bring in more than it costs."""
+    returns = _of(bench.returns, {"system": best["system"], "depth": best["depth"]})
+    if returns is None or returns["net_per_day"] is None:
+        return words("bench.why.net_unknown", **values)
+    net, low, high = (
+        money(returns[f"net_per_day{end}"], currency_of(bench), sign=True) for end in ("", "_low", "_high")
+    )
+    ends = words("compare.interval", low=low, high=high)
+    return words("bench.why.no_net", best=single_line(row_name(best)), net=net, ends=ends, **values)
 
 
 def _no_gain(bench: Bench, best: Row, values: Mapping[str, str], words: Words) -> str:

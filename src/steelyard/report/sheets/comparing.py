@@ -33,7 +33,7 @@ from steelyard.report.sheets.verdicts import (
 from steelyard.report.words import Words, read_words
 
 MARKS = {"better": "†", "worse": "‡"}
-"""Signs of systems that differ from the baseline, for papers."""
+"""Signs of systems that differ from the reference, for papers."""
 
 
 def comparison_sheets(
@@ -54,7 +54,7 @@ def comparison_sheets(
         if position == 0:
             sheet.notes += [*missing_notes(comparison, words), *weighing_notes(comparison, words)]
             sheet.notes += [*method_notes(comparison, words)]
-            sheet.notes += [words("compare.marks")] if marks else []
+            sheet.notes += [words("compare.marks", reference=comparison.reference)] if marks else []
             sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
             sheet.notes += signature_note(comparison.signature, words)
         yield sheet
@@ -72,14 +72,15 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
         "mean": [number(row.mean) + (MARKS.get(row.verdict, "") if marks else "") for row in rows],
         "difference": [difference_text(row) for row in rows],
         **({"relative": [relative_text(row) for row in rows]} if relative else {}),
-        "interval": [interval_text(row, words) for row in rows],
+        "interval": [interval_text(row, comparison, words) for row in rows],
         "p": [p_text(row.adjusted) for row in rows],
         "effect": [effect_text(row) for row in rows],
         "counts": [counts_text(row) for row in rows],
         **({"group": [letters.get(row.system, "") for row in rows]} if letters else {}),
         "verdict": [verdict_text(row, comparison, words, in_table=True) for row in rows],
     }
-    best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean}
+    apart = any(row.reason == "other judge" for row in rows)
+    best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean and not apart}
     is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
     names = ("value" if name == "mean" and is_percentile else name for name in columns)
     header = [measure, *(column_head(name, comparison, words) for name in names)]

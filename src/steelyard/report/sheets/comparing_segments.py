@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.comparison.result import Comparison, ComparisonRow, Segmentation
 from steelyard.data.segments import LENGTHS, UNTAGGED
-from steelyard.report.sheets.comparison_notes import family_with_baseline
+from steelyard.report.sheets.comparison_notes import family_text, secondary_notes
 from steelyard.report.sheets.sheet import Sheet, p_text
 from steelyard.report.sheets.verdicts import (
     column_head,
@@ -22,7 +22,9 @@ from steelyard.report.words import Words
 _COLUMNS = ("questions", "difference", "interval", "p", "counts", "detectable", "verdict")
 
 
-_FEW = ("few_anchors", "few_labels")
+_FEW = ("few_anchors", "few_labels", "no_gold")
+_OTHERWISE = {"few anchors", "few labels", "no gold", "other judge"}
+"""Reasons that have a note of their own, or that of the whole comparison."""
 
 
 def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
@@ -36,19 +38,19 @@ def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
             (segment_text(name, segmentation.by, words) + (f" · {row.system}" if several else ""), row, part)
             for name, part in comparison.segments.items()
             for row in part.rows[measure]
-            if row.verdict != "baseline"
+            if not row.is_reference
         ]
         title = words("compare.segments.title", measure=measure, by=words(f"compare.by.{segmentation.by or 'mask'}"))
         header = [title, *(column_head(name, comparison, words) for name in _COLUMNS)]
         cells = [
-            [name, f"{row.n:,}", difference_text(row), interval_text(row, words), p_text(row.adjusted),
+            [name, f"{row.n:,}", difference_text(row), interval_text(row, part, words), p_text(row.adjusted),
              counts_text(row),
              f"{row.detectable:.3f}" if np.isfinite(row.detectable) else "–", _short_verdict(row, part, words)]
             for name, row, part in rows
         ]  # fmt: skip
         notes = list(_notes(comparison, segmentation, words)) if position == 0 else []
-        untested = [row.reason for _, row, _ in rows if row.verdict == "no test"]
-        notes += [words("compare.segments.no_test")] if set(untested) - {"few anchors", "few labels"} else []
+        untested = {row.reason for _, row, _ in rows if row.verdict == "no test"}
+        notes += [words("compare.segments.no_test")] if untested - _OTHERWISE else []
         notes += [words(f"compare.segments.{few}") for few in _FEW if few.replace("_", " ") in untested]
         yield Sheet(header, cells, set(), notes)
 
@@ -70,8 +72,9 @@ def _notes(comparison: Comparison, segmentation: Segmentation, words: Words) -> 
     yield words(
         "compare.segments.how", test=words(f"compare.test.{segmentation.test}"), alpha=f"{comparison.alpha:g}",
         correction=words(f"compare.method.{segmentation.correction}"),
-        family=family_with_baseline(comparison, len(segmentation.names), words),
+        family=family_text(comparison, segmentation.families[0], words, segments=len(segmentation.names)),
     )  # fmt: skip
+    yield from secondary_notes(comparison, segmentation.families, words, segments=len(segmentation.names))
     if segmentation.by == "tag":
         yield words("compare.segments.tag")
     if segmentation.lengths:

@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.comparison.groups import MOST_GROUPED
 from steelyard.comparison.margins import margin_correction
+from steelyard.comparison.plan import Family
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.notes import notes_of_systems
@@ -52,23 +53,26 @@ def needed_notes(rows: Sequence[ComparisonRow], words: Words) -> Iterator[str]:
 
 def letter_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
     """Which systems are better or worse than the baseline, and share a letter with it all the same; and why."""
+    if comparison.baseline is None:
+        return
     beside = {
         system for group in comparison.groups.get(measure, []) if comparison.baseline in group for system in group
     }  # fmt: skip
     rows = comparison.rows[measure]
     if shared := [row.system for row in rows if row.verdict in ("better", "worse") and row.system in beside]:
-        pairs = len(rows) * (len(rows) - 1) // 2 * len(comparison.measures)
+        family = comparison.family_of(measure)
+        pairs = len(rows) * (len(rows) - 1) // 2 * len(family.measures)
         yield words(
             "compare.letters.shared", systems=words.listed(shared), baseline=comparison.baseline, pairs=pairs,
-            comparisons=comparison.n_comparisons, n=len(shared),
+            comparisons=family.n_comparisons, n=len(shared),
         )  # fmt: skip
 
 
 def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
-    """Baseline, test, correction and margin, if anything is tested, and the agreement of leaderboards."""
+    """Baseline or leader, test, correction and margin, if anything is tested, and the agreement of leaderboards."""
     rows = [row for of_measure in comparison.rows.values() for row in of_measure]
-    if all(row.verdict in ("baseline", "no test") for row in rows):
-        yield words("compare.baseline_alone", baseline=comparison.baseline)
+    if all(row.is_reference or row.verdict == "no test" for row in rows):
+        yield words(f"compare.{_role(comparison)}_alone", reference=comparison.reference)
         yield from cluster_notes(comparison.recipe, words, n=rows[0].n, n_clusters=rows[0].n_clusters)
         yield from component_notes(comparison.components, words)
     else:
@@ -81,10 +85,11 @@ def method_notes(comparison: Comparison, words: Words) -> Iterator[str]:
 
 def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     yield words(
-        "compare.baseline", baseline=comparison.baseline, alpha=f"{comparison.alpha:g}",
-        family=_family(comparison, words), test=words(f"compare.test.{comparison.test}"),
+        f"compare.{_role(comparison)}", reference=comparison.reference, alpha=f"{comparison.alpha:g}",
+        family=family_text(comparison, comparison.families[0], words), test=words(f"compare.test.{comparison.test}"),
         correction=_correction(comparison, words), seed=comparison.seed,
     )  # fmt: skip
+    yield from secondary_notes(comparison, comparison.families, words)
     if comparison.test != "ranks":
         yield words("compare.effect")
     yield _interval_note(comparison, words)
@@ -100,13 +105,14 @@ def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
         method, by = margin_correction(comparison.correction), "_ranks" if comparison.test == "ranks" else ""
         yield words(
             f"compare.margin{by}", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
-            correction=words(f"compare.method.{method}"), family=family_with_baseline(comparison, None, words),
+            correction=words(f"compare.method.{method}"),
+            family=family_text(comparison, comparison.families[0], words, all_pairs=False),
         )  # fmt: skip
 
 
 def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:
     """How often what questions "can show" is shown, and at which level; of tests that are about means."""
-    n, alpha = comparison.n_comparisons, comparison.alpha
+    n, alpha = comparison.families[0].n_comparisons, comparison.alpha
     if comparison.test in ("t", "randomization") and n > 1:
         yield words("compare.can_show_shared", share=f"{alpha / n:.2g}", alpha=f"{alpha:g}", n=n)
     elif comparison.test not in ("wilcoxon", "sign", "ranks"):
@@ -119,26 +125,25 @@ def _interval_note(comparison: Comparison, words: Words) -> str:
         return words("compare.intervals.tukey")
     if comparison.test not in ("t", "randomization", "ranks"):
         return words("compare.intervals.no_means")
-    method = "none" if comparison.n_comparisons == 1 else comparison.correction
-    level = f"{100 * (1 - comparison.alpha / comparison.n_comparisons):.5g}"
+    n = comparison.families[0].n_comparisons
+    method = "none" if n == 1 else comparison.correction
+    level = f"{100 * (1 - comparison.alpha / n):.5g}"
     return words(
-        f"compare.intervals.{method}", kind=words(f"compare.kind.{comparison.test}"), n=comparison.n_comparisons,
+        f"compare.intervals.{method}", kind=words(f"compare.kind.{comparison.test}"), n=n,
         level=level, alpha=f"{comparison.alpha:g}",
     )  # fmt: skip
 
 
 def _letter_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     """What letters of groups mean; why there are none; and that many systems are too much for few questions."""
-    s, m, n = len(comparison.rows[str(comparison.measures[0])]), len(comparison.measures), min(comparison.n.values())
+    s, n = len(comparison.rows[comparison.primary]), min(comparison.n.values())
     if comparison.groups and comparison.test == "tukey":
         yield words("compare.letters.tukey")
     elif comparison.groups:
-        pairs = s * (s - 1) // 2
-        family = words(f"compare.family.{'pairs_measures' if m > 1 else 'pairs'}", n=pairs * m, each=pairs, systems=s,
-                       measures=m)  # fmt: skip
+        family = family_text(comparison, comparison.families[0], words, all_pairs=True)
         method = words(f"compare.method.{comparison.correction}")
         yield words("compare.letters.corrected", correction=method, family=family)
-    elif comparison.test == "t" and s > MOST_GROUPED:
+    elif s > MOST_GROUPED and (comparison.test == "t" or comparison.baseline is None):
         yield words("compare.letters.none", systems=s, most=MOST_GROUPED)
     if s >= _MANY_SYSTEMS and n < 2 * s:
         yield words("compare.letters.many", systems=s, questions=n)
@@ -150,18 +155,37 @@ def _correction(comparison: Comparison, words: Words) -> str:
     return words("compare.correction.corrected", name=words(f"compare.method.{comparison.correction}"))
 
 
-def _family(comparison: Comparison, words: Words) -> str:
-    if comparison.test != "tukey":
-        return family_with_baseline(comparison, None, words)
-    s = len(comparison.rows[str(comparison.measures[0])])
-    pairs = words("compare.family.pairs", n=s * (s - 1) // 2, systems=s)
-    return words("compare.family.each", pairs=pairs) if len(comparison.measures) > 1 else pairs
+def secondary_notes(
+    comparison: Comparison, families: Sequence[Family], words: Words, *, segments: int | None = None
+) -> Iterator[str]:
+    """Which measure is tested alone, and what the correction of all others covers; nothing of one measure."""
+    for family in families[1:]:
+        yield words(
+            "compare.secondary", primary=comparison.primary, measures=words.listed([*family.measures]),
+            n=len(family.measures), family=family_text(comparison, family, words, segments=segments),
+        )  # fmt: skip
 
 
-def family_with_baseline(comparison: Comparison, segments: int | None, words: Words) -> str:
-    """What a correction covers: comparisons of each system with the baseline, by each measure, in each segment."""
-    measures = len(comparison.measures)
-    others = len(comparison.rows[str(comparison.measures[0])]) - 1
-    family = "_".join([*(["segments"] if segments else []), *(["measures"] if measures > 1 else [])]) or "baseline"
-    n = others * measures * (segments or 1)
-    return words(f"compare.family.{family}", n=n, each=others, measures=measures, segments=segments)
+def family_text(
+    comparison: Comparison, family: Family, words: Words, *, segments: int | None = None, all_pairs: bool | None = None
+) -> str:
+    """What a correction covers: comparisons with the baseline, or of all pairs, by each measure, in each segment.
+
+    all_pairs   by default where there is no baseline
+    """
+    m, s = len(family.measures), len(comparison.rows[comparison.primary])
+    tukey = comparison.test == "tukey" and segments is None
+    all_pairs = (tukey or comparison.baseline is None) if all_pairs is None else all_pairs
+    each = s * (s - 1) // 2 if all_pairs else s - 1
+    by_itself = tukey and all_pairs
+    parts = [*(["pairs"] if all_pairs else []), *(["segments"] if segments else [])]
+    parts += ["measures"] if m > 1 and not by_itself else []
+    n = each * (1 if by_itself else m) * (segments or 1)
+    text = words(
+        f"compare.family.{'_'.join(parts) or 'baseline'}", n=n, each=each, measures=m, segments=segments, systems=s
+    )
+    return words("compare.family.each", pairs=text) if by_itself and m > 1 else text
+
+
+def _role(comparison: Comparison) -> str:
+    return "leader" if comparison.baseline is None else "baseline"

@@ -11,6 +11,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.report.sheets.sheet import Sheet, ends, number
 from steelyard.report.words import Words, read_words
 
+_NAMED = 4
 _ADDS = 1.05
 """So many times as much as the labels alone is not nothing."""
 
@@ -24,11 +25,39 @@ def corrected_sheet(scores: Scores, words: Words | None = None) -> Sheet | None:
     if not scores.corrections:
         return None
     several = len(scores.systems) > 1
-    heads = ("measure", "judge", "people", "interval", "corrected", "interval", "labels", "worth")
+    open_ = any(correction.mean.ends is not None for _, _, correction in _listed(scores))
+    heads = ("measure", "judge", "people", "interval", "corrected", "interval",
+             *(("undecided", "interval") if open_ else ()), "labels", "worth")  # fmt: skip
     header = [words(f"corrected.head.{name}") for name in (("system",) if several else ()) + heads]
-    rows = [[*((system,) if several else ()), name, *_cells(mean)] for system, name, mean in _listed(scores)]
-    notes = [words("corrected.about"), *dict.fromkeys(worth_notes(scores, words))]
+    rows = [
+        [*((system,) if several else ()), name, *_cells(mean, open_=open_)] for system, name, mean in _listed(scores)
+    ]
+    notes = [words("corrected.about"), *dict.fromkeys((*_methods(scores, words), *worth_notes(scores, words)))]
     return Sheet(header, rows, notes=notes, n_labels=1 + several)
+
+
+def _methods(scores: Scores, words: Words) -> Iterator[str]:
+    """For each mean that the judge's verdicts do not enter, how it comes about."""
+    for system, name, correction in _listed(scores):
+        if (method := correction.mean.method) != "verdicts":
+            yield _of_system(scores, system, words(f"corrected.by_{method}", measure=name), words)
+
+
+def _of_system(scores: Scores, system: str, note: str, words: Words) -> str:
+    return words("scores.gold.of", systems=system, note=note) if len(scores.systems) > 1 else note
+
+
+def correction_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """Which means labels correct, and where people decided about some systems alone; nothing without labels."""
+    corrected = scores.reported.corrected
+    for j, measure in enumerate(map(str, scores.measures)):
+        systems = [system for system, own in zip(scores.systems, corrected[:, j].tolist(), strict=True) if not own]
+        if not systems:
+            yield words("scores.corrected", measure=measure)
+        elif corrected[:, j].any():
+            yield words(
+                "scores.partly_corrected", measure=measure, n=len(systems), systems=words.together(systems, _NAMED)
+            )
 
 
 def worth_notes(scores: Scores, words: Words) -> Iterator[str]:
@@ -39,7 +68,7 @@ def worth_notes(scores: Scores, words: Words) -> Iterator[str]:
             continue
         key = "worth" if mean.worth >= _ADDS * mean.n_labels else "worth_nothing"
         text = words(f"corrected.{key}.{correction.unit}", measure=name, n=mean.n_labels, worth=_whole(mean.worth))
-        yield words("scores.gold.of", systems=system, note=text) if len(scores.systems) > 1 else text
+        yield _of_system(scores, system, text, words)
 
 
 def _listed(scores: Scores) -> Iterator[tuple[str, str, Correction]]:
@@ -49,12 +78,16 @@ def _listed(scores: Scores) -> Iterator[tuple[str, str, Correction]]:
             yield system, name, correction
 
 
-def _cells(correction: Correction) -> list[str]:
-    mean = correction.mean
+def _cells(correction: Correction, *, open_: bool) -> list[str]:
+    """Numbers of a mean;   open_   with those where units without a label are at either end, a dash where few are."""
+    mean, extremes = correction.mean, ["–", "–"] * open_
+    if mean.ends is not None:
+        extremes = [ends(mean.ends.lowest.mean, mean.ends.highest.mean, 4), ends(*mean.interval)]
     worth = "–" if np.isnan(mean.worth) else _whole(mean.worth)
     return [
         number(mean.judge), number(mean.people.mean), ends(mean.people.low, mean.people.high),
-        number(mean.corrected.mean), ends(mean.corrected.low, mean.corrected.high), f"{mean.n_labels:,}", worth,
+        number(mean.corrected.mean), ends(mean.corrected.low, mean.corrected.high), *extremes,
+        f"{mean.n_labels:,}", worth,
     ]  # fmt: skip
 
 

@@ -37,6 +37,8 @@ def design_notes(design: Design, words: Words) -> Iterator[str]:
     """The answer, how sure it is, what the pilot can show, and how all of it was computed."""
     yield answer_text(design, words)
     yield _basis(design, words)
+    if (low := design.wished.power_low) is not None and (high := design.wished.power_high) is not None:
+        yield words("plan.power", cases=f"{100 * design.power:g}", low=f"{100 * low:.0f}", high=f"{100 * high:.0f}")
     if design.pilot is not None:
         yield from _pilot(design.pilot, words)
         yield from cluster_notes(design.recipe, words, n=design.pilot.n, n_clusters=design.pilot.n_clusters)

@@ -26,14 +26,17 @@ _RARE = {"failed", "missing", "no_gold"}
 def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
     """Where the gold was lost, what became of the questions, by tag too; what could be reached; what to try.
 
-    Where there are answers and no question has gold, nothing is said of retrieval.
+    Where no question has gold, nothing is said of retrieval but that; where there are answers, not even that.
     """
-    if not diagnosis.is_of_answers_alone:
+    if diagnosis.has_gold:
         yield Section("funnel", words("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, words)])
         if by_tag := tag_sheet(diagnosis, words):
             yield Section("by_tag", words("diagnose.by_tag"), sheets=[by_tag])
+    elif not diagnosis.is_of_answers_alone:
+        text = words("diagnose.no_gold", n=diagnosis.funnels[0].n_queries)
+        yield Section("funnel", words("diagnose.funnel"), [Paragraph(text)])
     yield from outcome_sections(diagnosis, words)
-    if not diagnosis.is_of_answers_alone:
+    if diagnosis.has_gold:
         yield from _reachable_sections(diagnosis, words)
     yield Section("advice", words("diagnose.advice"), list(advice_paragraphs(diagnosis, words)))
 
@@ -87,12 +90,19 @@ def _count(n: int, total: int) -> str:
     return f"{n:,} ({percent(n / total)})" if n else "0"
 
 
+_UNTOLD = {
+    "untold": "diagnose.note.untold",
+    "untold_cut": "diagnose.note.untold_cut",
+    "untold_ids": "diagnose.note.untold_ids",
+}
+
+
 def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
     funnels, k = diagnosis.funnels, diagnosis.k
     yield words("diagnose.note.funnel", k=k)
     yield from _depth_notes(funnels, words)
-    if untold := [funnel for funnel in funnels if funnel.n_untold]:
-        yield words("diagnose.note.untold" if untold[0].by_evidence else "diagnose.note.untold_ids")
+    if untold := [funnel.untold for funnel in funnels if funnel.n_untold]:
+        yield words(_UNTOLD[untold[0]])
     if any(funnel.counts()["unused"] for funnel in funnels):
         yield words("diagnose.note.unused", k=k)
     for funnel in funnels if len(funnels) <= _PAIRS else ():
@@ -244,7 +254,7 @@ def advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> 
     for place, card in enumerate(cards[:limit], 1):
         text = card.text
         # What to do about two tags is one thing.
-        parts = [text.evidence, *([] if text.action in actions else [text.action]), text.gain]
+        parts = [text.evidence, *([] if text.action in actions else [text.action]), *([text.gain] if text.gain else [])]
         parts += [words("diagnose.questions", ids=words.listed(list(card.query_ids)))] if card.query_ids else []
         actions.add(text.action)
         title = words("diagnose.numbered", place=place, title=text.title)

@@ -89,8 +89,9 @@ def _agreement(agreement: GradeAgreement, words: Words) -> Iterator[str]:
             yield words("labelling.agreement.undefined")
         else:
             yield words(
-                "labelling.agreement.values", kappa=number(agreement.kappa, 3), alpha=number(agreement.alpha, 3)
-            )
+                "labelling.agreement.values", kappa=number(agreement.kappa, 3), alpha=number(agreement.alpha, 3),
+                grades=words.listed([f"{grade:g}" for grade in agreement.grades], len(agreement.grades)),
+            )  # fmt: skip
         if agreement.n < FEW:
             yield words("labelling.agreement.few", n=FEW)
     if agreement.n_off:

@@ -25,9 +25,12 @@ def label_correction_notes(comparison: Comparison, measure: str, words: Words) -
             for row in rows if row["as_judged"] is not None
         ]  # fmt: skip
         yield words("compare.labels.corrected", by=words.listed(by), judged=words.listed(judged))
+        undecided = [f"{single_line(row['system'])} {row['n_undecided']:,}" for row in rows if row["n_undecided"]]
+        if undecided:
+            yield words("compare.labels.open", by=words.listed(undecided))
     elif systems := labels.unlabelled.get(measure):
         yield words("compare.labels.unlabelled", systems=words.listed([single_line(name) for name in systems]))
-    elif labels.of_t_alone:
+    elif measure in labels.of_t_alone:
         yield words("compare.labels.of_t_alone")
 
 
@@ -36,5 +39,5 @@ def labels_json(labels: LabelCorrections) -> dict[str, Any]:
     return {
         "corrected": labels.frame.to_dicts(),
         "unlabelled": {measure: list(systems) for measure, systems in labels.unlabelled.items()},
-        "of_t_alone": labels.of_t_alone,
+        "of_t_alone": bool(labels.of_t_alone),
     }

@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.comparison.result import Comparison
+from steelyard.experiment.same_judge import comparable
 from steelyard.report.contents import Contents
 from steelyard.report.sheets.comparing import MARKS
 from steelyard.report.sheets.comparison_notes import method_notes
@@ -24,24 +25,32 @@ def paper_sheet(contents: Contents, words: Words) -> Sheet:
     if comparison is None:
         return scores_sheet(scores, words)
     names = [str(measure) for measure in scores.measures]
-    verdicts = {name: {row.system: row.verdict for row in comparison.rows[name]} for name in names}
+    verdicts = {name: {row.system: row.verdict for row in comparison.rows.get(name, ())} for name in names}
     means = _means(contents)
     rows = []
     for i in order:
         system = scores.systems[i]
-        named = words("page.paper.baseline", system=system) if system == comparison.baseline else system
-        marks = [MARKS.get(verdicts[name][system], "") for name in names]
+        role = next(row.verdict for row in comparison.rows[names[0]] if row.system == system)
+        named = words(f"page.paper.{role}", system=system) if system == comparison.reference else system
+        marks = [MARKS.get(verdicts[name].get(system, ""), "") for name in names]
         rows.append([named, *(f"{number(means[i, j])}{mark}" for j, mark in enumerate(marks))])
     signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
     goodness = np.where(np.isnan(means), -np.inf, means * signs)
-    best = {(r, j + 1) for j in range(len(names)) for r in best_places(goodness[order, j])}
-    questions = words("count.questions", n=len(scores.query_ids))
+    alike = np.flatnonzero(comparable(scores)).tolist()
+    best = {(r, j + 1) for j in alike for r in best_places(goodness[order, j])}
+    low, high = int(scores.n_counted.min()), int(scores.n_counted.max())
+    many = words("page.paper.between", low=low, high=high)
+    questions = words("count.questions", n=high) if low == high else many
     notes = [
-        words("page.paper.means", questions=questions, measure=names[0]), words("compare.marks"),
+        words("page.paper.means", questions=questions, measure=names[0]),
+        words("compare.marks", reference=comparison.reference),
         next(method_notes(comparison, words)),
     ]  # fmt: skip
-    if corrected := _corrected(contents):
-        notes.insert(1, words("page.paper.corrected", listed=words.listed(corrected)))
+    labels = comparison.labels
+    judged = [name for name in names if labels is not None and labels.left_to_the_judge(name)]
+    for key, listed in (("judge_alone", judged), ("corrected", _corrected(contents))):
+        if listed:
+            notes.insert(1, words(f"page.paper.{key}", listed=words.listed(listed)))
     return Sheet([words("scores.head.system"), *names], rows, best, notes)
 
 
@@ -61,13 +70,18 @@ def _means(contents: Contents) -> Floats:
 
 
 def differences_sheet(comparison: Comparison, words: Words) -> Sheet:
-    """Systems but the baseline down, measures across: differences with † and ‡, and p."""
+    """Systems but the reference down, measures across: differences with † and ‡, and p."""
     cells: dict[str, list[str]] = {}
     for measure in map(str, comparison.measures):
         for row in comparison.rows[measure]:
-            if row.verdict != "baseline":
+            if not row.is_reference:
                 text = f"{difference_text(row)}{MARKS.get(row.verdict, '')}"
                 p = words("page.paper.p", p=p_text(row.adjusted, sign=True)) if not np.isnan(row.adjusted) else ""
                 cells.setdefault(row.system, []).append(f"{text} {p}".rstrip())
     header = [words("page.paper.differences"), *map(str, comparison.measures)]
-    return Sheet(header, [[system, *texts] for system, texts in cells.items()], set(), [words("compare.marks")])
+    return Sheet(
+        header,
+        [[system, *texts] for system, texts in cells.items()],
+        set(),
+        [words("compare.marks", reference=comparison.reference)],
+    )

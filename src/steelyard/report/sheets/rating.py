@@ -59,7 +59,10 @@ def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterato
                 "ratings.failed", system=rating.system, measure=rating.measure, n=rating.n_failed, total=rating.n
             )
         if rating.n_labels:
-            yield words("ratings.corrected", system=rating.system, measure=rating.measure, n=rating.n_labels)
+            key = "ratings.corrected_open" if rating.n_undecided else "ratings.corrected"
+            yield words(
+                key, system=rating.system, measure=rating.measure, n=rating.n_labels, undecided=rating.n_undecided
+            )
     endless = (r.measure for r in ratings if not r.n_failed and (math.isinf(r.low) or math.isinf(r.high)))
     if (measure := next(endless, None)) is not None:
         yield words("ratings.too_few", measure=measure)

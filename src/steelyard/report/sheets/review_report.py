@@ -35,19 +35,22 @@ def _title(key: str, own: TableReview, words: Words) -> str:
 def _raters(own: TableReview, words: Words) -> Section:
     """What was decided, and how far people agree."""
     counts = [
-        (name, n) for name in ("n_asked", "n_labelled", "n_cannot_say", "n_conflicts", "n_open")
+        (name, n) for name in ("n_asked", "n_labelled", "n_cannot_say", "n_conflicts", "n_open", "n_kinds")
         if (n := getattr(own, name)) or name in ("n_asked", "n_labelled")
     ]  # fmt: skip
     rows = [[words(f"review.count.{name}"), f"{n:,}"] for name, n in counts]
     sheets = [Sheet([words("review.head.items"), words("review.head.count")], rows)]
     if own.raters.pairs:
+        labels = own.raters.pairs[0].labels
         names = ("first", "second", "common", "same", "kappa", "interval")
         pairs = [
             [pair.first, pair.second, f"{pair.n:,}", percent(pair.n_same / pair.n), *_cells(pair.kappa)]
             for pair in own.raters.pairs
         ]
         notes = [*_rater_notes(own, words)]
-        sheets.append(Sheet([words(f"review.head.{name}") for name in names], pairs, notes=notes, n_labels=2))
+        sheets.append(
+            Sheet([words(f"review.head.{name}", n=len(labels)) for name in names], pairs, notes=notes, n_labels=2)
+        )
     else:
         sheets[0].notes = [words("review.one_rater", n=len(own.raters.raters))]
     return Section("raters", _title("raters", own, words), [], sheets)
@@ -55,6 +58,8 @@ def _raters(own: TableReview, words: Words) -> Section:
 
 def _rater_notes(own: TableReview, words: Words) -> Iterator[str]:
     alpha = own.raters.alpha
+    labels = [label_text(label, words) for label in own.raters.pairs[0].labels]
+    yield words("review.kappa_labels", n=len(labels), labels=words.listed(labels))
     yield words(
         "review.alpha", alpha=number(alpha.value, 3), interval=ends(alpha.low, alpha.high), n=own.raters.n
     )  # fmt: skip

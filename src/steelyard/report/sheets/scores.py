@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
+from steelyard.experiment.same_judge import comparable
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.measures.perfect import OF_IDEALS
 from steelyard.report.sheets.answers import answer_notes
 from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
+from steelyard.report.sheets.corrections import correction_notes
 from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.repeats import component_notes
 from steelyard.report.sheets.sheet import Sheet, best_places, ends, number, percent
@@ -44,7 +47,7 @@ def per_query_sheet(scores: Scores, words: Words | None = None) -> Sheet:
         for q, query in enumerate(scores.query_ids):
             values = [number(scores.values[i, j, q]) for j in range(len(names))]
             rows.append([system, query, *values, _status(statuses[i, :, q].tolist(), words)])
-    header = [words("scores.head.system"), words("scores.head.query"), *names, words("scores.head.status")]
+    header = [words("scores.head.system"), words("scores.head.question"), *names, words("scores.head.status")]
     return Sheet(header, rows, n_labels=2)
 
 
@@ -55,12 +58,13 @@ def _status(statuses: list[int], words: Words) -> str:
 
 
 def _single_system(scores: Scores, words: Words) -> Sheet:
-    rows = scores.mean().to_dicts()
+    rows, reported = scores.mean().to_dicts(), scores.reported
     of_answers = scores.of_answers.tolist()
     columns = {
-        "mean": [number(row["mean"]) for row in rows],
-        "interval": [ends(row["low"], row["high"]) for row in rows],
-        "queries": [f"{row['n']:,}" for row in rows],
+        "mean": [number(mean) for mean in reported.mean[0]],
+        "interval": [ends(low, high) for low, high in zip(reported.low[0], reported.high[0], strict=True)],
+        **({"judge": [_by_judge(scores, 0, j) for j in range(len(rows))]} if reported.corrected.any() else {}),
+        "questions": [f"{row['n']:,}" for row in rows],
         "missing": [f"{row['missing']:,}" for row in rows],
     }
     if not all(of_answers):
@@ -76,18 +80,34 @@ def _single_system(scores: Scores, words: Words) -> Sheet:
 
 
 def _leaderboard(scores: Scores, words: Words) -> Sheet:
-    means, intervals = scores.means, scores.intervals
+    reported = scores.reported
     names = [str(measure) for measure in scores.measures]
-    goodness = means * [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
+    goodness = reported.ranked * [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
     order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(goodness[i, 0], nan=-np.inf), i))
     counts = _counts(scores, words)
     rows = []
     for i in order:
-        cells = [f"{number(means[i, j])} {ends(intervals.low[i, j], intervals.high[i, j])}" for j in range(len(names))]
+        cells = [_mean_text(scores, i, j, words) for j in range(len(names))]
         rows.append([scores.systems[i], *cells, *(column[i] for column in counts.values())])
     place = {i: r for r, i in enumerate(order)}
-    best = {(place[i], j + 1) for j in range(len(names)) for i in best_places(goodness[:, j])}
+    best = {(place[i], j + 1) for j in np.flatnonzero(comparable(scores)).tolist() for i in best_places(goodness[:, j])}
     return Sheet([words("scores.head.system"), *names, *counts], rows, best)
+
+
+def _mean_text(scores: Scores, i: int, j: int, words: Words) -> str:
+    """A mean with its interval, or one dash; where labels of people correct it, what the judge says in brackets."""
+    reported = scores.reported
+    if math.isnan(reported.mean[i, j]):
+        return number(None)
+    text = f"{number(reported.mean[i, j])} {ends(reported.low[i, j], reported.high[i, j])}"
+    if not reported.corrected[i, j]:
+        return text
+    return words("scores.with_judge", text=text, judge=words("scores.by_judge", mean=_by_judge(scores, i, j)))
+
+
+def _by_judge(scores: Scores, i: int, j: int) -> str:
+    """The mean by the judge where labels correct it; a dash where none do."""
+    return number(scores.means[i, j] if scores.reported.corrected[i, j] else None)
 
 
 def _counts(scores: Scores, words: Words) -> dict[str, list[str]]:
@@ -109,8 +129,11 @@ def _counts(scores: Scores, words: Words) -> dict[str, list[str]]:
     return {head: cells for head, (cells, expected) in columns.items() if set(cells) != {expected}}
 
 
-def lacking_intervals(scores: Scores, words: Words) -> Iterator[str]:
-    """Which measures lack the interval that others have."""
+def other_intervals(scores: Scores, words: Words) -> Iterator[str]:
+    """Which measures have an interval of another kind, or lack the one that others have."""
+    if unbounded := scores.unbounded:
+        columns, share = words("list.comma").join(map(str, unbounded)), percent(min(3 / len(scores.query_ids), 1.0))
+        yield words("scores.interval.unbounded", measures=columns, share=share)
     lacking = np.isnan(scores.intervals.low) & ~np.isnan(scores.means)
     if lacking.any() and scores.intervals.method != "none":
         names = [str(scores.measures[j]) for j in np.flatnonzero(lacking.any(axis=0)).tolist()]
@@ -118,16 +141,49 @@ def lacking_intervals(scores: Scores, words: Words) -> Iterator[str]:
 
 
 def _notes(scores: Scores, words: Words) -> Iterator[str]:
-    n = len(scores.query_ids)
-    sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2).ravel().tolist()))
+    yield from no_gold_notes(scores, words)
+    if not scores.lacks_gold.all():
+        yield from _interval_notes(scores, words)
+    yield from _absent_notes(scores, words)
+    if not scores.of_answers.all():
+        yield from _judged_notes(scores, words)
+        yield from _gold_notes(scores, words)
+    yield from answer_notes(scores, words)
+    yield from notes_of_systems(scores.notes, words, n_systems=len(scores.systems))
+    yield from _irrelevant_notes(scores, words)
+    for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
+        if ignored:
+            yield words("scores.unjudged", system=system, n=ignored)
+
+
+def no_gold_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """Which measures measure nothing, as no question has gold for them; nothing where all have some."""
+    systems_of: dict[bytes, list[str]] = {}
+    for system, bare in zip(scores.systems, scores.lacks_gold, strict=True):
+        systems_of.setdefault(bare.tobytes(), []).append(system)
+    for key, systems in systems_of.items():
+        names = [str(scores.measures[j]) for j in np.flatnonzero(np.frombuffer(key, bool)).tolist()]
+        if names:
+            listed = words("list.comma").join(names)
+            yield _of(systems, words("scores.no_gold", measures=listed, n=len(scores.query_ids)), scores, words)
+
+
+def _interval_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """By which method intervals are, of how many questions, clusters and runs."""
+    sizes = sorted(set((~np.isnan(scores.values)).sum(axis=2)[~scores.lacks_gold].tolist()))
     shown = f"{sizes[0]:,}" if len(sizes) == 1 else words("scores.interval.range", low=sizes[0], high=sizes[-1])
     yield words(f"scores.interval.{interval_key(scores)}", shown=shown)
     if percentiles := [str(measure) for measure in scores.measures if measure.share is not None]:
         yield words("scores.interval.percentiles", measures=words("list.comma").join(percentiles))
-    yield from lacking_intervals(scores, words)
+    yield from other_intervals(scores, words)
+    yield from correction_notes(scores, words)
     yield from scores_cluster_notes(scores, words)
     yield from component_notes(scores.components, words)
-    policy = scores.recipe_parts["missing"]
+
+
+def _absent_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """How many questions are missing from the run of each system, or failed."""
+    policy, n = scores.recipe_parts["missing"], len(scores.query_ids)
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent and not scores.of_answers.all():  # Of answers, each measure has notes of its own.
             yield words(f"scores.missing.{policy}", system=system, n=absent, total=n)
@@ -135,20 +191,16 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
         if failed.any():
             listed = words.listed([scores.query_ids[q] for q in np.flatnonzero(failed).tolist()])
             yield words("scores.failed", system=system, n=int(failed.sum()), total=n, listed=listed)
-    if not scores.of_answers.all():
-        yield from _judged_notes(scores, words)
-        yield from _gold_notes(scores, words)
-    yield from answer_notes(scores, words)
-    yield from notes_of_systems(scores.notes, words, n_systems=len(scores.systems))
-    policy = scores.recipe_parts["no_relevant"]
+
+
+def _irrelevant_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """How many questions have nothing relevant, where others have something."""
+    policy, n = scores.recipe_parts["no_relevant"], len(scores.query_ids)
     for systems, rows in _alike(scores):
         for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):
             names = [str(m) for m, row in zip(scores.measures, rows, strict=True) if row.sum() == without]
             key = f"scores.no_relevant.{policy}" + ("" if len(names) == len(scores.measures) else "_for")
             yield _of(systems, words(key, n=without, total=n, measures=words("list.comma").join(names)), scores, words)
-    for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
-        if ignored:
-            yield words("scores.unjudged", system=system, n=ignored)
 
 
 def _judged_notes(scores: Scores, words: Words) -> Iterator[str]:
@@ -167,10 +219,13 @@ def _of(systems: list[str], note: str, scores: Scores, words: Words) -> str:
 
 
 def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
-    """Systems for which the same queries lack a relevant document, apart from those whose gold was lost."""
+    """Systems for which the same queries lack a relevant document, apart from those whose gold was lost.
+
+    Measures that no query has gold for have a note of their own.
+    """
     groups: dict[bytes, tuple[list[str], Bools]] = {}
-    for system, rows, lost in zip(scores.systems, scores.no_relevant, scores.unwinnable, strict=True):
-        rows = rows & ~lost
+    rows_of = scores.no_relevant & ~scores.unwinnable[:, None] & ~scores.lacks_gold[:, :, None]
+    for system, rows in zip(scores.systems, rows_of, strict=True):
         groups.setdefault(rows.tobytes(), ([], rows))[0].append(system)
     yield from groups.values()
 
@@ -190,10 +245,12 @@ def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
 def _gold_of(
     scores: Scores, mapping: GoldMapping, values: Floats, unwinnable: list[int], words: Words
 ) -> Iterator[str]:  # fmt: skip
+    if not mapping.kinds:
+        return
     kinds = words("list.comma").join(words(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
     of_documents = mapping.unit == "document"
     key = "documents" if of_documents else "known" if mapping.complete else "unknown"
-    yield words(f"scores.gold.{key}", kinds=kinds or words("scores.gold.none"), rule=mapping.rule)
+    yield words(f"scores.gold.{key}", kinds=kinds, rule=mapping.rule)
     if not mapping.complete and not of_documents and any(measure.name in OF_IDEALS for measure in scores.measures):
         yield words("scores.gold.ideals")
     if not mapping.placed and mapping.kinds.get("quote") and not of_documents:

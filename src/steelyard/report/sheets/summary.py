@@ -35,17 +35,37 @@ class Fact:
 
 
 def verdict(contents: Contents, words: Words) -> list[str]:
-    """The headline, then its numbers, by the primary measure; of one system its mean."""
-    if contents.comparison is not None:
-        return [headline(contents.comparison, words), headline_numbers(contents.comparison, words)]
-    scores = contents.scores
-    low, high = scores.intervals.low[0, 0], scores.intervals.high[0, 0]
-    text = words(
-        "page.verdict.one_bare" if np.isnan(low) else "page.verdict.one", system=visible(scores.systems[0]),
-        measure=str(scores.primary), mean=number(scores.means[0, 0]), low=number(low), high=number(high),
-        questions=words("count.questions", n=len(scores.query_ids)),
+    """The headline, then its numbers, by the primary measure and by those that oppose it; of one system its mean."""
+    if (comparison := contents.comparison) is not None:
+        return [headline(comparison, words), *_one_sided(contents, words), *headline_numbers(comparison, words)]
+    if (scores := contents.scores).primary in scores.without_gold:
+        return [words("page.verdict.no_gold", measure=str(scores.primary), n=len(scores.query_ids))]
+    return [_mean_text(contents, 0, words)]
+
+
+def _mean_text(contents: Contents, i: int, words: Words) -> str:
+    """What a system reaches by the primary measure; where labels correct it, the judge's own mean after it."""
+    scores, reported, system = contents.scores, contents.scores.reported, contents.scores.systems[i]
+    low, high = reported.low[i, 0], reported.high[i, 0]
+    of_labels = {}
+    if reported.corrected[i, 0]:
+        labelled = scores.corrections[system][str(scores.primary)].mean
+        of_labels = {"judge": number(scores.means[i, 0]), "n": labelled.n_labels}
+    key = "one_corrected" if of_labels else "one_bare" if np.isnan(low) else "one"
+    return words(
+        f"page.verdict.{key}", system=visible(system), measure=str(scores.primary), mean=number(reported.mean[i, 0]),
+        low=number(low), high=number(high), questions=words("count.questions", n=int(scores.n_counted[i, 0])),
+        **of_labels,
     )  # fmt: skip
-    return [text]
+
+
+def _one_sided(contents: Contents, words: Words) -> Iterator[str]:
+    """What labels of people say of some systems where others have none, so that the judge alone compares them."""
+    corrected = contents.scores.reported.corrected[:, 0]
+    if corrected.any() and not corrected.all():
+        yield from (_mean_text(contents, i, words) for i in np.flatnonzero(corrected).tolist())
+        systems = [visible(contents.scores.systems[i]) for i in np.flatnonzero(~corrected).tolist()]
+        yield words("page.verdict.by_judge", systems=words.together(systems, _NAMED), n=len(systems))
 
 
 def facts(contents: Contents, words: Words) -> Iterator[Fact]:
@@ -65,6 +85,8 @@ def _best_rating(contents: Contents, best: str, words: Words) -> str:
     own = [rating for rating in contents.ratings if rating.system == best and rating.level is not None]
     primary = str(contents.scores.primary)
     rating = next((r for r in contents.ratings if (r.system, r.measure) == (best, primary)), None)
+    if contents.scores.primary in contents.scores.without_gold:
+        return ""  # The headline says so.
     if rating is not None:
         return words("page.summary.rating_of", system=best, measure=primary, rating=rating_text(rating, words))
     return words("page.summary.unrated", measure=primary, profile=contents.profile.name) if own else ""
@@ -94,7 +116,9 @@ def _first_advice(contents: Contents, best: str, words: Words) -> str:
     if first is None:
         return words("page.summary.no_advice_on" if advice else "page.summary.no_advice", system=best)
     text = advice_text(first, words)
-    return words("page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=text.gain)
+    return words(
+        "page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=text.gain
+    ).rstrip()
 
 
 def care(contents: Contents, words: Words) -> list[str]:
@@ -125,10 +149,11 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
     if absent := list(contents.details.absent):
         yield words("page.care.absent", n=len(absent), listed=words.listed([*map(visible, absent)], _NAMED))
     without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
-    if without:
+    if without and scores.primary not in scores.without_gold:
         yield words("page.care.no_relevant", n=without)
     if not scores.of_answers.all() and any(
-        mapping is not None and not mapping.complete and mapping.unit == "chunk" for mapping in scores.gold
+        mapping is not None and not mapping.complete and mapping.unit == "chunk" and mapping.n_pieces
+        for mapping in scores.gold
     ):
         yield words("page.care.corpus")
 
@@ -136,7 +161,8 @@ def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
 def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
     """Notes of how the systems were weighed, then of their run folders."""
     n = len(contents.scores.systems)
-    yield from notes_of_systems(contents.scores.notes, words, n_systems=n, most=_NAMED)
+    notes = contents.scores.notes if contents.comparison is None else contents.comparison.notes
+    yield from notes_of_systems(notes, words, n_systems=n, most=_NAMED)
     yield from notes_of_systems(contents.notes, words, most=_NAMED)
 
 

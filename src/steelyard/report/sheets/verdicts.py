@@ -18,13 +18,32 @@ def column_head(name: str, comparison: Comparison, words: Words) -> str:
 
 
 def difference_text(row: ComparisonRow) -> str:
-    """The difference with its sign; a dash for the baseline."""
-    return "–" if row.verdict == "baseline" else signed(row.difference, 4)
+    """The difference with its sign; a dash for the reference."""
+    return "–" if row.is_reference else signed(row.difference, 4)
 
 
-def interval_text(row: ComparisonRow, words: Words) -> str:
-    """Both ends of the interval of the difference; a dash where there is none."""
-    return signed_ends(row.low, row.high, words)
+def interval_text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
+    """The interval that the verdict is by; a dash where there is none.
+
+    Both ends of the interval of the difference; of a verdict by the margin the limit against a loss, and for
+    equivalent systems the one against a gain, too.
+    """
+    low, high = verdict_ends(row)
+    if not by_margin(row) or row.equivalent:
+        return signed_ends(low, high, words)
+    measure = next(measure for measure in comparison.measures if str(measure) == row.measure)
+    side = "least" if measure.definition.direction == "higher" else "most"
+    return words(f"compare.limit.{side}", limit=signed(low if side == "least" else high, 3))
+
+
+def verdict_ends(row: ComparisonRow) -> tuple[float, float]:
+    """Both ends of the interval that the verdict is by: those of the tests against the margin, or of the difference."""
+    return (row.limit_low, row.limit_high) if by_margin(row) else (row.low, row.high)
+
+
+def by_margin(row: ComparisonRow) -> bool:
+    """Whether the tests against the margin decide: no difference is shown, and they have limits."""
+    return row.verdict in ("not worse", "no difference shown") and not np.isnan(row.limit_low)
 
 
 def signed_ends(low: float, high: float, words: Words) -> str:
@@ -33,8 +52,8 @@ def signed_ends(low: float, high: float, words: Words) -> str:
 
 
 def counts_text(row: ComparisonRow) -> str:
-    """Questions won, tied and lost; a dash for the baseline."""
-    return "–" if row.verdict == "baseline" or row.n_wins is None else f"{row.n_wins:,}/{row.n_ties:,}/{row.n_losses:,}"
+    """Questions won, tied and lost; a dash for the reference."""
+    return "–" if row.is_reference or row.n_wins is None else f"{row.n_wins:,}/{row.n_ties:,}/{row.n_losses:,}"
 
 
 def relative_text(row: ComparisonRow) -> str:
@@ -43,8 +62,8 @@ def relative_text(row: ComparisonRow) -> str:
 
 
 def effect_text(row: ComparisonRow) -> str:
-    """The standardised difference with its sign; a dash for the baseline."""
-    return "–" if row.verdict == "baseline" else signed(row.effect, 2)
+    """The standardised difference with its sign; a dash for the reference."""
+    return "–" if row.is_reference else signed(row.effect, 2)
 
 
 def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in_table: bool = False) -> str:
@@ -57,8 +76,8 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in
         return words("compare.verdict.no_test", reason=no_test_text(row, words))
     key = _verdict_key(row)
     least = fewest_to_show(
-        comparison.test, correction=comparison.correction, n_comparisons=comparison.n_comparisons,
-        alpha=comparison.alpha,
+        comparison.test, correction=comparison.correction,
+        n_comparisons=comparison.family_of(row.measure).n_comparisons, alpha=comparison.alpha,
     )  # fmt: skip
     if key in ("too_few", "no_difference") and (row.n_clusters or row.n) < least:
         return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
