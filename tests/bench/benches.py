@@ -66,7 +66,7 @@ def axes() -> Mapping[str, pl.DataFrame]:
     diagnostics = [
         {**label(*row), "n": 40, "first_changed": 0.4, "k": 10, "overlap": 0.7, "tau": 0.35, "ties": 0.02,
          "truncated": 0.1 if row[0] == "api" else None, "judged_before": 0.9, "judged_after": 0.88,
-         "worst": value - 0.01, "best": value + 0.02, "n_short": 0, "n_failed": 0, "n_unstable": 0}
+         "worst": value - 0.01, "best": value + 0.02, "n_short": 0, "n_failed": 0, "n_unstable": 0, "n_repaired": 0}
         for row, value in _QUALITY.items()
     ]  # fmt: skip
     return {

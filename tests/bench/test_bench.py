@@ -136,6 +136,12 @@ def test_damaged_block_is_named(tmp_path: Path) -> None:
         read_requests(tmp_path)
 
 
+def test_columns_that_an_earlier_version_did_not_write_are_empty(tmp_path: Path) -> None:
+    write_block(tmp_path, "r1-words-2", requests())
+    requests().drop("n_repaired").write_parquet(tmp_path / BLOCKS / "r1-words-2.parquet")
+    assert read_requests(tmp_path).equals(requests())
+
+
 def test_names_of_blocks_do_not_meet() -> None:
     names = ["minilm", "MiniLM", "模型", "a/b", "a:b", "x" * 100, "x" * 101]
     blocks = [block_name("r1", name, 10) for name in names]

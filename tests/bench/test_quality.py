@@ -237,6 +237,16 @@ def test_orders_that_differ_between_repetitions_are_counted(tmp_path):
     assert diagnostics(config, scores, rankings, requests)["n_unstable"].to_list() == [0, 40, 40]
 
 
+def test_questions_with_a_repaired_ranking_are_counted(tmp_path):
+    config, scores, _, rankings, requests = _bench(
+        tmp_path, lambda gains, docs, r: [float(i == r) for i in range(len(docs))], repetitions=2, depths=[5]
+    )
+    assert diagnostics(config, scores, rankings, requests)["n_repaired"].to_list() == [0]
+    first = pl.col("query_id") == requests["query_id"][0]  # In both repetitions.
+    repaired = requests.with_columns(n_repaired=pl.when(first).then(2).otherwise(0))
+    assert diagnostics(config, scores, rankings, repaired)["n_repaired"].to_list() == [1]
+
+
 @pytest.mark.slow
 def test_noise_is_called_better_or_worse_in_five_of_a_hundred_benches(tmp_path):
     """Rerankers that shuffle a random first list: no row of the family may be shown, in 95% of benches."""

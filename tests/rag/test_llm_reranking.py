@@ -1,6 +1,7 @@
 """Reranking by a chat model, which a real server on loopback plays."""
 
 import json
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import describe, settings_of
-from steelyard.rag.llm_reranking import LLMReranker, read_grade, read_ranking, template, windows
+from steelyard.rag.llm_reranking import ListwiseReply, LLMReranker, read_grade, read_ranking, template, windows
 from steelyard.rag.registry import make
 from steelyard.rag.stages import EstimatingReranker, MeteredReranker
 from steelyard.services.spending import Usage
@@ -42,12 +43,29 @@ def test_replies_are_read_strictly(case: dict[str, Any]) -> None:
     def read() -> Any:
         return read_grade(case["text"]) if case["mode"] == "pointwise" else read_ranking(case["text"], case["n"])
 
+    want = case.get("want")
+    if case["mode"] == "listwise" and want is not None:
+        want = ListwiseReply(want, case.get("missing", 0), case.get("dropped", 0))
+
     if "negative" in case:
         with pytest.raises(ValueError) as raised:  # noqa: PT011  the message is what matters
             read()
         assert case["negative"] in str(raised.value)
     else:
-        assert read() == case["want"]
+        assert read() == want
+
+
+def test_long_replies_are_read_quickly() -> None:
+    for text in (
+        "1 " * 100_000,
+        "[" * 200_000,
+        "[1] " + " " * 200_000,
+        "<think>" * 30_000,
+        "1>" * 100_000 + "x",
+        "> " * 99_999,
+    ):
+        with suppress(ValueError):
+            read_ranking(text, 20)
 
 
 def test_pointwise_grades_each_text_in_a_call_of_its_own(server: Server) -> None:
@@ -119,7 +137,7 @@ def test_a_text_cannot_pass_for_two_nor_close_its_fence(server: Server) -> None:
     ("mode", "fault", "message"),
     [
         ("pointwise", says("perhaps"), r'answered no \{"score": …\}, for text 1 of 4; choose a model that keeps'),
-        ("listwise", says('{"ranking": [1, 2]}'), "a ranking of 2 of 4 texts, without 3, 4, for texts 1 to 4 of 4"),
+        ("listwise", says("[7] > [9]"), "a ranking of none of the 4 texts; .*, for texts 1 to 4 of 4"),
         ("listwise", put("length", "choices", 0, "finish_reason"), None),
         ("listwise", Fault(body='{"choices": []}'), "answered no choices; check base_url"),
         ("pointwise", status(401), "answered 401 .*api_key_env"),
@@ -137,14 +155,24 @@ def test_what_a_model_does_wrong_fails_the_question(
         reranker(server, mode).scores(QUERY, TEXTS)
 
 
-def test_a_reply_that_is_cut_says_so(server: Server) -> None:
+@pytest.mark.parametrize("text", ['{"ranking": [1, 2', "[1] > [2] > ["])
+def test_a_reply_that_is_cut_says_so(server: Server, text: str) -> None:
     def cut(answer: Any) -> Any:
-        choice = {"message": {"content": '{"ranking": [1, 2'}, "finish_reason": "length"}
+        choice = {"message": {"content": text}, "finish_reason": "length"}
         return {**answer, "choices": [choice]}
 
     server.always(PATH, Fault(change=cut))
     with pytest.raises(StageError, match=r"for texts 1 to 4 of 4, and was cut off; raise max_tokens"):
         reranker(server, "listwise", max_tokens=5).scores(QUERY, TEXTS)
+
+
+def test_what_a_ranking_leaves_out_or_makes_up_is_counted(server: Server) -> None:
+    server.script(PATH, says("[3] > [2] > [3] > [9]"))
+    reranked = reranker(server, "listwise").rerank(QUERY, TEXTS)
+    assert reranked.scores == [1.0, 2.0, 3.0, 0.0]
+    assert reranked.n_repaired == 4
+    assert reranker(server, "listwise").rerank(QUERY, TEXTS).n_repaired == 0
+    assert reranker(server, "pointwise").rerank(QUERY, TEXTS).n_repaired is None
 
 
 def test_tokens_are_not_known_where_one_reply_does_not_say_them(server: Server) -> None:

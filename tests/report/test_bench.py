@@ -269,6 +269,7 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
         ("diagnostics", {"judged_after": 0.5}, "Documents without a label come up"),
         ("diagnostics", {"n_short": 3}, "Too few: questions with fewer than N candidates"),
         ("diagnostics", {"n_unstable": 3}, "Repetitions order the same candidates differently"),
+        ("diagnostics", {"n_repaired": 3}, "Replies of the model left out texts"),
         ("throughput", {"little_gap": 0.2}, "trust no number there: words@50 (4/s, 8/s"),
         ("costs", {"status": "outdated"}, "The price is old, see its date: words, api."),
         ("latency", {"n_censored": 2}, "Requests without an answer: words@10 2 of 120"),

@@ -14,7 +14,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError, OutputError
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.requests import ADDED, RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BLOCKS
 from steelyard.io.panics import native_reader
 from steelyard.io.write import write_bytes
@@ -125,9 +125,10 @@ def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
             block = pl.read_parquet(path, glob=False)
     except InputError as error:
         raise InputError(f"{error}; {advice}") from None
-    if block.schema != schema:
+    expected = {name: kind for name, kind in schema.items() if name in block.schema or name not in ADDED}
+    if block.schema != expected:
         raise InputError(f"{path}: holds other columns than those of a block; {advice}")
-    return block
+    return block.match_to_schema(schema, missing_columns="insert")
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

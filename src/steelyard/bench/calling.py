@@ -45,7 +45,9 @@ class RerankerCalls:
         reranked = self._rerank(query, texts)
         answered_at = perf_counter()
         self.scores[query_id] = check_scores(self._name, reranked.scores, len(texts)).tolist()
-        return Served(len(texts), None, reranked.usage, reranked.search_units, answered_at=answered_at)
+        return Served(
+            len(texts), None, reranked.usage, reranked.search_units, reranked.n_repaired, answered_at=answered_at
+        )
 
 
 def _rerank_of(reranker: Reranker) -> Callable[[str, Sequence[str]], Reranked]:

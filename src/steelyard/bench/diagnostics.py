@@ -49,6 +49,7 @@ def _rows(
                 "worst": min(ends), "best": max(ends),
                 "n_short": _count_short(requests.filter(own), depth, len(scores.query_ids)),
                 "n_failed": int(scores.failed[i].sum()), "n_unstable": _count_unstable(rankings.filter(own)),
+                "n_repaired": requests.filter(own, pl.col("n_repaired") > 0)["query_id"].n_unique(),
             }  # fmt: skip
 
 

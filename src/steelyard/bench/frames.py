@@ -41,6 +41,7 @@ DIAGNOSTICS = pl.Schema(
         **_LABEL, "n": pl.Int64, "first_changed": pl.Float64, "k": pl.Int64, "overlap": pl.Float64, "tau": pl.Float64,
         "ties": pl.Float64, "truncated": pl.Float64, "judged_before": pl.Float64, "judged_after": pl.Float64,
         "worst": pl.Float64, "best": pl.Float64, "n_short": pl.Int64, "n_failed": pl.Int64, "n_unstable": pl.Int64,
+        "n_repaired": pl.Int64,
     }
 )  # fmt: skip
 """A row for each reranker and depth: what it did to the lists.
@@ -53,6 +54,7 @@ judged_before, judged_after   share of the first k that has a label
 worst, best     the first measure's mean if all unjudged documents were not relevant, and if all were
 n_short         questions with fewer candidates than depth;   n_failed   questions that the reranker failed on
 n_unstable      questions whose order differs between repetitions
+n_repaired      questions with a listwise reply that left out texts, or named some twice or that were not there
 """
 
 LATENCY = pl.Schema(

@@ -20,7 +20,7 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "users": pl.Int64, "number": pl.Int64, "query_id": pl.String, "intended_s": pl.Float64, "sent_s": pl.Float64,
     "end_s": pl.Float64, "outcome": pl.String, "error": pl.String, "n_pairs": pl.Int64, "n_truncated": pl.Int64,
     "tokens_in": pl.Int64, "tokens_out": pl.Int64, "counted": pl.String, "search_units": pl.Float64,
-    "stages_ms": pl.List(pl.Struct({"stage": pl.String, "ms": pl.Float64})),
+    "n_repaired": pl.Int64, "stages_ms": pl.List(pl.Struct({"stage": pl.String, "ms": pl.Float64})),
 }  # fmt: skip
 REQUESTS = pl.Schema(_COLUMNS)
 """One request a row.
@@ -40,8 +40,11 @@ n_truncated     those of them that are longer than the model reads; null where t
 tokens_in, tokens_out   that the request took; null where they are not known
 counted         one of Counted: who says so; null where tokens_in is null
 search_units    that the server says it bills; null where it does not say
+n_repaired      texts that a listwise reply left out, and numbers that it repeated or made up; null of other replies
 stages_ms       milliseconds of the stages, where a system reports them
 """
+ADDED = frozenset({"n_repaired"})
+"""Columns that blocks of earlier versions lack; null there."""
 
 _RANKING_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "repetition": pl.Int64, "query_id": pl.String,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
@@ -22,6 +24,7 @@ from steelyard.services.loops import shared_loop
 from steelyard.services.spending import Usage
 from steelyard.text.languages import language_of
 
+T = TypeVar("T")
 Mode = Literal["pointwise", "listwise"]
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _OPTIONAL = ("temperature", "seed", "response_format")
@@ -32,6 +35,14 @@ _FORMS: Mapping[Mode, Mapping[str, Any]] = {
 """What servers that can see to the form of a reply are told."""
 _TOP = 100
 _CUT = "length"
+_LONGEST = 200_000
+"""Characters of a reply that are searched for a ranking."""
+_BRACKETS = "[【("
+_NUMBER = r"(?:[\[【(]\s*[0-9]{1,6}\s*[\]】)]|(?<![0-9.,])[0-9]{1,6}(?![0-9]|[.,][0-9]))"
+_WORD = r"(?:(?:passages?|documents?|docs?|texts?|段落|文档|文章|文本)[\s*#]*)?"
+_CHAIN = re.compile(rf"{_NUMBER}(?:[\s*]*[>≻]+[\s*]*{_WORD}{_NUMBER})+", re.IGNORECASE)
+"""[2] > [1] > [3], or 2 > 1 > 3, with Markdown's asterisks or a word before each number."""
+_THOUGHTS, _THOUGHTS_END = (re.compile(f"<{slash}think(?:ing)?>", re.IGNORECASE) for slash in ("", "/"))
 _REPLY_TOKENS, _NUMBER_TOKENS = 8, 3
 """About as many as a reply has, and a number in it."""
 
@@ -50,7 +61,8 @@ class LLMReranker(ChatModel):
     concurrency   calls that are under way at once
     Raises        InputError for settings out of range, or a key that is not set.
 
-    A reply that cannot be read fails the question: what a model leaves out, or names twice, is not guessed.
+    A reply that cannot be read fails the question.  A ranking, as JSON or as [2] > [1] > [3], may leave texts out: they
+    keep their order below the others.  Numbers that are repeated or of no text are dropped.  All of them are counted.
     """
 
     mode: Mode
@@ -76,7 +88,7 @@ class LLMReranker(ChatModel):
         """One finite score a text; none without texts.
 
         Raises   StageError when the endpoint fails (`steelyard.services.client.Patience`), answers no text, or a reply
-                 holds no grade, or not each text of its window once.
+                 holds no grade, or names no text of its window.
         """
         return self.rerank(query, texts).scores
 
@@ -105,17 +117,18 @@ class LLMReranker(ChatModel):
         return Reranked(scores, _total(replies))
 
     async def _ordered(self, query: str, texts: list[str]) -> Reranked:
-        order, replies = list(range(len(texts))), list[Reply]()
+        order, replies, n_repaired = list(range(len(texts))), list[Reply](), 0
         for start, end in windows(len(texts), self.window, self.step):
             reply = await self._ask(self._window(query, texts, order[start:end]))
             what = f"texts {start + 1} to {end} of {len(texts)}"
-            ranking: list[int] = self._read(lambda text, n=end - start: read_ranking(text, n), reply, what)
-            order[start:end] = [order[start + place] for place in ranking]
+            ranking = self._read(partial(_whole_ranking, n=end - start, is_cut=reply.finish == _CUT), reply, what)
+            order[start:end] = [order[start + place] for place in ranking.places]
+            n_repaired += ranking.n_missing + ranking.n_dropped
             replies.append(reply)
         scores = [0.0] * len(texts)
         for place, text in enumerate(order):
             scores[text] = float(len(texts) - 1 - place)
-        return Reranked(scores, _total(replies))
+        return Reranked(scores, _total(replies), n_repaired=n_repaired)
 
     def _window(self, query: str, texts: Sequence[str], places: Sequence[int]) -> Messages:
         items = [(str(number), texts[place]) for number, place in enumerate(places, 1)]
@@ -139,7 +152,7 @@ class LLMReranker(ChatModel):
             for call in calls:
                 call.cancel()
 
-    def _read(self, read: Any, reply: Reply, what: str) -> Any:
+    def _read(self, read: Callable[[str], T], reply: Reply, what: str) -> T:
         try:
             return read(reply.text)
         except ValueError as error:
@@ -169,6 +182,12 @@ def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in starts]
 
 
+def _answer_of(text: str) -> str:
+    """A reply without its thoughts, whose beginning may be in the prompt, and which may not come to an end."""
+    answer = _THOUGHTS_END.split(text)[-1]
+    return _THOUGHTS.split(answer)[0]
+
+
 def read_grade(text: str) -> float:
     """The grade of a reply, as a share of the highest.
 
@@ -177,7 +196,7 @@ def read_grade(text: str) -> float:
     >>> read_grade('{"score": 75}')
     0.75
     """
-    answer = last_object(text, "score")
+    answer = last_object(_answer_of(text), "score")
     if answer is None:
         raise ValueError('answered no {"score": …}')
     score = answer["score"]
@@ -186,28 +205,62 @@ def read_grade(text: str) -> float:
     return float(score) / _TOP
 
 
-def read_ranking(text: str, n: int) -> list[int]:
-    """Places from 0, best first, of a reply that ranks n texts by their numbers from 1.
+@dataclass(frozen=True, slots=True)
+class ListwiseReply:
+    """The ranking of a listwise reply.
 
-    Raises   ValueError saying which number is missing, repeated, or of no text.
-
-    >>> read_ranking('{"ranking": [2, 3, 1]}', 3)
-    [1, 2, 0]
+    places      of all texts, from 0, best first; those that the reply leaves out come last, in their order before
+    n_missing   texts that it leaves out;   n_dropped   numbers that are repeated, or of no text
     """
+
+    places: list[int]
+    n_missing: int = 0
+    n_dropped: int = 0
+
+
+def read_ranking(text: str, n: int) -> ListwiseReply:
+    """The ranking of n texts, by their numbers from 1, in a reply: as JSON, or as RankGPT and RankZephyr write it.
+
+    Raises   ValueError where it names no text, or counts from 0, so that each number would be of another text.
+
+    >>> read_ranking('{"ranking": [2, 3, 1]}', 3).places, read_ranking("[3] > [1] > [3] > [7]", 3)
+    ([1, 2, 0], ListwiseReply(places=[2, 0, 1], n_missing=1, n_dropped=2))
+    """
+    text = _answer_of(text)
     answer = last_object(text, "ranking")
-    numbers = None if answer is None else answer["ranking"]
-    if not isinstance(numbers, list):
-        raise ValueError('answered no {"ranking": […]}')
-    for place, number in enumerate(numbers):
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= n:
+    listed = None if answer is None else answer["ranking"]
+    numbers = listed if isinstance(listed, list) else _chain(text, n)
+    if numbers is None:
+        raise ValueError('answered no {"ranking": […]} and no ranking such as [2] > [1]')
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int):
             raise ValueError(f"answered a ranking with {str(number)[:20]!r}; expected numbers from 1 to {n}")
-        if number in numbers[:place]:
-            raise ValueError(f"answered a ranking with {number} twice")
-    missing = [str(number) for number in range(1, n + 1) if number not in numbers]
-    if missing:
-        shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        raise ValueError(f"answered a ranking of {len(numbers)} of {n} texts, without {shown}")
-    return [number - 1 for number in numbers]
+    if 0 in numbers and n not in numbers:
+        raise ValueError(f"answered a ranking that counts from 0; expected numbers from 1 to {n}")
+    named = [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= n]
+    if not named:
+        raise ValueError(f"answered a ranking of none of the {n} texts; expected numbers from 1 to {n}")
+    missing = [place for place in range(n) if place not in named]
+    return ListwiseReply([*named, *missing], len(missing), len(numbers) - len(named))
+
+
+def _chain(text: str, n: int) -> list[int] | None:
+    """The numbers of the longest chain such as [2] > [1] > [3], the last of equally long ones; None without any."""
+    chains = list[list[int]]()
+    for match in _CHAIN.finditer(unicodedata.normalize("NFKC", text[-_LONGEST:])):
+        numbers = [int(digits) for digits in re.findall("[0-9]+", match[0])]
+        # Without brackets, two numbers may as well be two amounts that a sentence compares.
+        if match[0][0] in _BRACKETS or 2 * len({number for number in numbers if 1 <= number <= n}) >= n:
+            chains.append(numbers)
+    return max(reversed(chains), key=len, default=None)
+
+
+def _whole_ranking(text: str, *, n: int, is_cut: bool) -> ListwiseReply:
+    """As `read_ranking`; of a reply that was cut, what is missing was not left out."""
+    ranking = read_ranking(text, n)
+    if is_cut and ranking.n_missing:
+        raise ValueError(f"answered a ranking of {n - ranking.n_missing} of {n} texts")
+    return ranking
 
 
 def _total(replies: Sequence[Reply]) -> Usage | None:

@@ -102,18 +102,20 @@ class Reranked:
     """The scores of some texts, and what they took as far as the server accounts for it.
 
     scores        (n,) one a text;   search_units   that are billed
+    n_repaired    texts that a model's ranking left out, and numbers that it repeated or made up; None of other replies
     """
 
     scores: Sequence[float]
     usage: Usage | None = None
     search_units: float | None = None
+    n_repaired: int | None = None
 
 
 def joined(parts: Sequence[Reranked]) -> Reranked:
     """The scores of several batches as those of one; an account that some batch lacks is None.
 
     >>> joined([Reranked([0.5], Usage(10), 1.0), Reranked([0.25], Usage(7))])
-    Reranked(scores=[0.5, 0.25], usage=Usage(tokens_in=17, tokens_out=0), search_units=None)
+    Reranked(scores=[0.5, 0.25], usage=Usage(tokens_in=17, tokens_out=0), search_units=None, n_repaired=None)
     """
     usages = [part.usage for part in parts if part.usage is not None]
     units = [part.search_units for part in parts if part.search_units is not None]

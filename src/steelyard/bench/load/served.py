@@ -27,6 +27,7 @@ class Served:
     n_truncated: int | None = None
     usage: Usage | None = None
     search_units: float | None = None
+    n_repaired: int | None = None
     stages_ms: Mapping[str, float] = field(default_factory=dict)
     answered_at: float | None = None
 
@@ -116,5 +117,6 @@ def _row(request: Request, start: float) -> dict[str, object]:
         "error": request.error, "n_pairs": served.n_pairs, "n_truncated": served.n_truncated,
         "tokens_in": None if usage is None else usage.tokens_in,
         "tokens_out": None if usage is None else usage.tokens_out, "search_units": served.search_units,
+        "n_repaired": served.n_repaired,
         "stages_ms": [{"stage": stage, "ms": ms} for stage, ms in served.stages_ms.items()] or None,
     }  # fmt: skip

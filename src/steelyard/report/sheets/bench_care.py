@@ -71,5 +71,6 @@ _CONDITIONS = {
     "tied": pl.col("ties") > _TIED,
     "unjudged": pl.col("judged_before") - pl.col("judged_after") > _LESS_JUDGED,
     "unstable": pl.col("n_unstable") > 0,
+    "repaired": pl.col("n_repaired") > 0,
 }
 """What a row of the diagnostics shows that a reader should know."""

@@ -12,7 +12,7 @@ from steelyard.report.sheets.bench_cells import difference_ends, heads, row_name
 from steelyard.report.sheets.sheet import Sheet, best_places, number, p_text, percent, signed
 from steelyard.report.words import Words
 
-_COUNTS = ("n_short", "n_failed", "n_unstable")
+_COUNTS = ("n_short", "n_failed", "n_unstable", "n_repaired")
 
 
 def quality_sheets(quality: pl.DataFrame, base: str, words: Words) -> list[Sheet]:
