@@ -576,28 +576,88 @@ def test_long_lists_are_split(server: Server) -> None:
     assert [request.body["top_n"] for request in server.seen("/rerank")] == [3, 2, 1]
 
 
-COHERE, VOYAGE, TEI = {"results": []}, {"data": []}, [{"index": 0, "score": 1.0}]
+SCORES = [0.25, 0.75, 0.5]
+ITEMS = [{"index": 1, "score": 0.75}, {"index": 2, "score": 0.5}, {"index": 0, "score": 0.25}]
+RELEVANCE = [{"index": item["index"], "relevance_score": item["score"]} for item in ITEMS]
+
+
+@pytest.mark.parametrize("shape", ["cohere", "voyage", "tei"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"id": "1", "results": RELEVANCE, "meta": {}}, {"object": "list", "data": RELEVANCE, "usage": {}}, ITEMS,
+        {"results": [{**item, "document": {"text": "x"}} for item in RELEVANCE]}, {"results": ITEMS}, {"data": ITEMS},
+        {"scores": SCORES}, {"scores": ITEMS}, SCORES, {"data": SCORES},
+        {"rankings": [{"index": item["index"], "logit": item["score"]} for item in ITEMS]},
+    ],
+)  # fmt: skip
+def test_the_shape_of_an_answer_shows_itself(server: Server, shape: str, answer: Any) -> None:
+    server.always("/rerank", Fault(body=json.dumps(answer)))
+    assert reranker(server, shape=shape).scores("q", TEXTS) == SCORES
+
+
+def test_fields_of_an_answer_may_be_named(server: Server) -> None:
+    items = [
+        {"doc": {"number": item["index"]}, "match": {"p": item["score"]}, "index": 0, "score": 9} for item in ITEMS
+    ]
+    server.always("/rerank", Fault(body=json.dumps({"results": [], "output": {"ranked": items}})))
+    fields = {"results_field": "output.ranked", "index_field": "doc.number", "score_field": "match.p"}
+    assert reranker(server, **fields).scores("q", TEXTS) == SCORES
+    with pytest.raises(
+        StageError, match=r"answered no 'p': it has doc, match, index, score.*; name the field: score_field"
+    ):
+        reranker(server, **fields | {"score_field": "p"}).scores("q", TEXTS)
 
 
 @pytest.mark.parametrize(
-    ("shape", "answer", "found"),
+    ("answer", "found"),
     [
-        ("cohere", VOYAGE, 'the voyage shape, not the cohere shape; set shape = "voyage"'),
-        ("cohere", TEI, 'the tei shape, not the cohere shape; set shape = "tei"'),
-        ("voyage", COHERE, 'the cohere shape, not the voyage shape; set shape = "cohere"'),
-        ("tei", COHERE, 'the cohere shape, not the tei shape; set shape = "cohere"'),
-        ("tei", ["x"], "a list of 1, not the tei shape; check the address"),
-        ("cohere", {"detail": "x", "code": 1}, "an object with code, detail, not the cohere shape; check the address"),
-        ("cohere", {"results": {"index": 0}}, "an object with results, not the cohere shape"),
-        ("cohere", {}, "an object with nothing, not the cohere shape"),
-        ("cohere", "x", "'x', not the cohere shape"),
+        ({"detail": "x", "code": 1}, "answered an object with code, detail, without a list of scores under"),
+        ({"results": {"index": 0}}, "an object with results, without a list"),
+        ({}, "an object with nothing, without a list"),
+        ("x", "'x', without a list of scores"),
+        ({"output": {"results": RELEVANCE}}, "an object with output, without a list of scores under one of 'results', "
+         "'data', 'scores', 'rankings'; check that the address is of a /rerank, or name where its list is: results_fi"),
+        ({"results": [{"index": 0, "p": 1.0}] * 3}, "answered no 'relevance_score': it has index, p, in an item of its "
+         "list; name the field: score_field"),
+        ({"results": [{"id": 0, "score": 1.0}] * 3}, "answered no 'index': it has id, score, in an item of its list; "
+         "name the field: index_field"),
+        ([0.5, 0.25], "answered 2 scores for 3 texts"),
+        ({"results": []}, "answered 0 scores for 3 texts"),
+        ([0.5, {"index": 1, "score": 0.5}, "x"], "answered 'x' as the score of text 3 of 3"),
     ],
-)
-def test_answers_of_another_shape(server: Server, shape: str, answer: Any, found: str) -> None:
+)  # fmt: skip
+def test_answers_of_no_known_shape(server: Server, answer: Any, found: str) -> None:
     server.always("/rerank", Fault(body=json.dumps(answer)))
     with pytest.raises(StageError) as raised:
-        reranker(server, shape=shape).scores("q", TEXTS)
+        reranker(server).scores("q", TEXTS)
     assert found in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "code", "body", "wanted"),
+    [
+        (
+            "cohere",
+            422,
+            '{"error": "Failed to deserialize: missing field `texts` at line 1", "error_type": "v"}',
+            "tei",
+        ),
+        ("cohere", 400, '{"detail": "Argument top_n is not supported by our API"}', "voyage"),
+        ("tei", 422, '{"detail": [{"type": "missing", "loc": ["body", "documents"]}]}', "cohere"),
+        ("voyage", 422, '{"detail": [{"type": "extra_forbidden", "loc": ["body", "top_k"]}]}', "cohere"),
+        ("cohere", 422, '{"detail": "no such model"}', None),
+        ("cohere", 500, "missing field texts", None),
+    ],
+)
+def test_a_refused_request_names_the_shape_that_the_server_asks_for(
+    server: Server, shape: str, code: int, body: str, wanted: str | None
+) -> None:
+    server.always("/rerank", status(code, body))
+    with pytest.raises(StageError) as raised:
+        reranker(server, shape=shape, attempts=1).scores("q", TEXTS)
+    assert ("set shape" in str(raised.value)) == (wanted is not None)
+    assert wanted is None or str(raised.value).endswith(f'set shape = "{wanted}"')
 
 
 def test_a_shape_that_there_is_not(server: Server) -> None:
@@ -612,7 +672,7 @@ def test_a_shape_that_there_is_not(server: Server) -> None:
         (change(lambda a: {"results": a["results"] * 2}), "answered 6 scores for 3 texts"),
         (put(3, "results", 0, "index"), "scores with index 3; expected 0 to 2"),
         (put(1, "results", 0, "index"), "scores with index 1 twice"),
-        (put({"index": 0, "score": 1.0}, "results", 0), r"scores without 'relevance_score' \(keys: index, score\)"),
+        (put({"index": 0, "value": 1.0}, "results", 0), "no 'relevance_score': it has index, value"),
         (put(math.nan, "results", 0, "relevance_score"), "answered nan as the score of text 1 of 3"),
         (put(math.inf, "results", 0, "relevance_score"), "answered inf as the score of text 1 of 3"),
         (put(None, "results", 0, "relevance_score"), r"answered nothing \(null\) as the score of text 1 of 3"),

@@ -1,8 +1,9 @@
-"""Stages behind an address: OpenAI-compatible embeddings and chat, and rerankers of the three usual shapes."""
+"""Stages behind an address: OpenAI-compatible embeddings and chat, and rerankers of the usual shapes."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,15 +14,25 @@ from steelyard.base.limits import at_least
 from steelyard.data.corpus import Passage
 from steelyard.models.chat import ChatModel
 from steelyard.models.embeddings import OpenAIEmbeddings
-from steelyard.models.endpoints import Endpoint, in_order, list_at, mapping_at, outline
+from steelyard.models.endpoints import Endpoint, in_order, mapping_at, outline
 from steelyard.rag.generation import build_prompt, prompt_digest, read_template
 from steelyard.rag.registry import stage
 from steelyard.rag.stages import Reranked, joined
+from steelyard.rag.target_results import Odd, value_at
 from steelyard.services.addresses import checked_url
+from steelyard.services.client import ServiceError
 from steelyard.services.spending import Usage
 
 Shape = Literal["cohere", "voyage", "tei"]
-SHAPES: tuple[Shape, ...] = ("cohere", "voyage", "tei")
+_LISTS, _SCORES = ("results", "data", "scores", "rankings", ""), ("relevance_score", "score", "logit")
+"""Where answers have their list of scores ("" is the answer itself), and its items their score."""
+_REFUSALS, _WORD = {400, 422}, re.compile("[a-z_]+")
+_FIELDS: Mapping[Shape, Mapping[Shape, set[str]]] = {
+    "cohere": {"tei": {"texts"}, "voyage": {"top_n", "top_k"}},
+    "voyage": {"tei": {"texts"}, "cohere": {"top_n", "top_k"}},
+    "tei": {"cohere": {"documents", "top_n"}, "voyage": {"top_k"}},
+}
+"""Of each shape, which other one a server wants that refuses a request and names one of these fields."""
 
 
 @stage("embed", "openai")
@@ -59,11 +70,12 @@ class HTTPReranker(Endpoint):
 
     url          the whole address
     model        its name; None where the server has only one
-    shape        how the request and the answer look:
-                 "cohere" (also Jina, vLLM): {query, documents, top_n} to {results: [{index, relevance_score}]};
-                 "voyage": {query, documents, top_k} to {data: [{index, relevance_score}]};
-                 "tei": {query, texts, truncate} to [{index, score}]
+    shape        of the request: "cohere" (also Jina, vLLM, infinity): {query, documents, top_n};
+                 "voyage": {query, documents, top_k};   "tei": {query, texts, truncate}
     batch_size   texts in one request, for servers with a limit (TEI's is 32); None for all at once
+    results_field, index_field, score_field   where an answer has the list of scores, and an item of it the number of
+                 the text from 0 and the score, as paths with dots.  None for the usual ones, whatever the shape:
+                 {results: [{index, relevance_score}]}, {data: …}, [{index, score}], {scores: [0.9, 0.1]}
     Raises       InputError for settings out of range or a key that is not set.
     """
 
@@ -71,6 +83,9 @@ class HTTPReranker(Endpoint):
     model: str | None = None
     shape: Shape = "cohere"
     batch_size: Annotated[int, at_least(1)] | None = None
+    results_field: str | None = None
+    index_field: str | None = None
+    score_field: str | None = None
 
     def __post_init__(self) -> None:
         checked_url(self.url, "url")
@@ -93,23 +108,53 @@ class HTTPReranker(Endpoint):
         return joined([self._rerank(query, list(texts[i : i + size])) for i in range(0, len(texts), size)])
 
     def _rerank(self, query: str, texts: list[str]) -> Reranked:
-        answer = self._service.request("POST", body=self._body(query, texts))
+        try:
+            answer = self._service.request("POST", body=self._body(query, texts))
+        except ServiceError as error:
+            raise self._with_shape(error) from None
         return Reranked(self._scores(answer, len(texts)), tokens_of(answer), search_units_of(answer))
 
     def _scores(self, answer: Any, n: int) -> list[float]:
-        looks = _shape_of(answer)
-        if looks != self.shape:
-            hint = f'set shape = "{looks}"' if looks else f"check the address and shape ({', '.join(SHAPES)})"
-            looks_like = f"the {looks} shape" if looks else outline(answer)
-            raise self._service.error(f"answered {looks_like}, not the {self.shape} shape", hint)
-        items = answer if self.shape == "tei" else answer["results" if self.shape == "cohere" else "data"]
-        key = "score" if self.shape == "tei" else "relevance_score"
-        scores = in_order(self._service, items, n, "scores", key)
+        pairs = [self._pair(position, item) for position, item in enumerate(self._items(answer))]
+        scores = in_order(self._service, pairs, n, "scores", "score")
         for position, score in enumerate(scores):
             if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
                 what = f"answered {outline(score)} as the score of text {position + 1} of {n}"
                 raise self._service.error(what, "look into the server's log; a text may be too long for the model")
         return [float(score) for score in scores]
+
+    def _with_shape(self, error: ServiceError) -> ServiceError:
+        """A refusal with the shape of the request that the server asks for, where it names a field of that one."""
+        body = error.body.lower() if error.reason in _REFUSALS else ""
+        wanted = next(
+            (shape for shape, fields in _FIELDS[self.shape].items() if fields & set(_WORD.findall(body))), None
+        )
+        return error if wanted is None else ServiceError(f'{error}; set shape = "{wanted}"', error.reason, error.body)
+
+    def _pair(self, position: int, item: Any) -> dict[str, Any]:
+        """The number of a text, and its score; bare scores are in the order of the texts."""
+        if not isinstance(item, Mapping):
+            return {"index": position, "score": item}
+        score_field = self.score_field or next((key for key in _SCORES if key in item), _SCORES[0])
+        pair, paths = {}, {"index": self.index_field or "index", "score": score_field}
+        for name, path in paths.items():
+            try:
+                pair[name] = value_at(item, path, required=True)
+            except Odd as odd:
+                raise self._service.error(f"{odd}, in an item of its list", f"name the field: {name}_field") from None
+        return pair
+
+    def _items(self, answer: Any) -> list[Any]:
+        """The list of scores in an answer, where it is named or usual."""
+        paths = _LISTS if self.results_field is None else (self.results_field,)
+        for path in paths:
+            if isinstance(items := value_at(answer, path), list):
+                return items
+        wanted = "one of " * (len(paths) > 1) + ", ".join(repr(path) for path in paths if path)
+        raise self._service.error(
+            f"answered {outline(answer)}, without a list of scores under {wanted}",
+            "check that the address is of a /rerank, or name where its list is: results_field",
+        )
 
     def _body(self, query: str, texts: list[str]) -> dict[str, Any]:
         model = {} if self.model is None else {"model": self.model}
@@ -153,15 +198,6 @@ class OpenAIGenerator(ChatModel):
         """
         messages = build_prompt(query, passages, language=self.language, template=self._template)
         return self.ask(messages).text
-
-
-def _shape_of(answer: Any) -> Shape | None:
-    """Which shape an answer has, by its outermost keys."""
-    if isinstance(answer, list):
-        return "tei" if all(isinstance(item, Mapping) and "score" in item for item in answer) else None
-    if list_at(answer, "results") is not None:
-        return "cohere"
-    return "voyage" if list_at(answer, "data") is not None else None
 
 
 def tokens_of(answer: Any) -> Usage | None:
