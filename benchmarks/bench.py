@@ -28,6 +28,7 @@ import polars as pl
 
 from steelyard.base.machine import machine
 from steelyard.bench.latency import latency
+from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.load.open_loop import offer
 from steelyard.bench.load.served import Served
 from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, REQUESTS
@@ -124,9 +125,8 @@ def offered(port: int, rate: float, duration_s: float) -> pl.DataFrame:
         service.request("POST", body={"query": query})
         return Served(answered_at=service.answered_at)
 
-    requests = offer(
-        ask, QUERIES, rate=rate, duration_s=duration_s, warm_up_s=2.0, timeout_s=10.0, rng=np.random.default_rng(1)
-    )
+    schedule = Schedule.at_rate(rate, duration_s, "poisson", np.random.default_rng(1), warm_up_s=2.0)
+    requests = offer(ask, QUERIES, schedule, timeout_s=10.0)
     service.close()
     assert set(requests["outcome"]) == {"ok"}, requests["error"].drop_nulls().unique().to_list()
     return requests.select(latency=LATENCY_MS, dispatch=DISPATCH_MS)

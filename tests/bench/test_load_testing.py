@@ -257,6 +257,42 @@ def test_the_sustained_rate_is_searched_by_probes_that_are_blocks_too(tmp_path: 
     assert bench.folder.manifest["blocks"].keys() == {*probes, "open-mine-100"}
 
 
+def logged(folder: Path, *, n: int = 6) -> Path:
+    """Requests at the same instant, and one a little later, with what they asked."""
+    path = folder / "log.jsonl"
+    lines = [{"time": 0.05 if i == n - 1 else 0.0, "query": f"why is {i}?"} for i in range(n)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_log_is_sent_as_it_came_and_asks_what_it_says(tmp_path: Path, no_calls: None) -> None:
+    options = {**SHORT, "arrivals": logged(tmp_path), "folder": tmp_path / "bench"}
+    del options["duration"]
+    bench = load_test(ANSWER, speed=[1, 2], **options)
+    assert block_names(bench.folder.path) == ["log-answer-1", "log-answer-2"]
+    at_once = bench.requests.filter(rate=120)
+    assert at_once["intended_s"].to_list() == pytest.approx([0, 0, 0, 0, 0, 0.05], abs=1e-9)
+    assert at_once["query_id"].to_list() == [f"{i:06d}" for i in range(6)]
+    assert set(CALLS) == {f"why is {i}?" for i in range(6)}
+    assert bench.requests.filter(rate=240)["intended_s"].max() == pytest.approx(0.025)
+    notes = [note["code"] for note in bench.folder.manifest["notes"]]
+    assert notes == ["load_replayed"]
+    n_calls = len(CALLS)
+    assert load_test(ANSWER, speed=[1, 2], **options).requests.equals(bench.requests)
+    assert len(CALLS) == n_calls
+    options["arrivals"].write_text('{"time": 0, "query": "a"}\n{"time": 0.01, "query": "b"}\n')
+    with pytest.raises(InputError, match="--overwrite"):
+        load_test(ANSWER, speed=[1, 2], **options)
+
+
+def test_named_questions_go_before_those_of_the_log(
+    tmp_path: Path, test_of: Callable[..., Bench], no_calls: None
+) -> None:
+    requests = test_of(ANSWER, arrivals=logged(tmp_path), warm_up="20ms").requests
+    assert requests["query_id"].to_list() == ["q0", "q1", "q2"] * 2
+    assert set(CALLS) <= {"what is 0?", "what is 1?", "what is 2?"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -267,7 +303,9 @@ def test_the_sustained_rate_is_searched_by_probes_that_are_blocks_too(tmp_path: 
         ({"rate": 1, "slo": "p100=1s"}, "no percentile"),
         ({"rate": 1, "slo": {"p95": -1}}, "slo"),
         ({"rate": 1, "duration": "soon"}, "duration"),
-        ({"rate": 1, "arrivals": "bursts"}, "arrivals"),
+        ({"rate": 1, "arrivals": "bursts"}, "bursts' is neither poisson nor constant"),
+        ({"arrivals": "bursts"}, r"arrivals: there is no /.*bursts"),
+        ({"rate": 1, "speed": 2}, "speeds are those of a log"),
     ],
 )
 def test_loads_that_cannot_be_are_refused(test_of: Callable[..., Bench], options: dict[str, Any], message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, time
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from steelyard.base.choices import Prefer
 from steelyard.base.settings import Origin, SettingError, read_text, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.bench.config_table import BenchSystemTable, BenchTable, LoadTable, SelfHostTable, ValueTable
+from steelyard.bench.load.arrival_log import ArrivalLog
 from steelyard.io.json_files import parse_json
 from steelyard.rag.config import existing_path, resolve_path, stage_beside
 from steelyard.rag.config_values import Stage
@@ -156,6 +158,14 @@ class BenchConfig:
         """The systems that take a question alone."""
         return tuple(system for system in self.systems if system.is_whole)
 
+    @cached_property
+    def arrival_log(self) -> ArrivalLog | None:
+        """The log that requests under load come by; None where a rate is offered.
+
+        Raises   InputError for one that cannot be read.
+        """
+        return ArrivalLog.read(self.load.arrivals) if self.load is not None and self.load.has_log else None
+
     def resolved(self) -> dict[str, Any]:
         """What config.json holds: what was written, paths absolute, secrets blotted out."""
         paths = {key: getattr(self, key) for key in _PATHS}
@@ -163,6 +173,8 @@ class BenchConfig:
         values = {**self.values, "name": self.name, **shown, "folder": str(self.folder)}
         if isinstance(self.prices, Path):
             values["prices"] = str(self.prices)
+        if self.load is not None and self.load.has_log:
+            values["load"] = {**values["load"], "arrivals": str(self.load.arrivals)}
         blotted: dict[str, Any] = without_secrets(_as_json(values))
         return blotted
 
@@ -215,7 +227,7 @@ def _config(
         prefer=table.prefer, repetitions=table.repetitions, warm_up=table.warm_up, timeout=table.timeout,
         seed=table.seed, systems=systems,
         prices=table.prices if isinstance(table.prices, Mapping) else _there(located("prices", table.prices, base)),
-        self_host=table.self_host, load=table.load, value=table.value,
+        self_host=table.self_host, load=_with_log(table.load, base, located), value=table.value,
         folder=resolve_path(table.folder, base) or base / "benches" / name,
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
@@ -224,6 +236,16 @@ def _config(
 def _anywhere(key: str, value: str | Path | None, base: Path) -> Path | None:
     """The path of a setting, whether anything is there or not."""
     return resolve_path(value, base)
+
+
+def _with_log(load: LoadTable | None, base: Path, located: _Located) -> LoadTable | None:
+    """What puts load on systems, with the absolute path of its log of arrivals."""
+    if load is None or not load.has_log:
+        return load
+    try:
+        return load.model_copy(update={"arrivals": located("arrivals", load.arrivals, base)})
+    except SettingError as error:
+        raise error.inside("load") from None
 
 
 def _there(path: Path | None) -> Path:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from steelyard.base import percentiles
 from steelyard.base.choices import Arrivals, Prefer
+from steelyard.base.errors import quoted
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
 from steelyard.experiment import defaults
@@ -98,7 +99,8 @@ class LoadTable(BaseModel):
     """How load is put on systems."""
 
     model_config = ConfigDict(extra="forbid")
-    arrivals: Arrivals = "poisson"
+    arrivals: Annotated[Arrivals | PathText, Words('"poisson", "constant" or a log of times of arrival')] = "poisson"
+    speeds: Annotated[list[Annotated[float, above(0)]], Words("a list of speeds of the log, such as [1, 2]")] = []
     rates: Annotated[list[Annotated[float, above(0)]], Words("a list of requests a second, such as [1, 2, 4, 8]")] = []
     concurrency: Annotated[list[Count], Words("a list of users at once, such as [1, 2, 4, 8]")] = []
     instances: Count = 1
@@ -111,6 +113,39 @@ class LoadTable(BaseModel):
     max_error: Annotated[float, between(0, 1)] = 0.01
     depth: Count | None = None
     sustained: bool = True
+
+    @property
+    def has_log(self) -> bool:
+        """Whether requests come as a log has them."""
+        return self.arrivals not in get_args(Arrivals)
+
+    @property
+    def is_load(self) -> bool:
+        """Whether it names any load."""
+        return bool(self.rates or self.concurrency or self.has_log)
+
+    @property
+    def searches(self) -> bool:
+        """Whether the sustained rate is searched; a log has the rate that it has."""
+        return self.sustained and self.is_load and not self.has_log
+
+    @property
+    def log_s(self) -> float | None:
+        """How much of a log is sent, in seconds; None for all of it."""
+        return self.duration if "duration" in self.model_fields_set else None
+
+    @model_validator(mode="after")
+    def _of_log(self) -> Self:
+        """Refuse speeds without a log, and with one what has a rate of its own."""
+        if self.speeds and not self.has_log:
+            raise SettingError("speeds are those of a log; name it: arrivals, --arrivals FILE", "speeds")
+        if self.rates and self.has_log:
+            raise SettingError(
+                f"arrivals = {quoted(str(self.arrivals))} is neither poisson nor constant, and a log has a rate of its "
+                "own: send it faster or slower with speeds (--speed 2), or remove rates",
+                "arrivals",
+            )
+        return self
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
 
+from steelyard.base.choices import Arrivals
 from steelyard.bench.blocks import block_name
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import LoadTable
+from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.load.closed_loop import occupy
 from steelyard.bench.load.open_loop import offer
 from steelyard.bench.loaded_systems import LoadedSystem
@@ -20,7 +22,7 @@ from steelyard.bench.sustaining import MOST_PROBES, probe_seconds
 from steelyard.bench.throughput import Objective
 from steelyard.rag.fingerprint import digest
 
-_NOT_MEASURED = {"rates", "concurrency", "slo", "max_error", "sustained", "depth"}
+_NOT_MEASURED = {"arrivals", "speeds", "rates", "concurrency", "slo", "max_error", "sustained", "depth"}
 """Keys of [load] that change no level."""
 
 
@@ -29,6 +31,7 @@ class Level:
     """One level of load on one system: a rate in an open loop, or a number of users in a closed one.
 
     duration_s   in which requests are counted
+    speed        of the log that requests come by; None where a rate is offered
     is_probe     whether the search for the sustained rate asks for it, beside what is configured
     """
 
@@ -37,13 +40,15 @@ class Level:
     loop: Literal["open", "closed"]
     amount: float
     duration_s: float
+    speed: float | None = None
     is_probe: bool = False
 
     @property
     def name(self) -> str:
         """What its file is called."""
-        kind = "probe" if self.is_probe else self.loop
-        return block_name(kind, system_label(self.system, self.depth), f"{self.amount:g}")
+        kind = "probe" if self.is_probe else self.loop if self.speed is None else "log"
+        amount = self.amount if self.speed is None else self.speed
+        return block_name(kind, system_label(self.system, self.depth), f"{amount:g}")
 
     @property
     def load(self) -> str:
@@ -52,7 +57,9 @@ class Level:
 
     def digest(self, system: LoadedSystem, config: BenchConfig) -> str:
         """What is measured; where it differs, it is another level."""
-        load = (config.load or LoadTable()).model_dump(exclude=_NOT_MEASURED) | {"duration": self.duration_s}
+        table, log = config.load or LoadTable(), config.arrival_log
+        load = table.model_dump(exclude=_NOT_MEASURED) | {"duration": self.duration_s}
+        load["arrivals"] = table.arrivals if log is None else [log.digest, self.speed]
         return digest(system.digest, list(system.queries.items()), load, self.load, config.timeout, config.seed)
 
     def measure(self, system: LoadedSystem, config: BenchConfig) -> pl.DataFrame:
@@ -60,11 +67,9 @@ class Level:
         load = config.load or LoadTable()
         if self.loop == "open":
             system.prepare(system.workers or 1)
+            schedule = self._schedule(config)
             requests = offer(
-                system.ask, system.queries, rate=self.amount, arrivals=load.arrivals, workers=system.workers,
-                # Systems meet the same arrivals, so that they can be compared.
-                rng=np.random.default_rng([config.seed, *self.load.encode()]),
-                duration_s=self.duration_s, timeout_s=config.timeout, warm_up_s=load.warm_up,
+                system.ask, system.queries, schedule, workers=system.workers, timeout_s=config.timeout
             )  # fmt: skip
         else:
             system.prepare(int(self.amount))
@@ -76,14 +81,30 @@ class Level:
         # A rate may be measured as it is configured, and once more for as long as a probe takes.
         return system.labelled(requests).with_columns(repetition=pl.lit(1 + self.is_probe, pl.Int64))
 
+    def _schedule(self, config: BenchConfig) -> Schedule:
+        """When requests of an open loop are sent; systems meet the same arrivals, so that they can be compared."""
+        load, log = config.load or LoadTable(), config.arrival_log
+        rng = np.random.default_rng([config.seed, *self.load.encode()])
+        if log is not None and self.speed is not None:
+            return log.schedule(self.speed, rng, duration_s=self.duration_s, warm_up_s=load.warm_up)
+        arrivals = cast("Arrivals", load.arrivals)
+        return Schedule.at_rate(self.amount, self.duration_s, arrivals, rng, warm_up_s=load.warm_up)
 
-def plan_levels(load: LoadTable, systems: Iterable[LoadedSystem]) -> list[Level]:
-    """The levels that are configured, system by system, rates before users, ascending."""
+
+def plan_levels(config: BenchConfig, systems: Iterable[LoadedSystem]) -> list[Level]:
+    """The levels that are configured, system by system, rates or a log before users, ascending."""
+    load, log = config.load or LoadTable(), config.arrival_log
     loads: list[tuple[Literal["open", "closed"], float]] = [("open", rate) for rate in sorted(set(load.rates))]
     loads += [("closed", users) for users in sorted(set(load.concurrency))]
-    return [
-        Level(system.name, system.depth, loop, amount, load.duration) for system in systems for loop, amount in loads
-    ]
+    levels = list[Level]()
+    for system in systems:
+        if log is not None:
+            levels += [
+                Level(system.name, system.depth, "open", log.rate * speed, log.seconds(speed, load.log_s), speed=speed)
+                for speed in sorted(set(load.speeds or [1.0]))
+            ]
+        levels += [Level(system.name, system.depth, loop, amount, load.duration) for loop, amount in loads]
+    return levels
 
 
 def search_seconds(load: LoadTable) -> float:
@@ -92,7 +113,7 @@ def search_seconds(load: LoadTable) -> float:
     >>> search_seconds(LoadTable(rates=[10], duration=10, slo={"p95": 0.5}, warm_up=2))
     492.8
     """
-    if not load.sustained:
+    if load.has_log or not load.sustained:
         return 0.0
     slowest = probe_seconds(min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
     return MOST_PROBES * (slowest + load.warm_up)

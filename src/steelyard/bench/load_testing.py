@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
 import polars as pl
@@ -54,7 +54,8 @@ def load_test(
     users: int | Sequence[int] | None = None,
     duration: float | str | None = None,
     slo: str | Mapping[str, float | str] | None = None,
-    arrivals: Arrivals | None = None,
+    arrivals: Arrivals | str | Path | None = None,
+    speed: float | Sequence[float] | None = None,
     warm_up: float | str | None = None,
     think_time: float | None = None,
     sustained: bool | None = None,
@@ -75,7 +76,10 @@ def load_test(
     users      at once, in a closed loop: each waits for the answer.  Its percentiles are not those of an open loop
     duration   of each level, seconds or a text such as "60s", after `warm_up` of the same load, which does not count
     slo        the objective: "p95=500ms", several with commas, or {"p95": 0.5} in seconds
-    arrivals   "poisson" or "constant";   think_time   of users;   timeout   of a request
+    arrivals   "poisson" or "constant"; or a log whose requests are sent as they came, in JSONL, CSV or Parquet with a
+               column of times (seconds or ISO 8601): as many, with their bursts, and asking what it says where
+               `queries` names nothing;   speed   at so many times its speed, one or several
+    think_time   of users;   timeout   of a request
     sustained  search for the highest rate that holds the objective; by default where the configuration names rates
     concurrency  questions that a function takes at once, by default one: the others wait, and their time counts
     name, folder   of the bench;   overwrite   measure anew what the folder holds
@@ -86,11 +90,15 @@ def load_test(
              another process writes it.
     """
     check_arguments(load_test, concurrency=concurrency)
+    is_log = arrivals is not None and arrivals not in get_args(Arrivals)
     load: dict[str, Any] = {
-        "duration": duration, "slo": slo, "arrivals": arrivals, "warm_up": warm_up, "think_time": think_time
+        "duration": duration, "slo": slo, "warm_up": warm_up, "think_time": think_time,
+        "arrivals": str(Path(arrivals).absolute()) if arrivals is not None and is_log else arrivals,
     }  # fmt: skip
-    if rate is not None or users is not None:  # What is named here is all the load there is.
-        load |= {"rates": _several(rate), "concurrency": _several(users), "sustained": bool(sustained)}
+    if is_log or any(amounts is not None for amounts in (rate, users, speed)):
+        # What is named here is all the load there is.
+        load |= {"rates": _several(rate), "concurrency": _several(users), "speeds": _several(speed),
+                 "sustained": bool(sustained)}  # fmt: skip
     elif sustained is not None:
         load["sustained"] = sustained
     paths = {"queries": queries, "folder": folder}
@@ -140,10 +148,10 @@ def _config(
 
 def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
     load = config.load or LoadTable()
-    if not load.rates and not load.concurrency:
+    if not load.is_load:
         raise InputError(
-            f"{config.line('load')}names no load; name requests a second (--rate 20, rate=20), or users at once "
-            "(--users 8, users=8)"
+            f"{config.line('load')}names no load; name requests a second (--rate 20, rate=20), users at once "
+            "(--users 8, users=8), or a log of times of arrival (--arrivals FILE)"
         )
     refuse_other_folder(config.folder)
     if config.rerankers:
@@ -158,7 +166,7 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
             writer.begin()
             names = measure_load(writer, config, systems, progress)
             requests = read_requests(config.folder, names)
-            writer.finish(request_scores(requests), notes=late_notes(requests, load))
+            writer.finish(request_scores(requests), notes=[*log_notes(config), *late_notes(requests, load)])
     return Bench.read(config.folder)
 
 
@@ -186,7 +194,9 @@ def open_systems(
 
 def _queries(config: BenchConfig) -> dict[str, str]:
     """What whole systems are asked."""
-    file = config.queries or config.truth
+    file, log = config.queries or config.truth, config.arrival_log
+    if config.queries is None and log is not None and (logged := log.questions()) is not None:
+        return logged
     if file is not None and (file is config.queries or file.is_dir() or file.suffix in (".jsonl", ".json")):
         questions = Questions.read(file)
     else:
@@ -200,7 +210,7 @@ def _queries(config: BenchConfig) -> dict[str, str]:
 def load_digests(config: BenchConfig, systems: Sequence[LoadedSystem]) -> dict[str, str]:
     """What each level of load that is configured measures, by its name."""
     by_label = {(system.name, system.depth): system for system in systems}
-    levels = plan_levels(config.load or LoadTable(), systems)
+    levels = plan_levels(config, systems)
     return {level.name: level.digest(by_label[level.system, level.depth], config) for level in levels}
 
 
@@ -215,7 +225,7 @@ def measure_load(
     Raises    BenchInterrupted on Ctrl-C; StageError for a system that answers nothing.
     """
     loads = _Loads(writer, config, progress)
-    levels = plan_levels(loads.load, systems)
+    levels = plan_levels(config, systems)
     loads.n = len(levels)
     loads.expect(sum(level.duration_s + loads.load.warm_up for level in levels))
     loads.expect(search_seconds(loads.load) * len({(level.system, level.depth) for level in levels}))
@@ -223,7 +233,7 @@ def measure_load(
         for system in systems:
             mine = [level for level in levels if (level.system, level.depth) == (system.name, system.depth)]
             requests = pl.concat([REQUESTS.to_frame(), *(loads.requests(system, level) for level in mine)])
-            if loads.load.sustained and mine:
+            if loads.load.searches and mine:
                 alone = REQUESTS.to_frame() if before is None else before.filter(system.is_of)
                 loads.search(system, pl.concat([alone, requests]))
     except KeyboardInterrupt as error:
@@ -309,6 +319,16 @@ def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:
         n = len(failures)
         which = "the first request was not answered" if n == 1 else f"none of the first {n} requests was answered"
         raise StageError(f"{system.name}: {which}: {failures[0]}")
+
+
+def log_notes(config: BenchConfig) -> list[Note]:
+    """That requests came as a log has them, and whether it says in which part of a second."""
+    log, load = config.arrival_log, config.load
+    if log is None or load is None:
+        return []
+    speeds = " ".join(f"{speed:g}" for speed in sorted(set(load.speeds or [1.0])))
+    replayed = Note("load_replayed", {"name": Path(log.name).name, "speeds": speeds})
+    return [replayed, *([Note("load_whole_seconds", {"name": Path(log.name).name})] if log.is_whole else [])]
 
 
 def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:

@@ -83,12 +83,17 @@ def _load_rows(config: BenchConfig, row: Mapping[str, Any]) -> Iterator[dict[str
     load = config.load
     assert load is not None
     seconds = load.duration + load.warm_up
+    if (log := config.arrival_log) is not None:
+        speeds = load.speeds or [1.0]
+        lengths = [log.seconds(speed, load.log_s) for speed in speeds]
+        n = round(log.rate * sum(speed * (s + load.warm_up) for speed, s in zip(speeds, lengths, strict=True)))
+        yield _row(row, "open", n) | {"seconds": sum(lengths) + load.warm_up * len(lengths)}
     if load.rates:
         n = round(sum(load.rates) * seconds)
         yield _row(row, "open", n) | {"seconds": seconds * len(load.rates)}
     if load.concurrency:
         yield _row(row, "closed", None) | {"seconds": seconds * len(load.concurrency)}
-    if load.sustained and (load.rates or load.concurrency):
+    if load.searches:
         yield _row(row, "search", None) | {"seconds": search_seconds(load)}
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import AnswerUnits, Arrivals, PoolKind, Prefer, Scale, Unit
+from steelyard.base.choices import AnswerUnits, PoolKind, Prefer, Scale, Unit
 from steelyard.cli import options
 from steelyard.cli.parser import Command, argument, flag, repeated
 from steelyard.experiment import defaults
@@ -434,7 +434,12 @@ COMMANDS = {
             argument("--users", type=options.counts, help="Instead or besides: users who wait for answers: 1,2,4,8."),
             argument("--duration", help="Of each level: 60 (seconds), 90s or 5m (10s)."),
             argument("--slo", help="The objective: p95=500ms, or several: p95=500ms,p99=1s (p95=500ms)."),
-            argument("--arrivals", choices=get_args(Arrivals), help="How a rate is spread over time (poisson)."),
+            argument(
+                "--arrivals",
+                help="How a rate is spread over time, poisson or constant (poisson); or a log of requests (JSONL, CSV) "
+                "that are sent as they came.",
+            ),
+            argument("--speed", type=options.rates, help="How many times as fast as the log: 2, or several: 1,2,4."),
             argument("--warm-up", help="How long the same load is put on before it counts: 0, 10s (2s)."),
             argument("--think-time", type=float, help="Seconds of a user between an answer and the next question (0)."),
             argument("--timeout", help="After how long an answer counts as none: 10s (60s)."),

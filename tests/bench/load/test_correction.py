@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
+from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.load.closed_loop import occupy
 from steelyard.bench.load.correction import with_omitted
 from steelyard.bench.load.open_loop import offer
@@ -71,8 +72,8 @@ def test_an_open_loop_shows_a_stall_that_a_closed_one_hides() -> None:
                 return Served(answered_at=service.answered_at)
 
             if loop == "open":
-                rng = np.random.default_rng(15)
-                requests = offer(ask, {"q": "why?"}, rate=50, duration_s=30, arrivals="constant", rng=rng)
+                schedule = Schedule.at_rate(50, 30, "constant", np.random.default_rng(15))
+                requests = offer(ask, {"q": "why?"}, schedule)
             else:
                 requests = occupy(ask, {"q": "why?"}, users=10, duration_s=30)
             service.close()

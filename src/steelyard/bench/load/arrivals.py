@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,25 @@ from steelyard.base.arrays import Floats
 from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError
 from steelyard.bench.config_table import MOST_REQUESTS
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """When requests of an open loop are to be sent.
+
+    times   (n,) seconds, ascending; requests at times below 0 warm the system up, and are not counted
+    rate    requests a second on average, from 0 on
+    """
+
+    times: Floats
+    rate: float
+
+    @classmethod
+    def at_rate(
+        cls, rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator, *, warm_up_s: float = 0.0
+    ) -> Schedule:  # fmt: skip
+        """One rate throughout, as `arrival_times` lays it down; the warm-up comes before `duration_s`."""
+        return cls(arrival_times(rate, warm_up_s + duration_s, arrivals, rng) - warm_up_s, rate)
 
 
 def arrival_times(rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator) -> Floats:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from queue import SimpleQueue
 from time import perf_counter, sleep
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats
-from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError
-from steelyard.bench.load.arrivals import arrival_times
+from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
 from steelyard.services.loops import cancel_requests
@@ -28,28 +26,24 @@ _POLL_S = 0.002
 
 
 def offer(
-    ask: Ask, queries: Mapping[str, str], *, rate: float, duration_s: float, rng: np.random.Generator,
-    arrivals: Arrivals = "poisson", timeout_s: float = 60.0, warm_up_s: float = 0.0, workers: int | None = None,
-) -> pl.DataFrame:  # fmt: skip
-    """Send requests at a rate, and wait for none before the next: what users of a service do.
+    ask: Ask, queries: Mapping[str, str], schedule: Schedule, *, timeout_s: float = 60.0, workers: int | None = None
+) -> pl.DataFrame:
+    """Send requests at their times, and wait for none before the next: what users of a service do.
 
     ask        is called by several threads at once
     queries    query_id -> question, asked in turn, from the first again after the last
-    rate       requests a second;   duration_s   during which they are counted
     timeout_s  from sending; a request without an answer by then is a timeout, and is never dropped, as is one that this
                computer cannot send within as long after its time
-    warm_up_s  seconds at the same rate before, whose requests are left out
     workers    requests that the system takes at once; the others wait in its queue, which is its own time.  None for
                all that come
     Returns    of schema REQUESTS; latency counts from the intended start.  system and depth are null
-    Raises     InputError for rates and durations that cannot be, and without queries.
+    Raises     InputError without queries.
     """
-    schedule = arrival_times(rate, warm_up_s + duration_s, arrivals, rng)
     asked = checked_queries(queries)
     crew = _Crew(ask, timeout_s, workers)
     with quiet_interpreter():
-        start = crew.work(schedule, asked)
-    return requests_frame(crew.finished(), loop="open", start=start + warm_up_s, rate=rate)
+        start = crew.work(schedule.times.tolist(), asked)
+    return requests_frame(crew.finished(), loop="open", start=start, rate=schedule.rate)
 
 
 def checked_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -83,15 +77,16 @@ class _Crew:
         self._threads: list[threading.Thread] = []
         self._stopped = False
 
-    def work(self, schedule: Floats, asked: list[tuple[str, str]]) -> float:
+    def work(self, times: Sequence[float], asked: Sequence[tuple[str, str]]) -> float:
         """Hand over each request at its time, and wait for the last answer, no longer than it may take.
 
-        Returns   when the schedule began
+        Returns   when time 0 of the schedule was
         """
-        start = perf_counter() + _LEAD_S
+        n_before = bisect_left(times, 0.0)  # The first question is that of the first request that counts.
+        start = perf_counter() + _LEAD_S - (times[0] if n_before else 0.0)
         try:
-            self._start(min(self._limit, len(schedule), 4 + math.isqrt(len(schedule))))
-            for number, after_s in enumerate(schedule.tolist()):
+            self._start(min(self._limit, len(times), 4 + math.isqrt(len(times))))
+            for number, after_s in enumerate(times, -n_before):
                 query_id, query = asked[number % len(asked)]
                 if (wait_s := start + after_s - perf_counter()) > 0:
                     sleep(wait_s)

@@ -26,6 +26,7 @@ from steelyard.report.sheets.bench_summary import summary_section
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet
 from steelyard.report.sheets.signatures import signature_note
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 
@@ -90,7 +91,8 @@ def _rerank_facts(config: BenchConfig, words: Words) -> dict[str, object]:
 def _load_facts(config: BenchConfig, words: Words) -> dict[str, object]:
     load = config.load or LoadTable()
     return {
-        "arrivals": words(f"bench.arrivals.{load.arrivals}"), "duration": load.duration, "load_warm_up": load.warm_up,
+        "arrivals": single_line(str(load.arrivals)) if load.has_log else words(f"bench.arrivals.{load.arrivals}"),
+        "duration": load.log_s if load.has_log else load.duration, "load_warm_up": load.warm_up,
         "think_time": load.think_time if load.concurrency else None,
     }  # fmt: skip
 
