@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.bench.live import LIVE, LiveBlock, LiveRequests
 from steelyard.cli.benching import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
@@ -104,6 +106,40 @@ def test_a_terminal_sees_rate_and_spending(
         time.sleep(0.3)
     assert sentence in stream.getvalue()
     assert "/s" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("en", "words@50: 50/s, 1 of 101 failed, P95 20 ms"),
+        ("zh", "words@50：每秒 50 次，101 次中 1 次失败，P95 20 ms"),
+    ],
+)
+def test_a_terminal_sees_how_requests_do_while_a_block_is_measured(
+    code: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    seconds = iter([0.0] * 101 + [2.0])
+    with progress_bars(read_words(code), between_calls=True) as show:
+        show("requests", 0, 200)
+        block = LiveBlock("words@50", lambda: next(seconds))
+        for _ in range(100):
+            block.add(0.02, is_answered=True)
+        block.add(60.0, is_answered=False)
+        show("requests", 200, 200)
+    assert sentence in stream.getvalue()
+
+
+def test_a_block_is_announced_by_what_its_requests_did() -> None:
+    announced: list[LiveRequests] = []
+    with LIVE.listening(announced.append):
+        block = LiveBlock("words@50", iter([0.0, 0.5, 0.6, 1.0]).__next__)
+        for is_answered in (True, True, False):
+            block.add(0.01, is_answered=is_answered)
+    # The second one ended too soon after the first.
+    assert announced == [LiveRequests("words@50", 1, 0, 2.0, 10.0), LiveRequests("words@50", 3, 1, 2.0, math.inf)]
 
 
 def test_a_log_says_once_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

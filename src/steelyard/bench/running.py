@@ -20,10 +20,11 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import Block, plan_blocks, read_rankings, read_requests, write_block
 from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.candidates import Candidates, open_candidates
-from steelyard.bench.config import BenchConfig
+from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import LoadTable
 from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.live import LiveBlock
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Request
 from steelyard.bench.load_testing import late_notes, log_notes, measure_load, open_systems
@@ -196,7 +197,10 @@ def _measure(writer: BenchWriter, work: BenchWork, progress: Progress) -> None:
                     reranker = work.rerankers[block.system]
                     systems[block.system] = _Measured(block.system, reranker, work.candidates, work.config)
 
-                def tick(request: Request, begun: int = n_done) -> None:
+                live = LiveBlock(system_label(block.system, block.depth))
+
+                def tick(request: Request, begun: int = n_done, live: LiveBlock = live) -> None:
+                    live.add(request.end - request.intended, is_answered=request.outcome == "ok")
                     progress("requests", begun + request.number + 1, n * len(blocks))
 
                 write_block(writer.path, block.name, *systems[block.system].run(block, tick))

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from steelyard.base.progress import Progress, no_progress
+from steelyard.bench.live import LIVE, LiveRequests
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.services.spending import SPENDING, Spending
@@ -23,7 +24,9 @@ _REDRAWN_S = 0.25
 
 @contextmanager
 def progress_bars(words: Words, *, after: float = 0.0, between_calls: bool = False) -> Iterator[Progress]:
-    """Bars on standard error, where that is a terminal, and below them what is spent, and the wait that ends last.
+    """Bars on standard error, where that is a terminal.
+
+    Below them: how the requests of a bench do, what is spent, and the wait that ends last.
 
     Anywhere else there are no bars, and a line says what is waited for, once for each service and reason.
 
@@ -37,14 +40,17 @@ def progress_bars(words: Words, *, after: float = 0.0, between_calls: bool = Fal
     tasks: dict[str, Any] = {}
     bars: Any = None
     started = drawn = time.monotonic()
-    waiting, spending = _Waiting(words), _Spending(words)
-    with WAITS.listening(waiting.add), SPENDING.listening(spending.add), ExitStack() as stack:
+    waiting, spending, live = _Waiting(words), _Spending(words), _Live(words)
+    with ExitStack() as stack:
+        stack.enter_context(WAITS.listening(waiting.add))
+        stack.enter_context(SPENDING.listening(spending.add))
+        stack.enter_context(LIVE.listening(live.add))
 
         def show(stage: str, done: int, total: int) -> None:
             nonlocal bars, drawn
             if bars is None and (done == total or time.monotonic() - started < after):
                 return
-            bars = bars or stack.enter_context(_bars(spending, waiting, auto_refresh=not between_calls))
+            bars = bars or stack.enter_context(_bars(live, spending, waiting, auto_refresh=not between_calls))
             if stage not in tasks:
                 name = words(f"progress.{stage}") if f"progress.{stage}" in words else stage
                 tasks[stage] = bars.add_task(name, total=total)
@@ -110,12 +116,34 @@ class _Spending:
         return self._words("progress.cost", tokens=tokens, cost=f"{self._last.cost_usd:.2f}")
 
 
+class _Live:
+    """How the block of requests does that is measured."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._last: LiveRequests | None = None
+
+    def add(self, live: LiveRequests) -> None:
+        """Take how it does by now."""
+        self._last = live
+
+    def text(self) -> str:
+        """What is asked, answers a second, requests without one, and P95; nothing before the first request."""
+        live = self._last
+        if live is None:
+            return ""
+        return self._words(
+            "progress.live", system=single_line(live.label), rate=f"{live.per_second:.3g}", n=f"{live.n:,}",
+            failed=f"{live.n_failed:,}", p95="∞" if math.isinf(live.p95_ms) else f"{live.p95_ms:,.3g} ms",
+        )  # fmt: skip
+
+
 def _text(wait: Wait, seconds: float, words: Words) -> str:
     reason = wait.reason if isinstance(wait.reason, int) else words(f"progress.reason.{wait.reason.replace(' ', '_')}")
     return words("progress.waiting", seconds=math.ceil(seconds), host=single_line(wait.host), reason=reason)
 
 
-def _bars(*lines: _Spending | _Waiting, auto_refresh: bool = True) -> Any:
+def _bars(*lines: _Live | _Spending | _Waiting, auto_refresh: bool = True) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
