@@ -34,12 +34,16 @@ def steelyard(
     stdin: bytes = b"",
     columns: int = 80,
     environment: dict[str, str] | None = None,
+    terminal: bool = False,
 ) -> Finished:
-    """`steelyard ARGUMENTS` in this process; an unexpected exception is raised, not printed."""
+    """`steelyard ARGUMENTS` in this process; an unexpected exception is raised, not printed.
+
+    terminal   whether both outputs say that they are one
+    """
     variables = {"COLUMNS": str(columns), "STEELYARD_TRACEBACK": "1"} | (environment or {})
     assert "PYTHONPATH" not in variables, "this needs a process"
     encoding = variables.get("PYTHONIOENCODING", "utf-8")
-    out, err = io.BytesIO(), io.BytesIO()
+    out, err = (_Terminal(), _Terminal()) if terminal else (io.BytesIO(), io.BytesIO())
     streams = {
         "stdin": io.TextIOWrapper(io.BytesIO(stdin), encoding=encoding, errors="surrogateescape"),
         "stdout": io.TextIOWrapper(out, encoding=encoding),
@@ -56,6 +60,11 @@ def steelyard(
         for name in ("stdout", "stderr"):
             streams[name].flush()
     return Finished(returncode, out.getvalue(), err.getvalue())
+
+
+class _Terminal(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def _exit_status() -> int:

@@ -258,6 +258,7 @@ test("rows become CSV that holds any text", () => {
   ];
   assert.equal(page.csvOf(rows), 'a,1.5,\r\n"say ""x""","1,5","two\nlines"\r\n');
   assert.equal(page.csvOf([]), "");
+  assert.equal(page.csvOf([["=1+1", -0.5, "+.1", "-x", '@"', "＝1"]]), `'=1+1,-0.5,+.1,'-x,"'@""",'＝1\r\n`);
 });
 
 test("attributes hold numbers or nothing", () => {

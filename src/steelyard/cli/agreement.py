@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import InputError
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.comparison.agreement import agreement
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.report.charts.agreement import draw_agreement
 from steelyard.report.charts.saving import save_drawings
 from steelyard.report.formats.agreement import AGREEMENT_FORMATS
@@ -20,7 +19,7 @@ from steelyard.report.words import read_words
 
 def run(
     labels: list[str], *, runs: list[str], charts: Path | None, format: str | None, output: Path | None,
-    lang: str | None, **settings: Any,
+    safe_csv: bool, lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Read the labels, compare the raters, and write the result."""
     words, format = read_words(lang), format_of(output, format)
@@ -30,6 +29,5 @@ def run(
     result = agreement(labels, runs=runs or None, **settings)
     if charts is not None:
         save_drawings(lambda: draw_agreement(result, words=words), charts)
-    on_screen = format == "table" and output is None
-    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
-    write_text(output or "-", AGREEMENT_FORMATS[format](result, words, **view))
+    view = screen_view(output) if format == "table" else {}
+    write_result(AGREEMENT_FORMATS[format](result, words, **view), format, output, safe_csv=safe_csv)

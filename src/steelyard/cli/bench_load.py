@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from steelyard.bench.load_testing import load_test
 from steelyard.cli.benching import measuring
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, show
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.words import read_words
 
@@ -18,4 +17,4 @@ def run(system: str, *, output: Path | None, lang: str | None = None, **options:
     words = read_words(lang)
     with measuring(words, "levels of load") as bars:
         bench = load_test(system, folder=output, progress=bars, **options)
-    print(bench_summary(bench, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+    show(bench_summary(bench, words, **screen_view()))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
 
 from steelyard.base.choices import Prefer
 from steelyard.bench.planning import plan_bench
 from steelyard.bench.running import bench_rerankers
 from steelyard.cli.benching import measuring
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, show
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.formats.bench_plan import bench_plan_text
 from steelyard.report.words import read_words
@@ -22,11 +20,10 @@ def run(
 ) -> None:  # fmt: skip
     """Measure rerankers, and print what comes of it; or what that would take."""
     words = read_words(lang)
-    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
     if dry_run:
         plan = plan_bench(config, folder=output, overwrite=overwrite, prefer=prefer)
-        print(bench_plan_text(plan, words, **view), end="")
+        show(bench_plan_text(plan, words, **screen_view()))
         return
     with measuring(words, "blocks") as bars:
         bench = bench_rerankers(config, folder=output, overwrite=overwrite, prefer=prefer, progress=bars)
-    print(bench_summary(bench, words, **view), end="")
+    show(bench_summary(bench, words, **screen_view()))

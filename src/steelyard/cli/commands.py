@@ -17,7 +17,8 @@ COMMANDS = {
         [
             options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
             options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every question too."),
-            options.FORMAT, options.OUTPUT, options.RULE, options.STEPS, options.UNIT, options.CORPUS, options.QUERIES,
+            options.FORMAT, options.OUTPUT, options.SAFE_CSV, options.RULE, options.STEPS, options.UNIT,
+            options.CORPUS, options.QUERIES,
             options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS, options.PROFILE,
             options.LANG,
         ],
@@ -218,7 +219,7 @@ COMMANDS = {
             repeated("--runs", dest="runs", help="A run, as of `evaluate`; may be repeated: how far is the order of "
                      "systems by each rater's grades that by those of --against?"),
             argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
-            options.SHEET_FORMAT, options.OUTPUT,
+            options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
             argument("--charts", type=Path, help="Write confusion and reliability as SVG and PNG into this folder."),
             options.SEED, options.LANG,
         ],
@@ -229,8 +230,8 @@ COMMANDS = {
             options.TRUTH, options.RUNS, options.MEASURES, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.MISSING,
             flag("--strict", help="Refuse systems that lack questions."),
-            options.SHEET_FORMAT, options.OUTPUT, options.SEED, options.MIN_GAIN, options.RULE, options.STEPS,
-            options.UNIT, options.CORPUS,
+            options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, options.SEED, options.MIN_GAIN,
+            options.RULE, options.STEPS, options.UNIT, options.CORPUS,
             argument("--segment", help="Compare by tag, language or length of the questions too."),
             argument(
                 "--movers", type=int,
@@ -262,7 +263,7 @@ COMMANDS = {
             ),
             options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.UNIT,
             options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE, options.SHEET_FORMAT, options.OUTPUT,
-            options.LANG,
+            options.SAFE_CSV, options.LANG,
         ],
     ),
     "diagnose": Command(
@@ -297,7 +298,7 @@ COMMANDS = {
             options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
             options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
             options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE,
-            options.LABELS, options.NO_LABELS, options.MIXED_JUDGES, options.SEED, options.LANG,
+            options.LABELS, options.NO_LABELS, options.MIXED_JUDGES, options.SEED, options.SAFE_CSV, options.LANG,
         ],
     ),
     "gate": Command(
@@ -357,7 +358,7 @@ COMMANDS = {
             argument(
                 "target", type=Path, help="The file to write, in the format of its suffix (.gz, .zst too)."
             ),
-            options.KIND, options.ON_DUPLICATE,
+            options.KIND, options.ON_DUPLICATE, options.SAFE_CSV,
         ],
     ),
     "export": Command(
@@ -399,7 +400,7 @@ COMMANDS = {
             options.UNIT, options.MEASURES, options.CLUSTER,
             flag("--holdout", help="Keep half of the questions from the choice, and weigh the best on them."),
             options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
-            options.OUTPUT, options.LANG,
+            options.OUTPUT, options.SAFE_CSV, options.LANG,
         ],
     ),
     "bench rerank": Command(

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.comparison.comparison import compare
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
@@ -29,7 +27,7 @@ def run(
     seed: int, min_gain: float | None, rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None,
     segment: str | None, movers: int | None, queries: str | None, cluster: str | None, lang: str | None,
     missing: Policy, verdicts: list[str], judge: str | None, labels: list[str], no_labels: bool,
-    anchors: Sequence[str] | None, mixed_judges: bool,
+    anchors: Sequence[str] | None, mixed_judges: bool, safe_csv: bool,
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     inputs = [truth, *run_paths(runs), *([queries] if queries else []), *(anchors or [])]
@@ -50,6 +48,5 @@ def run(
             strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
             anchors=(anchors[0], anchors[1]) if anchors else None, mixed_judges=mixed_judges,
         )  # fmt: skip
-    on_screen = format == "table" and output is None
-    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
-    write_text(output or "-", COMPARISON_FORMATS[format](comparison, words, **view))
+    view = screen_view(output) if format == "table" else {}
+    write_result(COMPARISON_FORMATS[format](comparison, words, **view), format, output, safe_csv=safe_csv)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.progress import progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, show
 from steelyard.demo import ANSWER_MEASURES, ASSISTANT, CONFIGS, MEASURES, copy_data, demo_text, run_demo, write_pages
 from steelyard.report.words import read_words
 
@@ -19,7 +19,7 @@ def run(folder: Path, lang: str | None) -> None:
     print(words("demo.intro") + "\n")
     with progress_bars(words) as bars:
         demo = run_demo(folder, progress=bars)
-    print(demo_text(demo, words, width=terminal_width(), colour=sys.stdout.isatty()))
+    show(demo_text(demo, words, **screen_view()) + "\n")
     print(write_pages(demo, words) + "\n")
     print(words("demo.by_hand", folder=folder) + "\n")
     print(f"  cd {folder}")

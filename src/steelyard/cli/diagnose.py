@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,14 +9,14 @@ from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.formats.suffix import format_of
@@ -53,9 +52,5 @@ def run(
     elif format == "markdown":
         text = sections_markdown(diagnosis_sections(diagnosis, words))
     else:
-        on_screen = output is None
-        width = terminal_width() if on_screen else None
-        text = sections_terminal(
-            diagnosis_sections(diagnosis, words), width=width, colour=on_screen and sys.stdout.isatty()
-        )
-    write_text(output or "-", text)
+        text = sections_terminal(diagnosis_sections(diagnosis, words), **screen_view(output))
+    write_result(text, format, output)

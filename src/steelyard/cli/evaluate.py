@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.base.choices import OnDuplicate, Unit
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.scores import check_format, scores_text
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
@@ -25,7 +24,7 @@ def run(
     on_duplicate: OnDuplicate, per_query: bool, format: str | None, output: Path | None,
     rule: str, steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, queries: str | None,
     cluster: str | None, verdicts: list[str], judge: str | None, labels: list[str], no_labels: bool,
-    profile: str | None, lang: str | None,
+    profile: str | None, safe_csv: bool, lang: str | None,
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
     refuse_overwriting(output or "-", [truth, *run_paths(runs), *([queries] if queries else [])])
@@ -44,6 +43,5 @@ def run(
             cluster=cluster, verdicts=named_verdicts(verdicts), judge=judge,
             labels=named_labels(labels, without=no_labels), progress=bars,
         )  # fmt: skip
-    width, colour = (terminal_width(), sys.stdout.isatty()) if output is None else (None, False)
-    text = scores_text(scores, format, words, per_query=per_query, profile=rated, width=width, colour=colour)
-    write_text(output or "-", text)
+    text = scores_text(scores, format, words, per_query=per_query, profile=rated, **screen_view(output))
+    write_result(text, format, output, safe_csv=safe_csv)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, show
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.gates.gating import gate
@@ -47,7 +47,7 @@ def run(
         write_text(junit, as_junit(verdict, words))
     if summary is not None:
         write_text(summary, gate_markdown(verdict, words))
-    write_text("-", gate_text(verdict, words, width=terminal_width(), colour=sys.stdout.isatty()))
+    show(gate_text(verdict, words, **screen_view()))
     sys.exit(verdict.exit_code)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from steelyard.base.choices import AnswerUnits
 from steelyard.cli.asking import asking
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.experiment import defaults
 from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
 from steelyard.experiment.panels import judge_panel
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.judges.cases import TABLES
 from steelyard.judges.verdict import Table
 from steelyard.report.formats.judging import check_format, judging_text
@@ -57,9 +56,5 @@ def run(
                 questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
                 calibration=calibration, save=save, must_keep=True, progress=bars, settings=settings,
             )  # fmt: skip
-    on_screen = output is None
-    text = judging_text(
-        result, format, words, questions=questions, outputs=outputs, width=terminal_width() if on_screen else None,
-        colour=on_screen and sys.stdout.isatty(),
-    )  # fmt: skip
-    write_text(output or "-", text)
+    text = judging_text(result, format, words, questions=questions, outputs=outputs, **screen_view(output))
+    write_result(text, format, output)

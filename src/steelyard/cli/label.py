@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from steelyard.base.choices import Unit
 from steelyard.cli.asking import asking
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.rag.labelling import label, plan_labelling
@@ -35,7 +34,5 @@ def run(
             result: Any = plan_labelling(questions, sources, judge, **what)
         else:
             result = label(questions, sources, judge, progress=bars, **what)
-    text = labelling_text(
-        result, format, words, file=str(output), sources=sources, width=terminal_width(), colour=sys.stdout.isatty()
-    )
-    print(text, end="")
+    text = labelling_text(result, format, words, file=str(output), sources=sources, **screen_view())
+    write_result(text, format, None)

@@ -176,6 +176,9 @@ SHEET_FORMAT = _format("table", "json", "csv", "markdown", "latex")
 SECTIONS_FORMAT = _format("table", "json", "markdown")
 SHOWN_FORMAT = _format("table", "json", "markdown", default="table")
 REVIEW_FORMAT = _format("table", "markdown", "json", "html")
+SAFE_CSV = flag(
+    "--safe-csv", help="In CSV, put ' before texts that a spreadsheet would compute: those that begin with = + - or @."
+)
 OUTPUT = argument("--output", "-o", type=Path, help="Write to this file instead.")
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")

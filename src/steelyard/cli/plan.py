@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.comparison.design import plan
 from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.design import DESIGN_FORMATS
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
@@ -26,7 +24,7 @@ def run(
     truth: str | None, runs: list[str], measures: list[str], *, difference: float, sd: float | None,
     n_systems: int | None, power: float, alpha: float, min_gain: float | None, missing: Policy, rule: str,
     steps: Sequence[str] | None, unit: Unit | None, corpus: str | None, cluster: str | None, verdicts: list[str],
-    judge: str | None, format: str | None, output: Path | None, lang: str | None,
+    judge: str | None, format: str | None, output: Path | None, safe_csv: bool, lang: str | None,
 ) -> None:  # fmt: skip
     """Plan from the pilot, or from a standard deviation, and write the result."""
     words, format = read_words(lang), format_of(output, format)
@@ -44,6 +42,5 @@ def run(
             pilot, measures, difference=difference, sd=sd, n_systems=n_systems, power=power, alpha=alpha,
             min_gain=min_gain, missing=missing,
         )  # fmt: skip
-    on_screen = format == "table" and output is None
-    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()} if on_screen else {}
-    write_text(output or "-", DESIGN_FORMATS[format](design, words, **view))
+    view = screen_view(output) if format == "table" else {}
+    write_result(DESIGN_FORMATS[format](design, words, **view), format, output, safe_csv=safe_csv)

@@ -139,8 +139,16 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if not isinstance(sys.stdout, _Output):
-        sys.stdout = cast("TextIO", _Output(sys.stdout))
+    sys.stdout, sys.stderr = _shown(cast("TextIO", _Output(sys.stdout))), _shown(sys.stderr)
+
+
+def _shown(stream: TextIO) -> TextIO:
+    """A terminal as a screen, where names and values of files, which texts quote, are no commands to it."""
+    if not stream.isatty():
+        return stream
+    from steelyard.cli.terminal import Screen
+
+    return cast("TextIO", Screen(stream))
 
 
 def _give_output_up() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.live import LIVE, LiveRequests
+from steelyard.cli.terminal import drawn_on
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.services.spending import SPENDING, Spending
@@ -52,7 +53,7 @@ def progress_bars(words: Words, *, after: float = 0.0, between_calls: bool = Fal
                 return
             bars = bars or stack.enter_context(_bars(live, spending, waiting, auto_refresh=not between_calls))
             if stage not in tasks:
-                name = words(f"progress.{stage}") if f"progress.{stage}" in words else stage
+                name = words(f"progress.{stage}") if f"progress.{stage}" in words else single_line(stage)
                 tasks[stage] = bars.add_task(name, total=total)
             bars.update(tasks[stage], completed=done, total=total)
             if between_calls and (done == total or time.monotonic() - drawn > _REDRAWN_S):
@@ -158,5 +159,11 @@ def _bars(*lines: _Live | _Spending | _Waiting, auto_refresh: bool = True) -> An
             yield from super().get_renderables()
             yield from (Text(text) for line in lines if (text := line.text()))
 
-    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining())
-    return Bars(*columns, console=Console(stderr=True), transient=True, auto_refresh=auto_refresh)
+    columns = (
+        TextColumn("{task.description:<9}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        Remaining(),
+    )
+    return Bars(*columns, console=Console(file=drawn_on(sys.stderr)), transient=True, auto_refresh=auto_refresh)

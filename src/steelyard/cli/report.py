@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.commands import COMMANDS
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, show, write_result
 from steelyard.data.bench_folder import find_bench_folder
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.review_choice import named_labels
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def run(
-    truth: str, runs: list[str], *, output: Sequence[Path], charts: Path | None, title: str, lang: str | None,
-    **options: Any,
+    truth: str, runs: list[str], *, output: Sequence[Path], charts: Path | None, title: str, safe_csv: bool,
+    lang: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
     words = read_words(lang)
@@ -39,13 +38,14 @@ def run(
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     report = _of_runs(truth, runs, title, words, **options) if runs else _of_bench(truth, title, options)
     for path in output:
-        report.write(path, lang=words.code)
+        format = format_of(path, None)
+        write_result(report.text(format, lang=words.code), format, path, safe_csv=safe_csv)
         print(path)
     if charts is not None:
         for path in _saved(report, charts, words):
             print(path)
     if not output and charts is None:
-        print(_shown(report, words), end="")
+        show(_shown(report, words))
 
 
 def _saved(report: Report | BenchReport, folder: Path, words: Words) -> list[Path]:
@@ -59,12 +59,11 @@ def _saved(report: Report | BenchReport, folder: Path, words: Words) -> list[Pat
 
 def _shown(report: Report | BenchReport, words: Words) -> str:
     """What the terminal shows."""
-    view: dict[str, Any] = {"width": terminal_width(), "colour": sys.stdout.isatty()}
     if isinstance(report, Report):
-        return report_terminal(report, words, **view)
+        return report_terminal(report, words, **screen_view())
     from steelyard.report.formats.bench import bench_terminal
 
-    return bench_terminal(report.bench, words, title=report.title, **view)
+    return bench_terminal(report.bench, words, title=report.title, **screen_view())
 
 
 def _of_bench(path: str, title: str, options: Mapping[str, Any]) -> BenchReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import ItemTable
-from steelyard.cli.reviewing import lines_of, write_result
+from steelyard.cli.reviewing import lines_of, write_review
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
@@ -30,4 +30,4 @@ def run(
     )  # fmt: skip
     if output is not None:
         calibration.write(output)
-    write_result(calibration, format, None, words)
+    write_review(calibration, format, None, words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.cli.reviewing import write_result
+from steelyard.cli.reviewing import write_review
 from steelyard.experiment.review_choice import named_labels
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.suffix import format_of
@@ -20,4 +20,4 @@ def run(
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     refuse_overwriting(output or "-", files)
-    write_result(import_review(files, labels=named_labels(labels)), format, output, words)
+    write_review(import_review(files, labels=named_labels(labels)), format, output, words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import PoolKind, Unit
-from steelyard.cli.reviewing import text_of, write_result
+from steelyard.cli.reviewing import text_of, write_review
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.pooling import pool_review
@@ -26,4 +26,4 @@ def run(
         questions, sources, output, into, kind=kind, n=n, scale=scale, depth=depth, unit=unit, corpus=corpus,
         adjudicate=adjudicate, seed=seed, title=title, instructions=text_of(instructions), lang=words.code,
     )  # fmt: skip
-    write_result(pooled, format, None, words)
+    write_review(pooled, format, None, words)

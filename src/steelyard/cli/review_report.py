@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.cli.reviewing import lines_of, write_result
+from steelyard.cli.reviewing import lines_of, write_review
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
@@ -27,4 +27,4 @@ def run(
         questions, runs, measures or None, judge=judge, verdicts=named_verdicts(verdicts), labels=named_labels(labels),
         examples=lines_of(examples), seed=seed,
     )  # fmt: skip
-    write_result(report, format, output, words)
+    write_review(report, format, output, words)

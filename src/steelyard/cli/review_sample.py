@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import ItemTable
-from steelyard.cli.reviewing import text_of, write_result
+from steelyard.cli.reviewing import text_of, write_review
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.report.reviewing import check_format, sample_review
@@ -25,4 +25,4 @@ def run(
         judge=judge, verdicts=named_verdicts(verdicts), labels=named_labels(labels), against=against_judges, seed=seed,
         title=title, instructions=text_of(instructions), lang=words.code,
     )  # fmt: skip
-    write_result(sampled, format, None, words)
+    write_review(sampled, format, None, words)

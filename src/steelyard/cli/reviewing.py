@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.io.source import source_of
-from steelyard.io.write import write_text
 from steelyard.report.formats.review import Result
 from steelyard.report.reviewing import review_text
 from steelyard.report.words import Words
 
 
-def write_result(result: Result, format: str, output: Path | None, words: Words) -> None:
+def write_review(result: Result, format: str, output: Path | None, words: Words) -> None:
     """Write what a command did, on the screen or into a file."""
-    on_screen = output is None
-    text = review_text(
-        result, format, words, width=terminal_width() if on_screen else None,
-        colour=on_screen and sys.stdout.isatty(),
-    )  # fmt: skip
-    write_text(output or "-", text)
+    write_result(review_text(result, format, words, **screen_view(output)), format, output)
 
 
 def lines_of(file: Path | None) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from steelyard.base.choices import Unit
 from steelyard.cli.progress import progress_bars
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, show
 from steelyard.rag.config import Config
 from steelyard.rag.run_writer import RunInterrupted
 from steelyard.rag.weighed_run import run_and_weigh
@@ -43,6 +43,6 @@ def run(
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was answered is kept. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    print(weighed_run_text(weighed, words, width=terminal_width(), colour=sys.stdout.isatty()), end="")
+    show(weighed_run_text(weighed, words, **screen_view()))
     if strict and weighed.folder.n_failed:
         sys.exit(QUESTIONS_FAILED)

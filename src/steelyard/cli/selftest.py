@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.asking import asking
-from steelyard.cli.terminal import terminal_width
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.experiment.self_testing import plan_self_test, self_test
 from steelyard.io.named import run_paths
-from steelyard.io.write import refuse_overwriting, write_text
+from steelyard.io.write import refuse_overwriting
 from steelyard.judges.self_tests import SelfTests
 from steelyard.report.formats.judging import check_format
 from steelyard.report.formats.self_tests import self_tests_text
@@ -41,11 +41,7 @@ def run(
             result = plan_self_test(judge, questions, outputs, **settings)
         else:
             result = self_test(judge, questions, outputs, progress=bars, **settings)
-    on_screen = output is None
-    text = self_tests_text(
-        result, format, words, file=calibration, width=terminal_width() if on_screen else None,
-        colour=on_screen and sys.stdout.isatty(),
-    )  # fmt: skip
-    write_text(output or "-", text)
+    text = self_tests_text(result, format, words, file=calibration, **screen_view(output))
+    write_result(text, format, output)
     if strict and isinstance(result, SelfTests) and result.failed:
         sys.exit(FAILED)

@@ -9,8 +9,7 @@ from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED, QUESTIONS_FAILED
-from steelyard.cli.terminal import terminal_width
-from steelyard.io.write import write_text
+from steelyard.cli.terminal import screen_view, write_result
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import sweep
 from steelyard.report.formats.sheets import SHEET_FORMATS
@@ -22,7 +21,7 @@ from steelyard.report.words import read_words
 def run(
     config: Path, *, unit: Unit | None, measures: list[str], cluster: str | None, holdout: bool, seed: int,
     concurrency: int | None, overwrite: bool, strict: bool, format: str | None, output: Path | None,
-    lang: str | None = None,
+    safe_csv: bool, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
     words, format = read_words(lang), format_of(output, format)
@@ -37,7 +36,7 @@ def run(
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was run is kept. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    width, colour = (None, False) if output else (terminal_width(), sys.stdout.isatty())
-    write_text(output or "-", sweep_text(swept, format, words, seed=seed, width=width, colour=colour))
+    text = sweep_text(swept, format, words, seed=seed, **screen_view(output))
+    write_result(text, format, output, safe_csv=safe_csv)
     if strict and swept.n_failed:
         sys.exit(QUESTIONS_FAILED)

@@ -41,10 +41,12 @@ def convert(
     *,
     kind: FileKind | None = None,
     on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
+    safe_csv: bool = False,
 ) -> Conversion:
     """Read a run or a truth, and write it in the format of the target's suffix.
 
-    kind     what the source holds; by default what its columns or keys show
+    kind      what the source holds; by default what its columns or keys show
+    safe_csv  whether ids in CSV and TSV get a ' where a spreadsheet would compute them; they are other ids then
     Raises   InputError, DuplicateError, OutputError.
     """
     # One Source, since a pipe can be read but once; a folder is none.
@@ -52,10 +54,10 @@ def convert(
     kind = kind or file_kind(located, target)
     if kind == "truth":
         truth = Truth.read(located, on_duplicate=on_duplicate)
-        n_lost = write_truth(truth.frame, Path(target))
+        n_lost = write_truth(truth.frame, Path(target), safe_csv=safe_csv)
         return Conversion(kind, len(truth) - n_lost, len(truth.gain), n_lost)
     run = Run.read(located)
     frame = run.checked_frame(on_duplicate)
-    n_lost = write_run(frame, Path(target), run.name)
+    n_lost = write_run(frame, Path(target), run.name, safe_csv=safe_csv)
     n_documents = frame["doc_id"].len() - frame["doc_id"].null_count()
     return Conversion(kind, frame["query_id"].n_unique() - n_lost, n_documents, n_lost)

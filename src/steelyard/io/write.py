@@ -18,6 +18,7 @@ from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.schema import canonical_order
 from steelyard.io.formats import BY_SUFFIX, format_of
 from steelyard.io.numbers import EXACT
+from steelyard.io.safe_csv import safe_csv as without_formulas
 from steelyard.io.source import strip_compression
 
 _HEAD_BYTES = 1 << 16
@@ -98,27 +99,30 @@ def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None
             raise OutputError(f"{output}: is an input of this command; choose another place")
 
 
-def write_run(frame: pl.DataFrame, path: str | Path, name: str, format: str | None = None) -> int:
+def write_run(
+    frame: pl.DataFrame, path: str | Path, name: str, format: str | None = None, *, safe_csv: bool = False
+) -> int:
     """Write a run (query_id, doc_id, score) in canonical order, in the format of the suffix or the one named.
 
     Returns   how many queries were lost: those with an empty list, where the format is not JSON or JSONL.
     """
     ordered = canonical_order(frame)
-    written = _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved")
+    written = _write(ordered, path, format, lambda f: _trec_run(f, name), "retrieved", safe_csv=safe_csv)
     return 0 if written in _HOLD_ALL else frame["doc_id"].null_count()
 
 
-def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> int:
+def write_truth(frame: pl.DataFrame, path: str | Path, format: str | None = None, *, safe_csv: bool = False) -> int:
     """Write a truth (query_id, doc_id, gain), in the format of the suffix or the one named.
 
     Returns   how many queries were lost: those without any label, where the format is not JSON or JSONL.
     """
-    written = _write(frame.sort("query_id", "doc_id"), path, format, _trec_qrels, "rel_map")
+    written = _write(frame.sort("query_id", "doc_id"), path, format, _trec_qrels, "rel_map", safe_csv=safe_csv)
     return 0 if written in _HOLD_ALL else frame["doc_id"].null_count()
 
 
 def _write(
-    frame: pl.DataFrame, path: str | Path, format: str | None, as_trec: Callable[[pl.DataFrame], str], key: str
+    frame: pl.DataFrame, path: str | Path, format: str | None, as_trec: Callable[[pl.DataFrame], str], key: str,
+    *, safe_csv: bool,
 ) -> str:  # fmt: skip
     bare, compression = strip_compression(Path(path).name)
     target = format or BY_SUFFIX.get(Path(bare).suffix.lower(), "trec")
@@ -126,8 +130,8 @@ def _write(
         "trec": lambda f: as_trec(f).encode(),
         "json": lambda f: json.dumps(_nested(f), ensure_ascii=False).encode() + b"\n",
         "jsonl": lambda f: _json_lines(f, key).encode(),
-        "csv": lambda f: f.write_csv().encode(),
-        "tsv": lambda f: f.write_csv(separator="\t").encode(),
+        "csv": lambda f: _separated(f, ",", safe=safe_csv),
+        "tsv": lambda f: _separated(f, "\t", safe=safe_csv),
         "parquet": lambda f: _binary(f.write_parquet),
         "arrow": lambda f: _binary(f.write_ipc),
     }
@@ -144,6 +148,11 @@ def _write(
         )
     write_bytes(path, _compressed(data, compression))
     return target
+
+
+def _separated(frame: pl.DataFrame, separator: str, *, safe: bool) -> bytes:
+    text = frame.write_csv(separator=separator)
+    return (without_formulas(text, separator) if safe else text).encode()
 
 
 def _binary(write: Callable[[io.BytesIO], object]) -> bytes:

@@ -8,12 +8,13 @@ from steelyard.data.run_folder import RunFolder
 from steelyard.rag.weighed_run import WeighedRun
 from steelyard.report.formats.scores import table
 from steelyard.report.sheets.notes import note_text
+from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
 
 def weighed_run_text(run: WeighedRun, words: Words, *, width: int | None = None, colour: bool = False) -> str:
     """A run and its scores for a terminal of so many columns, None for as many as it takes."""
-    summary = "\n".join(run_lines(run.folder, run.n_before, words))
+    summary = visible("\n".join(run_lines(run.folder, run.n_before, words)))
     return f"{summary}\n\n{table(run.scores, per_query=False, words=words, width=width, colour=colour)}"
 
 
