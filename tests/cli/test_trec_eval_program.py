@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.report.formats.trec_eval import NICKNAMES, NOT_TAKEN, TREC_MEASURES
-from tests.cli.command import complaint, printed
+from tests.cli.command import complaint, printed, steelyard
 from tests.shared_data import SHARED
 
 SOURCES = SHARED.parent / "trec_eval"
@@ -179,6 +179,18 @@ def test_what_is_said_to_differ_does(case: str, theirs: Program, tmp_path: Path)
         assert {row.split("\t")[1]: row.split()[-1] for row in rows}["q1"] == ours
     else:
         assert ours in complaint("trec-eval", "-q", *options, qrels, run)
+
+
+@pytest.mark.parametrize("end", ["\r", " ", ""])
+def test_the_first_of_joined_records_counts(end: str, theirs: Program, tmp_path: Path) -> None:
+    """There in silence, here with a remark."""
+    qrels, run = tmp_path / "a.qrels", tmp_path / "a.run"
+    qrels.write_text("q1 0 d1 1\nq1 0 d2 1\n")
+    run.write_text(f"q1 Q0 d3 1 3 t\nq1 Q0 d1 1 2 t{end}q1 Q0 d2 2 1 t\n", newline="")
+    done = steelyard("trec-eval", "-q", *EVERYTHING, qrels, run)
+    assert undocumented(done.stdout.decode(), theirs("-q", *EVERYTHING, qrels, run), []) == []
+    assert done.stderr.decode().startswith(f"steelyard: {run}, line 2: ")
+    assert done.stderr.decode().endswith("; trec_eval reads the first record alone, and so does this\n")
 
 
 def test_every_name_is_taken_or_said_not_to_be(tmp_path: Path) -> None:

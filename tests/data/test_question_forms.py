@@ -200,6 +200,7 @@ OTHERS = [
     ("Markdown", "README.md", "# A title\nA text.", "is called .md"),
     ("settings", "p.toml", 'documents = "docs"', "is called .toml"),
     ("numbers", "q.txt", "12\n13\n", "has a line without a letter ('12')"),
+    ("lines of old Macs", "q.txt", "Who?\rWhere?\r", "is divided by carriage returns without line feeds"),
     ("an empty text in a list", "q.json", '["What?", " "]', "question 2: ' ' is no dict with `qid` and `query`"),
     ("ids without texts among lines", "q.tsv", "1\tWho?\n2\n", "line 2: must be an id, a tab and a text, not '2'"),
 ]  # fmt: skip

@@ -550,6 +550,28 @@ def test_a_list_without_scores_keeps_its_order_over_all_batches(form: str, tmp_p
 # --------------------------------------------------------------------------- JSON
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "qid,docid,score\rq1,d1,2\rq1,d2,1\r"),
+        ("a.tsv", "qid\tdocid\tscore\rq1\td1\t2\r"),
+        ("a.csv", "qid,docid,score\nq1,d1,2\rq1,d2,1\n"),
+        ("a.jsonl", '{"qid": "q1", "retrieved": ["d1"]}\r{"qid": "q2", "retrieved": []}\r'),
+        ("a.json", '{"q1": ["d1"]}\r{"q2": ["d1"]}'),
+    ],
+)
+def test_carriage_returns_as_line_ends_are_named(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(text.encode())
+    with pytest.raises(sy.InputError, match=rf"{name}.*: is divided by carriage returns .* convert its line ends"):
+        sy.evaluate({"q1": ["d1"]}, tmp_path / name)
+
+
+def test_two_objects_on_lines_of_windows_are_jsonl(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'{\r\n"q1": ["d1"]}\r\n{"q2": ["d1"]}\r\n')
+    with pytest.raises(sy.InputError, match=r"Extra data.* is JSONL"):
+        sy.evaluate({"q1": ["d1"]}, tmp_path / "a.json")
+
+
 def test_json_numbers_may_be_whole_and_lists_are_relevant(tmp_path: Path) -> None:
     held = sy.Truth.read(
         write(tmp_path / "t.json", '\ufeff{"q1": {"a": 1, "b": -1}, "q2": ["c", "d"], "q3": {}, "q4": []}')

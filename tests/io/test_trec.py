@@ -77,6 +77,8 @@ SHAPES: dict[str, Callable[[Words], str]] = {
     "form feed and vertical tab": lambda words: lines(words, "\f\v"),
     "CRLF": lambda words: lines(words, end="\r\n"),
     "tabs and CRLF": lambda words: lines(words, "\t", "\r\n"),
+    "CRLF made of CRLF": lambda words: lines(words, end="\r\r\n"),
+    "CR before the end": lambda words: lines(words).removesuffix("\n") + "\r",
     "some CRLF": lambda words: lines(words[:20], end="\r\n") + lines(words[20:]),
     "BOM": lambda words: "\ufeff" + lines(words),
     "BOM and CRLF": lambda words: "\ufeff" + lines(words, end="\r\n"),
@@ -206,6 +208,20 @@ BAD_RUN_LINES: list[tuple[str, bytes, list[str]]] = [
     ("a blank in a document id", b"q1 Q0 my x 1 3 t", ["7 columns", "the rank being 'x'", "does an id have a blank"]),
     ("a blank in a query id", b"q 1 Q0 x y 3 t", ["7 columns", "the rank being 'x'", "does an id have a blank"]),
     ("a bad score before a tag with a blank", b"q1 Q0 x 1 3,5 my tag", ["score '3,5'", NOT_A_NUMBER]),
+    ("two records", b"q1 Q0 x 1 3 t q1 Q0 y 2 2 t", ["12 columns (q1 Q0 x 1 3 t q1 Q0 y 2 2 t)", "two records"]),
+    ("two records with tabs", b"q1\tQ0\tx\t1\t3\tt\tq1\tQ0\ty\t2\t2\tt", ["12 columns", "each on a line of its own"]),
+    ("a record behind a tag without its line end", b"q1 Q0 x 1 3 tq1 Q0 y 2 2 t", ["11 columns", "two records"]),
+    ("two records with 0", b"q1 0 x 1 3 t q1 0 y 2 2 t", ["12 columns", "two records"]),
+    ("two records with 0 in one", b"q1 0 x 1 3 tq1 0 y 2 2 t", ["11 columns", "two records"]),
+    ("two records with another word", b"q1 _ x 1 3 t q1 _ y 2 2 t", ["12 columns", "two records"]),
+    ("two records with words as tags", b"q1 Q0 x 1 3 my tag q1 Q0 y 2 2 my tag", ["14 columns", "two records"]),
+    ("three records", b"q1 Q0 x 1 3 t q1 Q0 y 2 2 t q1 Q0 z 3 1 t", ["18 columns", "two records"]),
+    ("half a record behind another", b"q1 Q0 x 1 3 t q1 Q0 y", ["9 columns", "two records"]),
+    ("CR between records", b"q1 Q0 x 1 3 t\rq1 Q0 y 2 2 t", ["carriage returns", r"`tr '\r' '\n'`"]),
+    ("CR between records with tabs", b"q1\tQ0\tx\t1\t3\tt\rq1\tQ0\ty\t2\t2\tt\r", ["carriage returns"]),
+    ("CR between columns", b"q1 Q0 x 1 3\rt", ["carriage returns"]),
+    ("CR in a tag", b"q1 Q0 x 1 3 my\rtag", ["carriage returns"]),
+    ("CR behind a comment", b"# a run\rq1 Q0 x 1 3 t", ["carriage returns"]),
     ("a qrels line", b"q1 0 x 1", ["4 columns", "is it a qrels file?", "The truth comes first, then the runs"]),
     ("latin-1 document", b"q1 Q0 d\xe9 1 3 t", ["byte 0xe9", NOT_UTF8, "iconv"]),
     ("latin-1 query", b"\xe9 Q0 d 1 3 t", ["byte 0xe9", NOT_UTF8]),
@@ -221,6 +237,9 @@ BAD_QRELS_LINES: list[tuple[str, bytes, list[str]]] = [
         ["3 columns", "(q1 0 x)", "expected the 4 of a qrels: query_id iteration doc_id gain"],
     ),
     ("five columns", b"q1 0 x 1 2", ["5 columns", "expected the 4"]),
+    ("two records", b"q1 0 x 1 q1 0 y 2", ["8 columns", "look like two records"]),
+    ("a record behind a gain without its line end", b"q1 0 x 1q1 0 y 2", ["7 columns", "look like two records"]),
+    ("CR between records", b"q1 0 x 1\rq1 0 y 2", ["carriage returns"]),
     ("a run line", b"q1 Q0 x 1 3 t", ["6 columns", "is it a run file?", "The truth comes first, then the runs"]),
     ("latin-1 document", b"q1 0 d\xe9 1", ["byte 0xe9", NOT_UTF8]),
     ("latin-1 query", b"q\xe9 0 d 1", ["byte 0xe9", NOT_UTF8]),
@@ -265,6 +284,28 @@ def test_a_bad_line_of_qrels_is_named(bad: bytes, fragments: list[str], tmp_path
         refused(path, sy.Truth.read, good.count(b"\n") + 1, fragments)
     path = write(tmp_path / "last.qrels", lines(QRELS_WORDS).encode() + bad)
     refused(path, lambda truth: sy.evaluate(truth, {"q1": ["d1"]}), 41, fragments)
+
+
+NUMBERS_IN_TAGS = [
+    "BM25 with k1 = 0.9 0.4 tuned",
+    "run 1 of 3",
+    "b 0.4",
+    "v 1 of the 2 3 4 5 6",
+    "bm25 k1 0.9 b 0.4 d 7 e",
+]
+
+
+@pytest.mark.parametrize("tag", NUMBERS_IN_TAGS)
+def test_numbers_in_a_tag_are_no_record(tag: str, tmp_path: Path) -> None:
+    assert run_rows(write(tmp_path / "a.run", lines([[*row[:5], tag] for row in RUN_WORDS]))) == ROWS
+
+
+@pytest.mark.parametrize("end", [b"\r", b" "])
+def test_a_run_of_one_long_line_is_refused(end: bytes, tmp_path: Path) -> None:
+    """It was read as its first record, and a map of 1 was .5."""
+    for suffix, shrink in (("", bytes), (".gz", gzip.compress)):
+        path = write(tmp_path / f"a.run{suffix}", shrink(lines(RUN_WORDS).encode().replace(b"\n", end)))
+        refused(path, lambda run: sy.evaluate({"q1": ["d1"]}, run), 1, [""])
 
 
 def test_short_and_long_lines_do_not_make_up_for_each_other(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def run(arguments: list[str]) -> None:
     if len(files) != 2:
         raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
     from steelyard.report.formats.trec_eval import trec_eval_texts
+    from steelyard.report.visible import visible
 
     texts = trec_eval_texts(
         files[0],
@@ -51,6 +52,7 @@ def run(arguments: list[str]) -> None:
         per_query="-q" in values,
         summary="-n" not in values,
         complete="-c" in values,
+        remark=lambda text: print(f"steelyard: {visible(text)}", file=sys.stderr),
     )
     sys.stdout.writelines(texts)
 

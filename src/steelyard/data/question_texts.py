@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.io.json_files import QUERY_KEYS, QUERY_TEXT_KEYS
-from steelyard.io.source import NOT_UTF8, Source
+from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, has_bare_return
 
 _FORMS = (
     "questions are JSONL, JSON (a list of objects, or columns), one question a line of plain text (.txt), or lines of "
@@ -60,6 +60,8 @@ def text_lines(source: Source, format: str) -> Iterator[tuple[str, dict[str, Any
 
 def _text(source: Source) -> str:
     data = source.read()
+    if has_bare_return(data):
+        raise InputError(f"{source.name}: {BARE_RETURN}")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

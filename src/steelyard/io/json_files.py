@@ -22,7 +22,7 @@ from steelyard.base.schema import RUN, TRUTH
 from steelyard.io.numbers import EXACT
 from steelyard.io.objects import finite, plain_frame, text_id
 from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, answer_of, content_id, plain_items, result_key
-from steelyard.io.source import Source, ahead
+from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, ahead, has_bare_return
 from steelyard.io.tables import Table, checked
 
 _PORTION_BYTES = 4 << 20
@@ -61,11 +61,13 @@ def parse_json(data: bytes | str, where: str, *, is_line: bool = False) -> Any:
     try:
         return _DECODER.decode(data if isinstance(data, str) else data.decode())
     except UnicodeDecodeError as error:
-        problem = f"byte {error.object[error.start]:#04x} at {error.start} is not UTF-8"
+        problem = f"byte {error.object[error.start]:#04x} at {error.start} is not UTF-8; {NOT_UTF8}"
     except json.JSONDecodeError as error:
         where, lines = (where, "") if is_line else (f"{where}, line {error.lineno}", _LINES)
         problem = f"is not JSON ({error.msg}, column {error.colno})"
-        problem += lines if error.msg == "Extra data" else ""
+        if error.msg == "Extra data":
+            is_divided = has_bare_return(error.doc[: error.pos + 1].encode(errors="replace"))
+            problem = BARE_RETURN if is_divided else problem + lines
     except _RepeatedKeyError as error:
         problem = f"the key {quoted(error.key)} is twice in one object; remove one"
     except RecursionError:

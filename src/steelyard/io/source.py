@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -32,6 +33,9 @@ _END = object()
 
 NOT_UTF8 = "convert the file to UTF-8, e.g. with `iconv -f latin1 -t utf8`, or -f gbk: whichever it is in"
 """What to try with another encoding."""
+BARE_RETURN = r"is divided by carriage returns without line feeds; convert its line ends, e.g. with `tr '\r' '\n'`"
+"""What is wrong with a file of old Macs, which ends lines in another way, and what to try."""
+_BARE_RETURN = re.compile(rb"\r(?!\s*(?:\n|\Z))")
 
 
 class Source:
@@ -253,6 +257,11 @@ def _digest(raw: IO[bytes]) -> str:
 def source_of(path: str | Path | Source) -> Source:
     """A path as a source; a source as it is, with what has been read of it."""
     return path if isinstance(path, Source) else Source(path)
+
+
+def has_bare_return(content: bytes) -> bool:
+    """Whether a carriage return divides a line, rather than ends it before a line feed."""
+    return content.count(b"\r") > content.count(b"\r\n") and _BARE_RETURN.search(content) is not None
 
 
 def strip_compression(name: str) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.numbers import EXACT, ROUNDED, is_rounded
 from steelyard.io.panics import native_reader
-from steelyard.io.source import NOT_UTF8, Source
+from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, has_bare_return
 
 _SLICE_ROWS = 1 << 18
 
@@ -177,7 +177,7 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
     """A CSV or TSV file with a header; every column is read as text, so that leading zeros stay."""
 
     def pieces() -> Iterator[pl.DataFrame]:
-        _refuse_repeated_names(source, separator)
+        _check_header(source, separator)
         where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
             lazy = pl.scan_csv(where, separator=separator, infer_schema=False, glob=False)  # type: ignore[arg-type]
@@ -191,11 +191,13 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
     return Table(source.name, source.name, kind, pieces, lines=lambda rows: _lines(source, separator, rows))
 
 
-def _refuse_repeated_names(source: Source, separator: str) -> None:
-    """The reader would rename the second of two columns of one name.
+def _check_header(source: Source, separator: str) -> None:
+    """The reader would take a header that a carriage return ends for all, and rename the second of two equal columns.
 
     Raises   InputError.
     """
+    if has_bare_return(source.head.partition(b"\n")[0]):
+        raise InputError(f"{source.name}, line 1: {BARE_RETURN}")
     head = csv.reader(io.StringIO(source.head.decode(errors="replace"), newline=""), delimiter=separator)
     names = next((row for row in head if row), [])
     twice = next((name for name in names if name and names.count(name) > 1), None)
@@ -230,7 +232,8 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
                 f"{source.name}, line {rows.line_num}: {len(row)} fields, but the header names {len(header)}; "
                 'put quotes around a field that holds the separator ("a, b")'
             )
-    return InputError(f"{source.name}: cannot be read as a table ({exception_line(error)})")
+    problem = BARE_RETURN if has_bare_return(data) else f"cannot be read as a table ({exception_line(error)})"
+    return InputError(f"{source.name}: {problem}")
 
 
 def column_names(source: Source, format: str) -> list[str]:

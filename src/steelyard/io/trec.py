@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.errors import InputError
-from steelyard.io.source import NOT_UTF8, Source, ahead
+from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, ahead, has_bare_return
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WHITE_TO_BLANK = bytes.maketrans(b"\t\r\f\v", b"    ")
@@ -27,6 +27,7 @@ class Layout:
 
     guard   the column that is a number where a line goes on behind the last column: otherwise an id has a blank in it,
             which moves all that is behind; empty where no line may go on
+    joined  how many columns two records on one line have, whether a blank parts them or not, where no line may go on
     """
 
     what: str
@@ -34,6 +35,7 @@ class Layout:
     wanted: tuple[str, ...]
     number: str
     guard: str = ""
+    joined: tuple[int, ...] = ()
 
     @property
     def schema(self) -> pl.Schema:
@@ -45,14 +47,22 @@ RUN = Layout(
     "run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score",
     guard="rank",
 )  # fmt: skip
-QRELS = Layout("qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain")
+QRELS = Layout(
+    "qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain", joined=(7, 8)
+)
 
 
 class TrecFile:
-    """A TREC file as a stream of frames with the columns of its layout that are read."""
+    """A TREC file as a stream of frames with the columns of its layout that are read.
+
+    keeps_first   read the first of several records on a line, as trec_eval does, rather than refuse them
+    joined        after reading so: the number of such a line in each block that has any, and what would be said of it
+    """
 
     def __init__(self, source: Source, layout: Layout) -> None:
         self.source, self.layout, self.name = source, layout, source.name
+        self.keeps_first = False
+        self.joined: list[tuple[int, str]] = []
         self._last = b""
 
     def batches(self) -> Generator[pl.DataFrame]:
@@ -85,7 +95,7 @@ class TrecFile:
     def _parse(self, block: tuple[int, bytes]) -> pl.DataFrame:
         number, content = block
         frame = _parse_regular(content, self.layout)
-        if frame is None:
+        if frame is None and not has_bare_return(content):
             # Aligned columns, comments, CRLF and blank lines: the same content with single blanks parses fast.
             frame = _parse_regular(_tidy(content), self.layout)
         return self._parse_by_line(number, content) if frame is None else frame
@@ -94,13 +104,28 @@ class TrecFile:
         """The slow way, line by line: it raises what is wrong, or reads what is merely odd."""
         with closing(self.source.blocks()) as blocks:
             lines_before = sum(before.count(b"\n") for before in islice(blocks, number))
-        rows = [
-            self._parse_line(words, raw, line)
-            for line, raw in enumerate(content.split(b"\n"), lines_before + 1)
-            if (words := raw.split()) and not words[0].startswith(b"#")
-        ]
+        rows, joined = list[tuple[str, str, float]](), list[tuple[int, str]]()
+        for line, raw in enumerate(content.split(b"\n"), lines_before + 1):
+            words = raw.split()
+            if fault := self._joined(words, raw):
+                joined.append((line, f"{self.source.name}, line {line}: {fault}"))
+                if not self.keeps_first:
+                    raise InputError(joined[0][1])
+            if words and not words[0].startswith(b"#"):
+                rows.append(self._parse_line(words, raw, line))
+        self.joined += joined[:1]
         schema = {name: self.layout.schema[name] for name in self.layout.wanted}
         return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _joined(self, words: list[bytes], raw: bytes) -> str:
+        """What shows that a line has more than one record; nothing where it has not."""
+        if b"\r" in raw.strip():
+            return BARE_RETURN
+        n = len(self.layout.names)
+        has_two = _holds_record(words[n:], words[1]) if len(words) > n and self.layout.guard else False
+        if words and not words[0].startswith(b"#") and (has_two or len(words) in self.layout.joined):
+            return f"{len(words)} columns ({_beginning(words)}) look like two records; put each on a line of its own"
+        return ""
 
     def _parse_line(self, words: list[bytes], raw: bytes, number: int) -> tuple[str, str, float]:
         where, layout = f"{self.source.name}, line {number}", self.layout
@@ -140,6 +165,34 @@ class TrecFile:
         return f"{self.source.name}, lines {' and '.join(map(str, numbers[:2]))}"
 
 
+def _beginning(words: list[bytes]) -> str:
+    return b" ".join(words).decode(errors="replace")[:60]
+
+
+def _holds_record(words: Sequence[bytes], iteration: bytes = b"") -> bool:
+    """Whether the words behind the tag of a run hold another record, whose question's id may be joined to the tag.
+
+    iteration   the second column of the line, which two records have in common; without it, a first look that
+                takes more words for a record
+
+    >>> _holds_record(b"q1 Q0 d2 2 1.0 t".split()), _holds_record(b"Q0 d2 2 1.0 t".split())
+    (True, True)
+    >>> _holds_record(b"with k1 = 0.9 0.4 tuned".split(), b"Q0"), _holds_record(b"0 d2 2 1.0 t".split(), b"0")
+    (False, True)
+    """
+    if any(word.upper() == b"Q0" for word in words):
+        return True
+    for start, size in ((1, 6), (0, 5)):
+        numbers = [_is_number(word) for word in words[start : start + 4]]
+        if len(words) >= size and numbers[2:] == [True, True]:
+            return not iteration or numbers[0] or words[start] == iteration
+    return False
+
+
+def _is_number(word: bytes) -> bool:
+    return _NUMBER.fullmatch(word.decode(errors="replace")) is not None
+
+
 def read_together(files: Sequence[TrecFile]) -> tuple[pl.DataFrame, npt.NDArray[np.int64]] | None:
     """The rows of several small files of one layout, parsed at once, and how many each has.
 
@@ -165,8 +218,7 @@ def is_row_of_run(line: bytes) -> bool:
     """Whether a line has the columns of a run; with more than these, whether its rank is a number."""
     words = line.split()
     n_surplus = len(words) - len(RUN.names)
-    rank = words[RUN.names.index(RUN.guard)] if n_surplus > 0 else b""
-    return n_surplus == 0 or _NUMBER.fullmatch(rank.decode(errors="replace")) is not None
+    return n_surplus == 0 or (n_surplus > 0 and _is_number(words[RUN.names.index(RUN.guard)]))
 
 
 def _tidy(content: bytes) -> bytes:
@@ -192,7 +244,10 @@ def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
     if n_ends is None or (n_surplus and not layout.guard):
         return None
     if n_surplus:
-        content = _without_surplus(content, len(layout.names))
+        whole_lines = content if content.endswith(b"\n") else content + b"\n"
+        content, surplus = _without_surplus(whole_lines, len(layout.names))
+        if any(b"\r" in words or _holds_record(words.split()) for words in surplus):
+            return None
     separator = "\t" if b"\t" in content[:_CHUNK] else " "
     guard = [pl.col(layout.guard).cast(pl.Float64)] if n_surplus else []
     try:
@@ -208,8 +263,8 @@ def _parse_regular(content: bytes, layout: Layout) -> pl.DataFrame | None:
     return frame.select(layout.wanted) if complete and all(frame[name].is_finite().all() for name in numbers) else None
 
 
-def _without_surplus(content: bytes, n_columns: int) -> bytes:
-    """Lines with single separators, cut off behind their columns."""
+def _without_surplus(content: bytes, n_columns: int) -> tuple[bytes, set[bytes]]:
+    """Lines with single separators, cut off behind their columns; and what is cut off, each different text once."""
     octets = np.frombuffer(content, np.uint8)
     white = np.flatnonzero(octets <= ord(" "))
     last = np.flatnonzero(octets[white] == ord("\n"))
@@ -219,8 +274,10 @@ def _without_surplus(content: bytes, n_columns: int) -> bytes:
     steps = np.zeros(len(octets), np.int8)
     steps[cut] -= 1
     steps[white[last]] += 1
-    inside: npt.NDArray[np.uint8] = octets[np.cumsum(steps, dtype=np.int8) == 0]
-    return inside.tobytes()
+    inside = np.cumsum(steps, dtype=np.int8) == 0
+    kept: npt.NDArray[np.uint8] = octets[inside]
+    surplus: npt.NDArray[np.uint8] = octets[~inside | (octets == ord("\n"))]
+    return kept.tobytes(), set(surplus.tobytes().split(b"\n"))
 
 
 def _count_ends(content: bytes, n_columns: int) -> tuple[int | None, int]:

@@ -14,6 +14,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import MeasureError
 from steelyard.data.run import StreamedRun
 from steelyard.data.truth import Truth
+from steelyard.io.trec import TrecFile
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.aggregates import GEOMETRIC_FLOOR
 from steelyard.measures.parameters import ParameterValue
@@ -248,16 +249,22 @@ def trec_eval_texts(
     per_query: bool = False,
     summary: bool = True,
     complete: bool = False,
+    remark: Callable[[str], object] = str,
 ) -> Iterator[str]:
     """What trec_eval prints for two files, in pieces: the lines of one query after those of another, then the summary.
 
     measures   -m, those of trec_eval by default;   min_gain   -l;   n_docs   -N;   depth   -M;   judged_only   -J
     per_query, summary, complete   as of `texts`
+    remark     called with what trec_eval passes over in silence: a line of the run whose second record does not count
     Raises     InputError, MeasureError.
     """
     selected = columns(list(measures), min_gain=min_gain, n_docs=n_docs)
     streamed = StreamedRun(run)
+    if isinstance(streamed.content, TrecFile):
+        streamed.content.keeps_first = True
     alignment = align(Truth.read(truth), streamed).alignment
+    if isinstance(streamed.content, TrecFile) and streamed.content.joined:
+        remark(f"{min(streamed.content.joined)[1]}; trec_eval reads the first record alone, and so does this")
     if depth is not None:
         alignment = alignment.top(min(max(depth, 0), _MOST))
     if judged_only:
