@@ -70,7 +70,8 @@ def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options
     """What pooling prints once the command has: the form may not be there any more."""
     form = Path("pooled", "form.html").read_bytes()
     shutil.rmtree("pooled")
-    pooled = sy.pool_review("halls.jsonl", [sources], "pooled", "grades.jsonl", **options)
+    into = "quoted.jsonl" if options.get("kind") == "quotes" else "grades.jsonl"
+    pooled = sy.pool_review("halls.jsonl", [sources], "pooled", into, **options)
     assert pooled.form.read_bytes() == form
     shutil.rmtree("pooled")
     return review_text(pooled, format, EN, width=80)
@@ -260,7 +261,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: _pooled(n=5, scale="0-3", depth=2, seed=3),
         ),
         (
-            "halls.jsonl text.md -o pooled --into grades.jsonl --kind quotes --unit document -f json --title Gold "
+            "halls.jsonl text.md -o pooled --into quoted.jsonl --kind quotes --unit document -f json --title Gold "
             "--instructions text.md --lang zh",
             lambda: _pooled(
                 "text.md", "json", kind="quotes", unit="document", title="Gold", instructions="A few words.", lang="zh"
@@ -269,12 +270,14 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "review import": [
         (
-            "review/ann.json review/bob.json",
-            lambda: review_text(sy.import_review(["review/ann.json", "review/bob.json"]), "table", EN, width=80),
+            "review/ann.json review/bob.json --into labels.json",
+            lambda: review_text(
+                sy.import_review(["review/ann.json", "review/bob.json"], into="labels.json"), "table", EN, width=80
+            ),
         ),
         (
             "review/items.json review/ann.json --labels labels.json -f json",
-            lambda: review_text(sy.import_review("review/ann.json", labels="labels.json"), "json", EN),
+            lambda: review_text(sy.import_review("review/ann.json", into="labels.json"), "json", EN),
         ),
     ],
     "review report": [
@@ -482,7 +485,7 @@ def _write_review(demo: Path) -> None:
     halls.saved(demo / "review", form, "ann", ["supported"] * 5, name="ann")
     halls.saved(demo / "review", form, "bob", ["supported", "not_found"], name="bob")
     # What is taken in once more is the same for the command and for Python.
-    sy.import_review([demo / "review" / "ann.json", demo / "review" / "bob.json"])
+    sy.import_review([demo / "review" / "ann.json", demo / "review" / "bob.json"], into=demo / "labels.json")
     decisions = [
         Decision(own.item.item_id, "ann", "not_found" if "19" in own.unit.text else "supported") for own in round.asked
     ]

@@ -59,7 +59,7 @@ def review_targets(folder: Path) -> list[Target]:
     app(["review", "sample", *asked, "-o", str(form), "--labels", str(labels), "-n", "5", "--format", "json"])
     _saved(form, "ann", "verdicts", ["supported", "not_found"])
     _saved(form, "bob", "verdicts", ["supported", "cannot_say"])
-    app(["review", "import", str(form / "ann.json")])
+    app(["review", "import", str(form / "ann.json"), "--into", str(labels)])
     named = ["--labels", str(labels), "-o", str(folder / "lexical.json"), "--format", "json"]
     app(["review", "calibrate", *asked, *named])
     calibrated = ["--calibration", str(folder / "lexical.json"), "--format", "json"]
@@ -67,7 +67,7 @@ def review_targets(folder: Path) -> list[Target]:
     copyfile(folder / "calibrated.parquet", folder / "again.parquet")
     own = ("questions.jsonl", "outputs.jsonl", "--labels", "labels.json")
     report, calibrate = ("review", "report", *own), ("review", "calibrate", *own, "-o", "out/calibration.json")
-    take = ("review", "import", "form/items.json", "form/ann.json")
+    take = ("review", "import", "form/items.json", "form/ann.json", "--into", "labels.json")
     faithfulness = ("-m", "faithfulness")
     judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts")
     weights = ("--weights", "lexical.json", "--weights", "lexical.json")
@@ -80,7 +80,7 @@ def review_targets(folder: Path) -> list[Target]:
              *faithfulness),
         ))] * 3,
         *[Target("form/items.json", (take,))] * 2,
-        *[Target("form/ann.json", (take, (*take, "form/bob.json")))] * 3,
+        *[Target("form/ann.json", (take, (*take[:-2], "form/bob.json", *take[-2:])))] * 3,
         *_grade_targets(folder),
         *[Target("lexical.json", (
             ("gate", "--judge", "lexical.json"), ("gate", "--judge", "lexical.json", "--lang", "zh"),
@@ -99,8 +99,8 @@ def _grade_targets(folder: Path) -> list[Target]:
     pool = ["review", "pool", str(folder / "questions.jsonl"), str(folder / "outputs.jsonl"), "-o", str(form)]
     app([*pool, "--into", str(folder / "people.jsonl"), "--scale", "0-3", "--format", "json"])
     _saved(form, "ann", "grades", [0, 1, 3])
-    app(["review", "import", str(form / "ann.json"), "--format", "json"])
-    take = ("review", "import", "pooled/items.json", "pooled/ann.json")
+    app(["review", "import", str(form / "ann.json"), "--into", str(folder / "people.jsonl"), "--format", "json"])
+    take = ("review", "import", "pooled/items.json", "pooled/ann.json", "--into", "people.jsonl")
     label = ("label", "questions.jsonl", "outputs.jsonl", "-o", "out/people.jsonl", "--scale", "0-3")
     return [
         *[Target("pooled/ann.json", (take,))] * 2,

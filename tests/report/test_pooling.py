@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import steelyard as sy
 from steelyard.judges.grading.grades import JUDGE, PEOPLE, Grades
 from steelyard.report.reviewing import review_text
 from steelyard.report.words import read_words
+from steelyard.review.imported import ImportedLabels
 from steelyard.review.items_file import ItemsFile
 from tests.review.small import CHUNKS, QUESTIONS
 
@@ -24,6 +26,13 @@ def pool(
     folder: Path, name: str = "form", into: str = "qrels.jsonl", questions: Any = QUESTIONS, **options: Any
 ) -> Any:
     return sy.pool_review(questions, options.pop("sources", RUN), folder / name, folder / into, **options)
+
+
+def take(files: Path | list[Path]) -> ImportedLabels:
+    """Import into the file beside the folder of the form that its items.json names."""
+    first = files[0] if isinstance(files, list) else files
+    items = ItemsFile.read(first.parent / "items.json")
+    return sy.import_review(files, into=os.path.normpath(items.files["into"]) if "into" in items.files else None)
 
 
 def saved(
@@ -57,7 +66,7 @@ def test_a_chunk_of_a_run_and_of_a_file_is_asked_about_once(tmp_path: Path) -> N
 def test_grades_go_into_a_truth(tmp_path: Path) -> None:
     pooled = pool(tmp_path, n=10, scale="0-3")
     assert (pooled.n_pool, pooled.n_before, len(pooled.asked)) == (24, 0, 10)
-    result = sy.import_review([saved(pooled.form, "ann", [3, 0, "?", 1]), saved(pooled.form, "bob", [3, 2])])
+    result = take([saved(pooled.form, "ann", [3, 0, "?", 1]), saved(pooled.form, "bob", [3, 2])])
     pairs = {pair.key: pair for pair in Grades.read(tmp_path / "qrels.jsonl").pairs}
     asked = [(own.query_id, own.texts[0][0]) for own in pooled.asked]
     assert [pairs[key].gain for key in (asked[0], asked[1], asked[3])] == [3, 0, 1]
@@ -76,10 +85,10 @@ def test_grades_go_into_a_truth(tmp_path: Path) -> None:
 
 def test_conflicts_of_grades_are_settled(tmp_path: Path) -> None:
     pooled = pool(tmp_path, n=5, scale="0-3")
-    sy.import_review([saved(pooled.form, "ann", [3, 0]), saved(pooled.form, "bob", [3, 2])])
+    take([saved(pooled.form, "ann", [3, 0]), saved(pooled.form, "bob", [3, 2])])
     settling = pool(tmp_path, "settling", scale="0-3", adjudicate=True)
     assert len(settling.asked) == 1
-    assert sy.import_review(saved(settling.form, "adjudication", [2])).conflicts == []
+    assert take(saved(settling.form, "adjudication", [2])).conflicts == []
     key = (settling.asked[0].query_id, settling.asked[0].texts[0][0])
     assert {pair.key: pair.gain for pair in Grades.read(tmp_path / "qrels.jsonl").pairs}[key] == 2
     with pytest.raises(sy.InputError, match="raters do not differ on any of 24 pooled pairs"):
@@ -91,7 +100,7 @@ def test_people_replace_a_judge_and_are_kept_by_it(tmp_path: Path) -> None:
     sy.label(QUESTIONS, RUN, scale="0-3", save=truth)
     pooled = pool(tmp_path, n=1, scale="0-3")
     assert "missing" in pooled.form.read_text(encoding="utf-8")
-    sy.import_review(saved(pooled.form, "ann", [2]))
+    take(saved(pooled.form, "ann", [2]))
     key = (pooled.asked[0].query_id, pooled.asked[0].texts[0][0])
     sy.label(QUESTIONS, RUN, scale="0-3", save=truth)
     pairs = {pair.key: pair for pair in Grades.read(truth).pairs}
@@ -103,7 +112,7 @@ def test_people_replace_a_judge_and_are_kept_by_it(tmp_path: Path) -> None:
 def test_grades_off_the_scale_are_refused(grade: object, tmp_path: Path) -> None:
     pooled = pool(tmp_path, n=2, scale="0-3")
     with pytest.raises(sy.InputError, match=r"ann.json: item .*: the grade .* is off the scale \(0, 1, 2, 3\)"):
-        sy.import_review(saved(pooled.form, "ann", [1, grade]))
+        take(saved(pooled.form, "ann", [1, grade]))
     assert not (tmp_path / "qrels.jsonl").exists()
 
 
@@ -114,9 +123,7 @@ def test_quotes_become_evidence(tmp_path: Path) -> None:
         tmp_path, kind="quotes", n=3, into="gold.jsonl", questions=questions, sources=[DOCUMENTS], unit="document"
     )
     quotes = [[{"doc": "h1", "start": 0, "end": 5, "quote": "Hall 1"}], [], "?"]
-    sy.import_review(
-        [saved(pooled.form, "ann", quotes, key="quotes"), saved(pooled.form, "bob", quotes[:1], key="quotes")]
-    )
+    take([saved(pooled.form, "ann", quotes, key="quotes"), saved(pooled.form, "bob", quotes[:1], key="quotes")])
     lines = [json.loads(line) for line in (tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
     first = pooled.asked[0].query_id
     assert {line["qid"]: line["evidence"] for line in lines if "evidence" in line} == {
@@ -126,7 +133,7 @@ def test_quotes_become_evidence(tmp_path: Path) -> None:
     more = pool(tmp_path, "more", kind="quotes", n=99, into="gold.jsonl", questions=questions, sources=[DOCUMENTS])
     assert more.n_before == 1
     assert first not in {own.query_id for own in more.asked}
-    sy.import_review(saved(more.form, "ann", [[{"doc": more.asked[0].texts[0][0], "quote": "Hall 1"}]], key="quotes"))
+    take(saved(more.form, "ann", [[{"doc": more.asked[0].texts[0][0], "quote": "Hall 1"}]], key="quotes"))
     assert len(sy.Questions.read(tmp_path / "gold.jsonl")) == 12
     assert {"text": "Hall 1"} in [
         piece for line in (tmp_path / "gold.jsonl").read_text("utf-8").splitlines()
@@ -141,7 +148,7 @@ def test_quotes_are_added_to_questions_of_any_form(name: str, tmp_path: Path) ->
     (tmp_path / name).write_text(texts[name], encoding="utf-8")
     pooled = pool(tmp_path, kind="quotes", into="gold.jsonl", questions=tmp_path / name, sources=[DOCUMENTS])
     quote = {"doc": pooled.asked[0].texts[0][0], "quote": "Hall 1"}
-    sy.import_review(saved(pooled.form, "ann", [[quote]], key="quotes"))
+    take(saved(pooled.form, "ann", [[quote]], key="quotes"))
     before, after = sy.Questions.read(tmp_path / name), sy.Questions.read(tmp_path / "gold.jsonl")
     assert [(q.query_id, q.query, q.answer) for q in after] == [(q.query_id, q.query, q.answer) for q in before]
     assert [piece.text for question in after for piece in question.evidence] == ["Hall 1"]
@@ -153,7 +160,7 @@ def test_quotes_that_are_none_are_refused(quotes: object, tmp_path: Path) -> Non
     questions.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
     pooled = pool(tmp_path, kind="quotes", into="gold.jsonl", questions=questions, sources=[DOCUMENTS])
     with pytest.raises(sy.InputError, match=r"ann.json: item .*: a quote is no text of"):
-        sy.import_review(saved(pooled.form, "ann", [quotes], key="quotes"))
+        take(saved(pooled.form, "ann", [quotes], key="quotes"))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +189,7 @@ def test_each_kind_is_taken_in_by_itself(tmp_path: Path) -> None:
     with pytest.raises(
         sy.InputError, match="these files answer forms for grades and verdicts; take in each kind by it"
     ):
-        sy.import_review(files)
+        take(files)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -48,7 +48,10 @@ def test_a_form_asks_what_was_drawn_and_hides_the_systems(tmp_path: Path) -> Non
         ("zebra", 8, "item"),
         ("okapi", 8, "item"),
     ]
-    assert items.files == {"zebra": tmp_path / "labels.json", "okapi": tmp_path / "labels.json"}
+    assert {name: path.resolve() for name, path in items.files.items()} == {
+        "zebra": tmp_path / "labels.json",
+        "okapi": tmp_path / "labels.json",
+    }
 
 
 def test_the_whole_way_from_sample_to_settled_conflicts(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_the_whole_way_from_sample_to_settled_conflicts(tmp_path: Path) -> None:
     ids = [item.item_id for item in items.items]
     folder = tmp_path / "review"
     files = [saved(folder, items, "ann", ["supported"] * len(ids)), saved(folder, items, "bob", ["not_found"])]
-    imported = sy.import_review(files)
+    imported = sy.import_review(files, into=tmp_path / "labels.json")
     assert (imported.n_decided, len(imported.conflicts)) == (len(ids), 1)
     settling = sample(tmp_path, "settling", adjudicate=True, n=None)
     data = form_data(settling.form)
@@ -67,7 +70,7 @@ def test_the_whole_way_from_sample_to_settled_conflicts(tmp_path: Path) -> None:
     ]
     assert "ann" not in {opinion.get("rater") for opinion in data["items"][0]["opinions"]}
     file = saved(tmp_path / "settling", ItemsFile.read(settling.items), "adjudication", ["supported"])
-    assert sy.import_review(file).conflicts == []
+    assert sy.import_review(file, into=tmp_path / "labels.json").conflicts == []
     more = sample(tmp_path, "more", n=4)
     assert more.round.n_new == {"zebra": 4, "okapi": 4}
     assert not {own.item.item_id for own in more.round.asked} & {*ids}
@@ -89,7 +92,8 @@ def test_runs_keep_their_own_review(tmp_path: Path) -> None:
         assert [own.system for own in Review.read(path / "verdicts" / "review.json").samples] == [system]
     items = ItemsFile.read(sampled.items)
     first = items.items[0]
-    sy.import_review(saved(tmp_path / "review", items, "ann", {first.item_id: "supported"}))
+    places = {path.name: path for path in runs}
+    sy.import_review(saved(tmp_path / "review", items, "ann", {first.item_id: "supported"}), into=places)
     n_labels = {path.name: len(Review.read(path / "verdicts" / "review.json").labels) for path in runs}
     assert n_labels == {name: int(name in first.systems) for name in ("k1", "k2")}
 
@@ -117,7 +121,7 @@ def test_rounds_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None
     sampled = sample(tmp_path, whole_answers=True)
     text = review_text(sampled, "table", read_words(lang), width=80)
     assert ("answers in all" if lang == "en" else "回答总数") in text
-    assert f"steelyard review import {tmp_path / 'review'}/*.json" in text
+    assert f"steelyard review import {tmp_path / 'review'}/*.json --into {tmp_path / 'labels.json'}" in text
     content = json.loads(review_text(sampled, "json", read_words(lang)))
     assert [(own["system"], own["n"], own["n_drawn"], own["unit"]) for own in content["samples"]] == [
         ("zebra", 12, 8, "answer"), ("okapi", 12, 8, "answer")

@@ -44,24 +44,25 @@ def test_labels_come_back_from_the_form(browser: Any, tmp_path: Path) -> None:
         decided(browser, sampled.form, "ann", item_by_item("1n?1")),
         decided(browser, sampled.form, "吴", item_by_item("1111")),
     ]
-    imported = sy.import_review(files)
+    imported = sy.import_review(files, into=labels)
     assert [(own.rater, own.n, own.n_cannot_say) for own in imported.raters] == [("ann", 4, 1), ("吴", 4, 0)]
     assert [len(conflict.opinions) for conflict in imported.conflicts] == [2]  # "Cannot say" is none.
     settling = sy.sample_review(QUESTIONS, runs, tmp_path / "settling", labels=labels, adjudicate=True)
-    assert sy.import_review(decided(browser, settling.form, "", item_by_item("1"))).conflicts == []
+    settled = decided(browser, settling.form, "", item_by_item("1"))
+    assert sy.import_review(settled, into=labels).conflicts == []
     assert sy.Review.read(labels).labels.raters == ["ann", "吴"]
     assert len(sy.Review.read(labels).labels.consensus) == 4
 
 
 def test_grades_and_quotes_come_back_from_the_form(browser: Any, tmp_path: Path) -> None:
     graded = sy.pool_review(QUESTIONS, RUN, tmp_path / "grades", tmp_path / "qrels.jsonl", n=3, scale="0-3")
-    sy.import_review(decided(browser, graded.form, "ann", ["3", "0", "?"]))
+    sy.import_review(decided(browser, graded.form, "ann", ["3", "0", "?"]), into=tmp_path / "qrels.jsonl")
     assert sorted(pair.gain or 0 for pair in Grades.read(tmp_path / "qrels.jsonl").pairs) == [0, 3]
     questions = tmp_path / "questions.jsonl"
     questions.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
     quoted = sy.pool_review(
         questions, RUN, tmp_path / "quotes", tmp_path / "gold.jsonl", kind="quotes", n=2, depth=1
     )  # fmt: skip
-    sy.import_review(decided(browser, quoted.form, "ann", ["ArrowDown", "q"]))
+    sy.import_review(decided(browser, quoted.form, "ann", ["ArrowDown", "q"]), into=tmp_path / "gold.jsonl")
     gold = [question for question in sy.Questions.read(tmp_path / "gold.jsonl") if question.evidence]
     assert [question.query_id for question in gold] == [quoted.asked[0].query_id]

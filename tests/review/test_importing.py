@@ -15,7 +15,7 @@ from steelyard.judges.review import Review
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.sheets.review import conflicts_section
 from steelyard.report.words import read_words
-from steelyard.review.importing import Conflict, ImportedLabels, import_labels, read_forms
+from steelyard.review.importing import Conflict, ImportedLabels, read_forms
 from steelyard.review.items_file import ItemsFile
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed
@@ -34,8 +34,9 @@ def form(systems: list, tmp_path: Path) -> ItemsFile:
     return written_items(round, tmp_path / "review", file)
 
 
-def take(*paths: Path) -> ImportedLabels:
-    return import_labels(*read_forms(paths))
+def take(*paths: Path, into: object = None) -> ImportedLabels:
+    """Import into labels.json beside the folder of the form, unless another place is named."""
+    return sy.import_review(paths, into=paths[0].parent.parent / "labels.json" if into is None else into)
 
 
 def test_decisions_are_kept_beside_the_sample(form: ItemsFile, tmp_path: Path) -> None:
@@ -161,9 +162,9 @@ def test_labels_of_other_verdicts_are_refused(form: ItemsFile, systems: list, tm
         take(file)
     kept = tmp_path / "kept.json"
     review.write(kept)
-    assert import_labels(*read_forms(file), labels=kept).files == [kept]
+    assert take(file, into=kept).files == [kept]
     with pytest.raises(sy.InputError, match="no system is called 'goo'; did you mean good"):
-        import_labels(*read_forms(file), labels={"goo": kept})
+        take(file, into={"goo": kept})
 
 
 @pytest.mark.parametrize(

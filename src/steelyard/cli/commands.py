@@ -136,7 +136,12 @@ COMMANDS = {
             argument(
                 "files", nargs="+", help="What people saved from forms; the items.json beside a form may be among them."
             ),
-            options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.LANG,
+            repeated(
+                "--into", "--labels", dest="into",
+                help="Where decisions go, unless that is in the folder of the form: the run folder, file of labels, "
+                "truth or questions that it was made for; NAME=PLACE for each of several systems.",
+            ),
+            options.REVIEW_FORMAT, options.OUTPUT, options.LANG,
         ],
     ),
     "review report": Command(

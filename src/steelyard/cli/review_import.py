@@ -14,10 +14,10 @@ from steelyard.review.importing import import_review
 
 
 def run(
-    files: list[str], *, labels: list[str], format: str | None, output: Path | None, lang: str | None
+    files: list[str], *, into: list[str], format: str | None, output: Path | None, lang: str | None
 ) -> None:  # fmt: skip
     """Take decisions in, and write what they are."""
     words, format = read_words(lang), format_of(output, format)
     check_format(format)
     refuse_overwriting(output or "-", files)
-    write_review(import_review(files, labels=named_labels(labels)), format, output, words)
+    write_review(import_review(files, into=named_labels(into)), format, output, words)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.data.run_folder import RunFolder
+from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.io.named import named_paths
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def named_labels(texts: Sequence[str], *, without: bool = False) -> str | dict[str, str] | Literal[False] | None:
     """Labels as they are named on the command line: FILE, of all systems, or NAME=FILE for each; False: none count.
 
+    A run folder has a name of its own, and stands for the file in it.
     Raises   InputError for files without a name where there are several, for a name that comes twice, and for labels
              where none shall count.
 
@@ -34,6 +35,8 @@ def named_labels(texts: Sequence[str], *, without: bool = False) -> str | dict[s
     labels = dict[str, str]()
     for text in texts:
         name, paths = named_paths(text)
+        if name is None and (folder := find_run_folder(text)) is not None:
+            name = folder.name
         if name is None or name in labels or len(paths) > 1:
             raise InputError(f"--labels {text}: name the system that they are of, each once, with one file: NAME=FILE")
         labels[name] = paths[0]
@@ -50,14 +53,16 @@ def check_labels(labels: object, systems: Sequence[str]) -> None:
 def review_file(labels: object, system: str, folder: RunFolder | None) -> Path | None:
     """The file that the review of a system is kept in, whether it is there or not; None where there is no place.
 
-    labels   a path, or system -> path; None: in the folder of the run
+    labels   a path of that file or of a run folder, or system -> path; None: in the folder of the run
     """
     from steelyard.judges.review import FILE
     from steelyard.judges.verdicts import FOLDER
 
     named = labels.get(system) if isinstance(labels, Mapping) else labels
     if isinstance(named, str | os.PathLike):
-        return Path(named)
+        path = Path(named)
+        folder = find_run_folder(path)
+        return path if folder is None else folder.path / FOLDER / FILE
     return None if folder is None or named is not None else folder.path / FOLDER / FILE
 
 

@@ -14,8 +14,15 @@ from steelyard.judges.grading.scale import Scale, scale_of
 from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.words import read_words
-from steelyard.review.items_file import INTO, QUESTIONS, ItemsFile, ListedItem, review_id_of
-from steelyard.review.pools import PooledItem, PooledReview, pairs_to_grade, questions_to_quote, raters_of
+from steelyard.review.items_file import INTO, ItemsFile, ListedItem, review_id_of
+from steelyard.review.pools import (
+    PooledItem,
+    PooledReview,
+    copy_questions,
+    pairs_to_grade,
+    questions_to_quote,
+    raters_of,
+)
 from steelyard.review.rounds import DEFAULT_N
 
 
@@ -42,7 +49,7 @@ def pool_review(
     questions, sources, depth, unit, corpus   what is pooled for which questions, as `sy.label` takes it
     output    a folder: the form, form.html, and the list of what it asks, items.json
     into      where the decisions will go: grades into a truth in JSONL, beside those of a judge; quotes into a copy of
-              the questions in JSONL
+              the questions in JSONL, which is made here
     kind      "grades": pairs of a question and a document, of those that nobody graded yet;  "quotes": questions that
               have no evidence yet, each with all that is pooled for it
     n         how many pairs, or questions; 100 by default
@@ -64,8 +71,8 @@ def pool_review(
         )  # fmt: skip
     else:
         asked, n_pool, n_before = questions_to_quote(questions, sources, target, **pool)
+        copy_questions(Path(str(questions)), target)
     gains = own_scale.gains if kind == "grades" else ()
-    files = {INTO: target} | ({QUESTIONS: Path(str(questions))} if kind == "quotes" else {})
     listed = [_listed(own, kind) for own in asked]
     review_id = review_id_of(kind, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)
     grades = dict(own_scale.words(words.code))  # type: ignore[arg-type]
@@ -73,7 +80,7 @@ def pool_review(
         kind, title or words(f"review.{kind}_title"), review_id, [_pooled_item(own, adjudicate) for own in asked],
         scale=[(gain, grades.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
     )  # fmt: skip
-    items = ItemsFile(kind, "", review_id, adjudicate, seed, files, listed, gains, own_scale.name, unit)
+    items = ItemsFile(kind, "", review_id, adjudicate, seed, {INTO: target}, listed, gains, own_scale.name, unit)
     return PooledReview(kind, asked, n_pool, n_before, *write_form(folder, form, items, words), target)
 
 

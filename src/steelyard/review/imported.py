@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,10 @@ class Conflict:
 
     item: ListedItem
     opinions: Sequence[tuple[str, str]]
+
+
+Places = Mapping[tuple[str, str], Path]
+"""Where decisions go, by the id of a form and a name of its `files`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,16 @@
-"""Decisions that people saved from forms, taken in beside the verdicts that they check."""
+"""Decisions that people saved from forms, imported beside the verdicts that they check."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.own_paths import own_file
 from steelyard.experiment.review_choice import check_labels, review_file
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import source_of
@@ -16,29 +18,64 @@ from steelyard.judges.items import ItemTable
 from steelyard.judges.labels import Decision, Labels
 from steelyard.judges.review import FILE, Review
 from steelyard.judges.review_files import decision_of, encode_review, locked
-from steelyard.review.imported import Conflict, ImportedLabels, RaterCount
+from steelyard.review.imported import Conflict, ImportedLabels, Places, RaterCount
 from steelyard.review.importing_pools import import_pool
 from steelyard.review.items_file import FORMAT as ITEMS_FORMAT
-from steelyard.review.items_file import NAME, ItemsFile
+from steelyard.review.items_file import INTO, NAME, ItemsFile, into_options
 from steelyard.review.saved_forms import SavedForm, saved_form
 
 
-def import_review(paths: object, *, labels: object = None) -> ImportedLabels:
+def import_review(paths: object, *, into: object = None) -> ImportedLabels:
     """Take in what people saved from forms of `sy.sample_review`, all of it or nothing.
 
     paths    the files that they saved; the items.json of each form is found beside them, or is named too
-    labels   where reviews are kept, if not where the forms say: a path, or system -> path
-    Raises   InputError for a file that answers no such form, was edited so that it does not, or decides an item twice;
-             OutputError where another process writes there
+    into     where decisions go: the run folder, or the file of labels, that the form was made for, or system -> one of
+             these; of grades and quotes, from forms of `sy.pool_review`, the truth or the questions.  None is enough
+             where that is a file in the folder of the form
+    Raises   InputError for a file that answers no such form, was edited so that it does not, or decides an item twice,
+             and where decisions would go outside the form's folder without `into`: a form may come from somebody else,
+             and never chooses that; OutputError where another process writes there
 
-    Of one person about one item the later decision counts, by its date, also over several files.  Grades and quotes, of
-    forms of `sy.pool_review`, go into the truth, or into the questions, that the form was made for.
+    Of one person about one item the later decision counts, by its date, also over several files.
     """
     forms, saved = read_forms(paths)
     kinds = sorted({forms[own.review_id].kind for own in saved})
     if len(kinds) > 1:
         raise InputError(f"these files answer forms for {' and '.join(kinds)}; take in each kind by itself")
-    return import_labels(forms, saved, labels) if kinds == ["verdicts"] else import_pool(forms, saved)
+    answered = {own.review_id: forms[own.review_id] for own in saved}
+    places = _places(answered, into, [own.path for own in saved])
+    importer = import_labels if kinds == ["verdicts"] else import_pool
+    return importer(answered, saved, places)
+
+
+def _places(forms: Mapping[str, ItemsFile], into: object, paths: Sequence[Path]) -> Places:
+    """Where decisions go: what the caller names, else the files that are in the folders of the forms.
+
+    paths    that were imported, for messages
+    Raises   InputError where a form names other files, and for a system that there is not.
+    """
+    names = {id: list(form.files) if form.kind == "verdicts" else [INTO] for id, form in forms.items()}
+    check_labels(into, [name for listed in names.values() for name in listed])
+    places = dict[tuple[str, str], Path]()
+    for review_id, form in forms.items():
+        for name in names[review_id]:
+            place = review_file(into, name, None) or form.obeyed.get(name)
+            if place is None:
+                raise InputError(_refusal(form, name, paths))
+            places[review_id, name] = place
+    return places
+
+
+def _refusal(form: ItemsFile, name: str, paths: Sequence[Path]) -> str:
+    named = {key: Path(os.path.normpath(path)) for key, path in form.files.items()}
+    advice = "say where: --into PLACE"
+    if name in named and all(f"{key}{path}".isprintable() for key, path in named.items()):
+        options = into_options(named, form.path.parent)
+        advice = f"if that is right: steelyard review import {shlex.join(map(str, paths))} {options}"
+    return (
+        f"{form.path}: names {quoted(str(named.get(name, '')))} for decisions, which is outside of its folder, and a "
+        f"form does not choose that; {advice}"
+    )
 
 
 def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
@@ -51,7 +88,7 @@ def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
     if not isinstance(listed, Iterable):
         raise InputError(f"files to import: {quoted(paths)} is no path and no list of paths")
     files = list(dict.fromkeys(Path(path) for path in listed))
-    beside = [path.parent / NAME for path in files]
+    beside = [own_file(path.parent, NAME) for path in files]
     files += [path for path in dict.fromkeys(beside) if path not in files and path.exists()]
     contents = {path: parse_json(source_of(path).read(), str(path)) for path in files}
     forms = {
@@ -71,38 +108,32 @@ def _is_items(content: Any) -> bool:
     return isinstance(content, dict) and content.get("format") == ITEMS_FORMAT
 
 
-def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], labels: object = None) -> ImportedLabels:
+def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: Places) -> ImportedLabels:
     """Take decisions about verdicts in, all or none.
 
-    labels   where reviews are kept, if not where the forms say: a path, or system -> path
+    places   (review id, system) -> the file of its review
     Raises   InputError for a label off the scale, and where the sample of an item is no more; OutputError.
 
     Of one person about one item the later decision counts, by its date.
     """
-    answered = {own.review_id: forms[own.review_id] for own in saved}
-    check_labels(labels, [name for form in answered.values() for name in form.files])
     decisions = sorted(
         ((own, decision) for own in saved for decision in _decisions(own)), key=lambda pair: pair[1].date
     )
-    places = {
-        (form.review_id, system): review_file(labels, system, None) or file
-        for form in answered.values() for system, file in form.files.items()
-    }  # fmt: skip
     files = list(dict.fromkeys(places.values()))
     with ExitStack() as stack:
         for folder in dict.fromkeys(_folder(file) for file in files):
             stack.enter_context(locked(folder / FILE))
         before = {file: _review(file) for file in files}
-        for form in answered.values():
+        for form in forms.values():
             _check_drawn(form, {system: before[places[form.review_id, system]] for system in form.files})
         after = {
-            file: review.with_decisions(_later(review.labels, _belonging(file, decisions, answered, places)))
+            file: review.with_decisions(_later(review.labels, _belonging(file, decisions, forms, places)))
             for file, review in before.items()
         }
         for file, review in after.items():
             if review != before[file]:
                 encode_review(file, review.samples, review.labels.decisions)
-    return _imported(answered.values(), decisions, before.values(), after)
+    return _imported(forms.values(), decisions, before.values(), after)
 
 
 def _folder(file: Path) -> Path:
@@ -114,7 +145,7 @@ def _review(file: Path) -> Review:
     if not file.exists():
         raise InputError(
             f"{file}: is not there any more, so that it is not known how the items were drawn; name the file of the "
-            "review (--labels FILE), or sample again"
+            "review (--into FILE), or sample again"
         )
     return Review.read(file)
 
@@ -153,7 +184,7 @@ def _check_drawn(form: ItemsFile, reviews: Mapping[str, Review]) -> None:
             raise InputError(
                 f"the sample of {form.table} of {' and '.join(item.systems)} that is kept did not draw item "
                 f"{quoted(item.item_id)}, about which the form asks: these are labels of other verdicts; name the "
-                "review that the form was made with (--labels FILE), or sample again"
+                "review that the form was made with (--into FILE), or sample again"
             )
 
 
@@ -161,7 +192,7 @@ def _belonging(
     file: Path,
     decisions: Sequence[tuple[SavedForm, Decision]],
     forms: Mapping[str, ItemsFile],
-    places: Mapping[tuple[str, str], Path],
+    places: Places,
 ) -> list[Decision]:  # fmt: skip
     """The decisions about items of systems whose review is kept in a file."""
     ids = {

@@ -17,8 +17,8 @@ from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
 from steelyard.judges.labels import ADJUDICATION
 from steelyard.judges.review_files import locked
-from steelyard.review.imported import Conflict, ImportedLabels, RaterCount
-from steelyard.review.items_file import INTO, QUESTIONS, ItemsFile, ListedItem
+from steelyard.review.imported import Conflict, ImportedLabels, Places, RaterCount
+from steelyard.review.items_file import INTO, ItemsFile, ListedItem
 from steelyard.review.pools import RATERS, raters_of
 from steelyard.review.saved_forms import SavedForm
 
@@ -37,8 +37,10 @@ class _Decided:
         return self.values.get("label") == "cannot_say"
 
 
-def import_pool(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm]) -> ImportedLabels:
+def import_pool(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: Places) -> ImportedLabels:
     """Take grades into the truth of their forms, or quotes into the questions.
+
+    places   (review id, INTO) -> that file
 
     A pair that several people graded has their median, the lower of two, unless it was settled; the grades of all stay
     beside it.  Quotes are added to the evidence of their question.
@@ -46,11 +48,11 @@ def import_pool(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm]) -> I
     """
     decided = [own for form in saved for own in _decided(form, forms[form.review_id])]
     decided.sort(key=lambda own: str(own.values.get("date", "")))
-    files = list(dict.fromkeys(own.files[INTO] for own in forms.values() if INTO in own.files))
+    files = list(dict.fromkeys(places.values()))
     conflicts: list[Conflict] = []
     counts = _counts(decided)
     for file in files:
-        own = [one for one in decided if one.form.files[INTO] == file]
+        own = [one for one in decided if places[one.form.review_id, INTO] == file]
         with locked(file):
             if any(one.form.kind == "grades" for one in own):
                 conflicts += _import_grades(file, own)
@@ -113,7 +115,10 @@ def _import_grades(file: Path, decided: Sequence[_Decided]) -> list[Conflict]:
 
 def _import_quotes(file: Path, decided: Sequence[_Decided]) -> None:
     """Write the questions with the quotes among their evidence."""
-    base = file if file.exists() else decided[0].form.files[QUESTIONS]
+    if not file.exists():
+        raise InputError(
+            f"{file}: is not there; copy the questions there, or name the file that has them (--into FILE)"
+        )
     pieces: dict[str, list[dict[str, str]]] = {}
     for own in decided:
         for quote in [] if own.cannot_say else own.values["quotes"]:
@@ -121,7 +126,7 @@ def _import_quotes(file: Path, decided: Sequence[_Decided]) -> None:
             piece = by_document if own.form.unit == "document" else {"text": quote["quote"]}
             pieces.setdefault(own.item.query_id, []).append(piece)
     lines = []
-    for where, line in read_lines(Source(base)):
+    for where, line in read_lines(Source(file)):
         query_id = query_id_of(line, where)
         evidence = list(line.get("evidence") or [])
         for piece in pieces.get(query_id, []):

@@ -1,24 +1,28 @@
-"""The file beside a form that says what it asked, and where decisions belong: JSON, read again when they come back."""
+"""The file beside a form that says what it asked, and for which files: JSON, read again when decisions come back."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.own_paths import inside
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import source_of
 from steelyard.io.write import write_text
 from steelyard.judges.items import ItemTable, text_digest
+from steelyard.judges.review import FILE
 from steelyard.judges.review_files import check_format
+from steelyard.judges.verdicts import FOLDER
 
 NAME = "items.json"
-INTO, QUESTIONS = "into", "questions"
+INTO = "into"
 """Of `ItemsFile.files`, for grades and quotes."""
 FORMAT, VERSION = "steelyard-items", 1
 Kind = Literal["verdicts", "grades", "quotes"]
@@ -57,7 +61,10 @@ class ItemsFile:
     review_id     by which saved files name the form
     adjudicating  whether it asks for conflicts
     files         where decisions belong: system -> the file of its review; INTO -> the file that grades or quotes go
-                  into; QUESTIONS -> where the questions are that quotes are added to
+                  into
+    path          that it was read from
+    obeyed        of a form that was read, those of `files` that are in its folder: a form may come from somebody else,
+                  so that only the command line can name others
     scale         all grades, of a form for grades, and scale_name, what it is called
     unit          what the texts are that can be quoted: chunks or documents
     """
@@ -72,6 +79,8 @@ class ItemsFile:
     scale: Sequence[float] = ()
     scale_name: str = ""
     unit: str = ""
+    path: Path = Path(NAME)
+    obeyed: Mapping[str, Path] = field(default_factory=dict)
 
     def write(self, folder: Path) -> Path:
         """Write it into the folder of the form, with paths as they are seen from there.
@@ -111,17 +120,37 @@ class ItemsFile:
                 raise ValueError(f"its table {quoted(content['table'])} is none of {', '.join(get_args(ItemTable))}")
         except ValueError as error:
             raise InputError(f"{path}: {error}") from None
-        files = {name: Path(os.path.normpath(path.parent / file)) for name, file in content["files"].items()}
+        folder, names = path.parent, content["files"].items()
+        files = {name: folder / file for name, file in names}
+        obeyed = {name: own for name, file in names if (own := inside(folder, file)) is not None}
         listed = [ListedItem(**{key: item[key] for key in _ITEM.needed}) for item in content["items"]]
         return cls(
             content["kind"], content["table"], content["review_id"], content["adjudicating"], content["seed"], files,
             listed, [float(gain) for gain in content["scale"]], content["scale_name"], content["unit"],
+            path, obeyed,
         )  # fmt: skip
 
 
 def review_id_of(kind: Kind, table: str, item_ids: Sequence[str], *, adjudicating: bool = False) -> str:
     """What names a form: the same for one that asks the same."""
     return text_digest(json.dumps([kind, table, adjudicating, sorted(item_ids)]))
+
+
+def into_options(files: Mapping[str, Path], folder: Path) -> str:
+    """The options by which `steelyard review import` is told where decisions of a form go; "" where none is needed.
+
+    files    as of `ItemsFile`;   folder   of the form
+    >>> into_options({"a": Path("runs/a/verdicts/review.json")}, Path("form"))
+    '--into runs/a'
+    >>> into_options({"a": Path("runs/a/verdicts/review.json"), "b": Path("b.json")}, Path("form"))
+    '--into a=runs/a --into b=b.json'
+    """
+    if all(inside(folder, _seen_from(folder, path)) for path in files.values()):
+        return ""
+    is_kept = {name: path.parts[-2:] == (FOLDER, FILE) for name, path in files.items()}
+    places = {name: str(path.parent.parent if is_kept[name] else path) for name, path in files.items()}
+    named = places.items() if len(set(places.values())) > 1 else [("", *set(places.values()))]
+    return " ".join(f"--into {shlex.quote(f'{name}={place}' if name else place)}" for name, place in named)
 
 
 def _seen_from(folder: Path, path: Path) -> str:

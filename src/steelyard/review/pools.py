@@ -9,8 +9,11 @@ from pathlib import Path
 
 from steelyard.base.choices import PoolKind, Unit
 from steelyard.base.errors import InputError, quoted
+from steelyard.data.question_files import read_lines
 from steelyard.data.questions import Questions
 from steelyard.experiment.pools import Pool
+from steelyard.io.source import Source
+from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
 from steelyard.judges.grading.scale import Scale
 from steelyard.judges.items import text_digest
@@ -101,6 +104,16 @@ def questions_to_quote(
     if not items:
         raise InputError(f"{asked.name}: all questions with pooled texts have evidence already, so nothing is to quote")
     return _drawn(items, n, seed), len(asked), len(decided)
+
+
+def copy_questions(questions: Path, into: Path) -> None:
+    """Write questions of any form in JSONL, where quotes can be added to them; a file that is there stays.
+
+    Raises   OutputError.
+    """
+    if not into.exists():
+        lines = (json.dumps(line, ensure_ascii=False) + "\n" for _, line in read_lines(Source(questions)))
+        write_text(into, "".join(lines))
 
 
 def raters_of(pair: GradedPair) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.errors import OutputError
+from steelyard.base.own_paths import own_file
 from steelyard.io.write import write_text
 from steelyard.report.form.form import Form
 from steelyard.report.form.page import form_html
@@ -15,11 +16,12 @@ FORM = "form.html"
 
 
 def check_free(folder: Path) -> None:
-    """Raise   OutputError for a folder that holds a form, which people may have open, and for a file."""
+    """Raise   OutputError for a folder that holds a form, which people may have open, and for a file; InputError for
+    links that lead out of it."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is no folder; name one for the form: -o FOLDER")
     for name in (FORM, NAME):
-        if (folder / name).exists():
+        if own_file(folder, name).exists():
             raise OutputError(
                 f"{folder / name}: is there already; choose another folder (-o), and take in what people saved from it "
                 "with the items.json beside it"

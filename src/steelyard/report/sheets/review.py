@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard.report.details.limits import cut
@@ -11,7 +11,7 @@ from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, percent
 from steelyard.report.words import Words
 from steelyard.review.imported import Conflict, ImportedLabels
-from steelyard.review.items_file import Kind
+from steelyard.review.items_file import INTO, Kind, into_options
 from steelyard.review.pools import PooledReview
 from steelyard.review.rounds import SampledReview
 
@@ -38,7 +38,8 @@ def sample_sections(sampled: SampledReview, words: Words) -> list[Section]:
         sheets = [Sheet([words(f"review.head.{name}") for name in names], rows, notes=notes)]
     title = words("review.adjudicate_title" if drawn.adjudicating else "review.sample_title", table=table)
     paragraphs = [] if sheets else [Paragraph(note) for note in notes]
-    return [Section("sample", title, paragraphs, sheets), _next(form, words)]
+    files = {own.name: own.file for own in drawn.systems if own.file is not None}
+    return [Section("sample", title, paragraphs, sheets), _next(form, files, words)]
 
 
 def pool_sections(pooled: PooledReview, words: Words) -> list[Section]:
@@ -48,16 +49,17 @@ def pool_sections(pooled: PooledReview, words: Words) -> list[Section]:
     head = [words(f"review.pool.{pooled.kind}"), words("review.head.count")]
     sheet = Sheet(head, rows, notes=[words("review.into", file=str(pooled.into))])
     title = words(f"review.{pooled.kind}_title")
-    return [Section("sample", title, [], [sheet]), _next(pooled.form, words)]
+    return [Section("sample", title, [], [sheet]), _next(pooled.form, {INTO: pooled.into}, words)]
 
 
-def _next(form: Path, words: Words) -> Section:
-    """How decisions come back."""
+def _next(form: Path, files: Mapping[str, Path], words: Words) -> Section:
+    """How decisions come back, and where they go: system -> file, or `INTO` -> file."""
+    command = f"steelyard review import {shlex.quote(str(form.parent))}/*.json {into_options(files, form.parent)}"
     return Section(
         "next", words("judging.next"),
         [
             Paragraph(words("review.form", form=str(form), folder=str(form.parent))),
-            Paragraph(f"steelyard review import {shlex.quote(str(form.parent))}/*.json", is_command=True),
+            Paragraph(command.rstrip(), is_command=True),
         ],
     )  # fmt: skip
 

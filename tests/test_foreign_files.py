@@ -1,0 +1,172 @@
+"""Files of somebody else: each row of SECURITY.md, attacked.
+
+Whatever a form, a run folder, the folder of a bench or a stored file names, nothing outside of it is read or written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard.base.own_paths import check_links, inside, own_file
+from steelyard.cli.app import app
+from tests.report.test_pooling import RUN, pool
+from tests.report.test_pooling import saved as graded
+from tests.review.small import QUESTIONS, outputs, saved
+
+SECRET = "canary-5b1f"
+"""In every file that must not be read: it never comes out in a message, a table or a file."""
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Iterator[Path]:
+    """A folder of the user's own beside what came from somebody else; nothing in it changes."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "notes.jsonl").write_text(f"{SECRET} = 1\n", encoding="utf-8")
+    before = _content(home)
+    yield home
+    assert _content(home) == before
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of somebody else, beside the user's own; the working folder is elsewhere."""
+    folder, here = tmp_path / "foreign", tmp_path / "here"
+    folder.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return folder
+
+
+def _content(folder: Path) -> dict[str, bytes | None]:
+    paths = sorted(path for path in folder.rglob("*") if path.name != ".lock")
+    return {str(path): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+def ways_out(folder: Path, canary: Path) -> dict[str, str]:
+    """Names by which a file in a folder may mean one outside of it."""
+    (folder / "here").symlink_to(canary)
+    (folder / "linked.jsonl").symlink_to(canary / "notes.jsonl")
+    (folder / "new.jsonl").symlink_to(canary / "new.jsonl")
+    return {
+        "absolute": str(canary / "notes.jsonl"), "new": str(canary / "new.jsonl"), "up": "../home/notes.jsonl",
+        "up and down": "x/../../home/notes.jsonl", "linked folder": "here/notes.jsonl", "linked file": "linked.jsonl",
+        "dangling link": "new.jsonl", "drive": "C:\\home\\notes.jsonl", "drive of its own": "C:notes.jsonl",
+        "share": "\\\\server\\share\\notes.jsonl", "backslashes": "..\\home\\notes.jsonl", "NUL": "notes\0.jsonl",
+        "half a character": "\ud800", "itself": ".", "nothing": "", "home": "~/notes.jsonl/../../../home/notes.jsonl",
+    }  # fmt: skip
+
+
+def edit(path: Path, change: Callable[[Any], object]) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def refused(call: Callable[[], object], message: str = "") -> str:
+    """The one line in which a call is refused, without what is in files of others."""
+    with pytest.raises(sy.SteelyardError, match=message or None) as caught:
+        call()
+    text = str(caught.value)
+    assert SECRET not in text
+    assert "\n" not in text
+    return text
+
+
+# What decides
+
+
+def test_one_function_decides_what_is_inside(foreign: Path, canary: Path) -> None:
+    assert {
+        way: inside(foreign, name) for way, name in ways_out(foreign, canary).items() if inside(foreign, name)
+    } == {}
+
+
+def test_what_is_inside_is_inside(foreign: Path) -> None:
+    (foreign / "sub").mkdir()
+    (foreign / "back").symlink_to(foreign / "sub")
+    for name in ("a.json", "sub/a.json", "back/a.json", "sub/../a.json", "文.json", "...", "a b"):
+        assert inside(foreign, name) == foreign / name
+        assert own_file(foreign, name) == foreign / name
+    (foreign.parent / "other").symlink_to(foreign)
+    assert inside(foreign.parent / "other", "a.json") is not None
+    check_links(foreign)
+
+
+def test_links_out_and_pipes_are_refused(foreign: Path, canary: Path) -> None:
+    (foreign / "deep").mkdir()
+    (foreign / "deep" / "x").symlink_to(canary)
+    refused(lambda: check_links(foreign), r"deep/x: is a link that leads out of its folder")
+    (foreign / "deep" / "x").unlink()
+    os.mkfifo(foreign / "deep" / "pipe")
+    assert stat.S_ISFIFO(os.stat(foreign / "deep" / "pipe").st_mode)
+    refused(lambda: check_links(foreign), r"deep/pipe: is no file but a pipe or a device; remove it")
+
+
+# A form
+
+
+@pytest.mark.parametrize("kind", ["verdicts", "grades", "quotes"])
+def test_a_form_does_not_choose_where_decisions_go(kind: str, foreign: Path, canary: Path) -> None:
+    file, items = _form(kind, foreign), foreign / "form" / "items.json"
+    content = json.loads(items.read_text(encoding="utf-8"))
+    for name in ways_out(foreign / "form", canary).values():
+        items.write_text(json.dumps({**content, "files": dict.fromkeys(content["files"], name)}), encoding="utf-8")
+        before = _content(foreign)
+        refused(lambda: sy.import_review(file), "for decisions, which is outside of its folder, and a form does not")
+        assert _content(foreign) == before
+
+
+def _form(kind: str, folder: Path) -> Path:
+    """A form of a kind, and what a person saved from it."""
+    if kind == "verdicts":
+        sampled = sy.sample_review(QUESTIONS, {"a": outputs()}, folder / "form", n=3, labels=folder / "labels.json")
+        from steelyard.review.items_file import ItemsFile
+
+        return saved(folder / "form", ItemsFile.read(sampled.items), "ann", ["supported"])
+    if kind == "grades":
+        return graded(pool(folder, n=2, scale="0-3").form, "ann", [1])
+    (folder / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
+    pooled = pool(folder, kind="quotes", questions=folder / "questions.jsonl", sources=[RUN], n=2)
+    return graded(pooled.form, "ann", [[]], key="quotes")
+
+
+def test_questions_that_an_old_form_names_are_not_read(foreign: Path, canary: Path) -> None:
+    file = _form("quotes", foreign)
+    questions = str(canary / "notes.jsonl")
+    edit(foreign / "form" / "items.json", lambda form: form.update(files={"into": "x.jsonl", "questions": questions}))
+    refused(lambda: sy.import_review(file), r"x\.jsonl: is not there; copy the questions there")
+
+
+def test_a_refusal_has_the_command_to_give(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(foreign)
+    file = _form("verdicts", Path()).relative_to(Path())
+    message = refused(lambda: app(["review", "import", str(file)]))
+    command = message.rpartition("if that is right: steelyard ")[2]
+    assert command == f"review import {file} --into labels.json"
+    assert app(command.split()) in (0, None)
+    edit(Path("form", "items.json"), lambda form: form.update(files={"a": "../$(touch x)\x1b]52;\n.json"}))
+    assert refused(lambda: sy.import_review(file)).endswith("say where: --into PLACE")
+
+
+def test_a_file_in_the_folder_of_the_form_needs_no_word(foreign: Path) -> None:
+    pooled = pool(foreign, into="form/grades.jsonl", n=2, scale="0-3")
+    assert sy.import_review(graded(pooled.form, "ann", [1])).files == [foreign / "form" / "grades.jsonl"]
+
+
+def test_links_in_the_folder_of_a_form_are_not_followed(foreign: Path, canary: Path) -> None:
+    file = _form("grades", foreign)
+    (foreign / "form" / "items.json").unlink()
+    (foreign / "form" / "items.json").symlink_to(canary / "notes.jsonl")
+    refused(lambda: sy.import_review(file), "items.json: is a link that leads out of its folder")
+    (foreign / "other").mkdir()
+    (foreign / "other" / "form.html").symlink_to(canary / "form.html")
+    refused(lambda: pool(foreign, "other", n=2, scale="0-3"), "form.html: is a link that leads out of its folder")
