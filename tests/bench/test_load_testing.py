@@ -313,9 +313,11 @@ def test_loads_that_cannot_be_are_refused(test_of: Callable[..., Bench], options
         test_of("http://127.0.0.1:9/", **options)
 
 
-def test_what_is_to_be_asked_must_be_named(tmp_path: Path) -> None:
+def test_judgements_alone_say_nothing_to_ask(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    config = {"systems": {"mine": {"target": {"url": "http://127.0.0.1:9/"}}}, "truth": str(tmp_path / "qrels.txt")}
     with pytest.raises(InputError, match=r"nothing to ask.*--queries"):
-        load_test("http://127.0.0.1:9/", rate=1, folder=tmp_path / "bench")
+        load_test(config, rate=1, folder=tmp_path / "bench")
 
 
 def test_keys_are_in_no_file(tmp_path: Path, queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import check_arguments
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
+from steelyard.bench.bundled import bundled_questions
 from steelyard.bench.calling import PatientCaller
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, system_label
@@ -37,11 +38,14 @@ from steelyard.bench.throughput import Objective, throughput
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
 from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
+from steelyard.io.json_files import parse_json
 from steelyard.services.addresses import host_of
 
 _OTHER_FILES = 500
 """That a system may have open itself."""
 _NAMED = 3
+_DEPTH = 20
+"""Documents of a request, where nothing else is said."""
 _FIRST = 3
 """So many questions are asked before load is put on a system that may be down."""
 
@@ -62,6 +66,10 @@ def load_test(
     timeout: float | str | None = None,
     concurrency: Annotated[int, at_least(1)] | None = None,
     seed: int | None = None,
+    body: str | Mapping[str, Any] | None = None,
+    headers_env: Mapping[str, str] | None = None,
+    documents: str | Path | None = None,
+    depth: Annotated[int, at_least(1)] | None = None,
     name: str | None = None,
     folder: str | Path | None = None,
     overwrite: bool = False,
@@ -71,7 +79,8 @@ def load_test(
 
     system     the URL of a system, "module:object" of a function, a configuration in TOML, a dict of the same shape, or
                a BenchConfig; of a configuration, whole systems and rerankers
-    queries    what is asked: questions in any form that `Questions.read` takes; of a configuration its own
+    queries    what is asked: questions in any form that `Questions.read` takes; of a configuration its own, and without
+               any those of the bundled example
     rate       requests a second, in an open loop: they are sent at times laid down before, whatever the answers take
     users      at once, in a closed loop: each waits for the answer.  Its percentiles are not those of an open loop
     duration   of each level, seconds or a text such as "60s", after `warm_up` of the same load, which does not count
@@ -82,6 +91,10 @@ def load_test(
     think_time   of users;   timeout   of a request
     sustained  search for the highest rate that holds the objective; by default where the configuration names rates
     concurrency  questions that a function takes at once, by default one: the others wait, and their time counts
+    body       what an address is sent, as a dict or JSON: the question is the value "{query}", and "{documents}" are
+               `depth` texts (20) of `documents`, a file or a folder, or bundled ones.  A chat has to answer choices, a
+               rerank a list of scores, and any other service no "error"
+    headers_env  header of an address to the environment variable of its value, as in {"Authorization": "MY_AUTH"}
     name, folder   of the bench;   overwrite   measure anew what the folder holds
     progress   called as progress("levels", done, total), and progress("seconds", done, total) of load, at most
 
@@ -89,7 +102,7 @@ def load_test(
     Raises   InputError for a system, load or folder that do not fit; OutputError where the folder cannot be written, or
              another process writes it.
     """
-    check_arguments(load_test, concurrency=concurrency)
+    check_arguments(load_test, concurrency=concurrency, headers_env=headers_env, depth=depth)
     is_log = arrivals is not None and arrivals not in get_args(Arrivals)
     load: dict[str, Any] = {
         "duration": duration, "slo": slo, "warm_up": warm_up, "think_time": think_time,
@@ -101,12 +114,14 @@ def load_test(
                  "sustained": bool(sustained)}  # fmt: skip
     elif sustained is not None:
         load["sustained"] = sustained
-    paths = {"queries": queries, "folder": folder}
+    depths = None if depth is None and body is None else [depth or _DEPTH]
+    paths = {"queries": queries, "documents": documents, "folder": folder}
     changes = {
-        "load": _named(load), "timeout": timeout, "seed": seed, "name": name,
+        "load": _named(load), "timeout": timeout, "seed": seed, "name": name, "depths": depths,
         **{key: None if path is None else str(Path(path).absolute()) for key, path in paths.items()},
     }  # fmt: skip
-    return _run(_config(system, concurrency).with_values(_named(changes)), overwrite, progress or no_progress)
+    options = _named({"concurrency": concurrency, "body": _body(body), "headers_env": headers_env})
+    return _run(_config(system, options).with_values(_named(changes)), overwrite, progress or no_progress)
 
 
 def _several(amounts: Any) -> list[Any]:
@@ -119,20 +134,36 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _config(
-    system: str | Path | Mapping[str, Any] | BenchConfig, concurrency: int | None = None
-) -> BenchConfig:  # fmt: skip
+def _body(body: str | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What is sent, as a table.
+
+    Raises   InputError for a text that is no JSON object.
+    """
+    table = parse_json(body, "body", is_line=True) if isinstance(body, str) else body
+    if table is not None and not isinstance(table, Mapping):
+        raise InputError('body is no object of JSON; expected one such as {"query": "{query}", "top_k": 10}')
+    return table
+
+
+def _config(system: str | Path | Mapping[str, Any] | BenchConfig, options: Mapping[str, Any]) -> BenchConfig:
     """The configuration that is named, or the one of a single system.
 
-    Raises   InputError for a concurrency that is not of a function.
+    options   of its target
+    Raises    InputError for options that are not of its kind.
     """
     text = str(system) if isinstance(system, str | Path) else ""
     is_url = "://" in text
     is_function = not is_url and ":" in text and not text.endswith(".toml")
-    if concurrency is not None and not is_function:
+    if "concurrency" in options and not is_function:
         raise InputError(
             "concurrency is what a function (module:object) takes at once; an address is sent all that comes, and a "
             "configuration names it beside its target: target = { callable = ..., concurrency = 8 }"
+        )
+    of_address = [name for name in ("body", "headers_env") if name in options]
+    if of_address and not is_url:
+        raise InputError(
+            f"{of_address[0]} is of an address; a configuration names it beside its target: "
+            f"target = {{ url = ..., {of_address[0]} = ... }}"
         )
     if isinstance(system, BenchConfig):
         return system
@@ -140,7 +171,7 @@ def _config(
         return BenchConfig.of(system)
     if not is_url and not is_function:
         return BenchConfig.read(text)
-    target = {"url": text} if is_url else _named({"callable": text, "concurrency": concurrency})
+    target = {"url" if is_url else "callable": text, **options}
     last = urlsplit(text).path.strip("/").rpartition("/")[2] or host_of(text) if is_url else text.rpartition(":")[2]
     name = re.sub(r"[^\w.-]+", "-", last) or "system"
     return BenchConfig.of({"name": name, "systems": {name: {"target": target}}})
@@ -166,7 +197,7 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
             writer.begin()
             names = measure_load(writer, config, systems, progress)
             requests = read_requests(config.folder, names)
-            writer.finish(request_scores(requests), notes=[*log_notes(config), *late_notes(requests, load)])
+            writer.finish(request_scores(requests), notes=[*load_notes(config), *late_notes(requests, load)])
     return Bench.read(config.folder)
 
 
@@ -193,11 +224,13 @@ def open_systems(
 
 
 def _queries(config: BenchConfig) -> dict[str, str]:
-    """What whole systems are asked."""
+    """What whole systems are asked: what is named, else what a log of arrivals says, else bundled questions."""
     file, log = config.queries or config.truth, config.arrival_log
     if config.queries is None and log is not None and (logged := log.questions()) is not None:
         return logged
-    if file is not None and (file is config.queries or file.is_dir() or file.suffix in (".jsonl", ".json")):
+    if file is None:
+        return bundled_questions()
+    if file is config.queries or file.is_dir() or file.suffix in (".jsonl", ".json"):
         questions = Questions.read(file)
     else:
         raise InputError(
@@ -321,14 +354,16 @@ def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:
         raise StageError(f"{system.name}: {which}: {failures[0]}")
 
 
-def log_notes(config: BenchConfig) -> list[Note]:
-    """That requests came as a log has them, and whether it says in which part of a second."""
+def load_notes(config: BenchConfig) -> list[Note]:
+    """Whether requests came as a log has them, and whether bundled questions were asked."""
+    bundled = config.whole_systems and _queries(config) == bundled_questions()
+    asked = [Note("load_bundled", {"n": len(bundled_questions())})] if bundled else []
     log, load = config.arrival_log, config.load
     if log is None or load is None:
-        return []
+        return asked
     speeds = " ".join(f"{speed:g}" for speed in sorted(set(load.speeds or [1.0])))
     replayed = Note("load_replayed", {"name": Path(log.name).name, "speeds": speeds})
-    return [replayed, *([Note("load_whole_seconds", {"name": Path(log.name).name})] if log.is_whole else [])]
+    return [*asked, replayed, *([Note("load_whole_seconds", {"name": Path(log.name).name})] if log.is_whole else [])]
 
 
 def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:

@@ -13,7 +13,9 @@ from steelyard.bench.calling import PairTokens, RerankerCalls
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, BenchSystem
 from steelyard.bench.load.served import Ask, Served
+from steelyard.bench.templated import asking_template, documents_of
 from steelyard.models.endpoints import Endpoint
+from steelyard.rag import fingerprint
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import describe
 from steelyard.rag.making import make_stage
@@ -75,9 +77,20 @@ def whole_system(
             ask, workers, digest = _asking_pipeline(pipeline), pipeline.concurrency, pipeline.fingerprint["all"]
         else:
             target = _target_system(system, config)
-            ask, workers, digest = _asking_target(target, config.timeout, stack), None, target.fingerprint["all"]
+            workers, digest = None, target.fingerprint["all"]
             if not isinstance(target.target, HTTPTarget):
-                workers = target.concurrency
+                ask, workers = _asking_function(target), target.concurrency
+            else:
+                service = DirectService(target.target.service, config.timeout)
+                stack.callback(service.close)
+                is_template = target.target.places and "results_field" not in (system.target or {})
+                if is_template:
+                    depth = (config.load and config.load.depth) or config.depths[-1]
+                    documents = documents_of(config, depth) if "documents" in target.target.places else ()
+                    ask = asking_template(target.target, service, queries, documents, depth)
+                    digest = fingerprint.digest(digest, depth, *documents)
+                else:
+                    ask = _asking_address(replace(target.target, service=service), service, target.k)
         yield LoadedSystem(
             system.name, None, ask, queries, workers=workers, users_at_once=workers, digest=digest
         )  # fmt: skip
@@ -155,24 +168,20 @@ def _target_system(system: BenchSystem, config: BenchConfig) -> TargetSystem:
         )
 
 
-def _asking_target(system: TargetSystem, timeout_s: float, stack: ExitStack) -> Ask:
-    target, k = system.target, system.k
-    if not isinstance(target, HTTPTarget):
+def _asking_function(system: TargetSystem) -> Ask:
+    def ask(query_id: str, query: str) -> Served:
+        system.target(query, system.k)
+        return Served()
 
-        def ask(query_id: str, query: str) -> Served:
-            target(query, k)
-            return Served()
+    return ask
 
-        return ask
-    service = DirectService(target.service, timeout_s)
-    stack.callback(service.close)
-    direct = replace(target, service=service)
 
-    def ask_directly(query_id: str, query: str) -> Served:
-        direct(query, k)
+def _asking_address(target: HTTPTarget, service: DirectService, k: int) -> Ask:
+    def ask(query_id: str, query: str) -> Served:
+        target(query, k)
         return Served(answered_at=service.answered_at)
 
-    return ask_directly
+    return ask
 
 
 def _asking_pipeline(pipeline: Pipeline) -> Ask:

@@ -27,7 +27,7 @@ from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.live import LiveBlock
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Request
-from steelyard.bench.load_testing import late_notes, log_notes, measure_load, open_systems
+from steelyard.bench.load_testing import late_notes, load_notes, measure_load, open_systems
 from steelyard.bench.pricing import system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.weighing import weigh
@@ -226,7 +226,7 @@ def _measure_load(writer: BenchWriter, work: BenchWork, progress: Progress) -> l
 def _finish(writer: BenchWriter, work: BenchWork, names: Sequence[str]) -> None:
     """Weigh what the blocks of these names hold."""
     rankings, requests = (read(work.path, names) for read in (read_rankings, read_requests))
-    notes = [*log_notes(work.config), *late_notes(requests, work.config.load or LoadTable())]
+    notes = [*load_notes(work.config), *late_notes(requests, work.config.load or LoadTable())]
     scores, ceilings = weigh(work.config, work.candidates, rankings, requests)
     folder = BenchFolder(work.path, {"kind": "rerank", "finished": timestamp()})
     bench = Bench(folder, work.config, scores, ceilings, requests=requests, rankings=rankings)

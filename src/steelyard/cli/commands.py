@@ -432,7 +432,21 @@ COMMANDS = {
                 help="The URL of a system, module:object of a function, or a configuration in TOML with systems and "
                 "[load].",
             ),
-            argument("--queries", help="What is asked: questions in JSONL, JSON, or one a line of text."),
+            argument(
+                "--queries", "--questions",
+                help="What is asked: questions in JSONL, JSON, or one a line of text (those of the bundled example).",
+            ),
+            argument(
+                "--body",
+                help="What an address is sent, in JSON, with the question as the value \"{query}\" and, for a /rerank, "
+                'texts as "{documents}": \'{"query": "{query}", "documents": "{documents}"}\'.',
+            ),
+            repeated(
+                "--header-env", dest="headers_env", type=options.pair,
+                help="A header of an address and the environment variable of its value: Authorization=MY_AUTH.",
+            ),
+            argument("--documents", type=Path, help="File or folder of \"{documents}\" (bundled ones)."),
+            argument("--depth", type=int, help="So many of them in a request (20)."),
             argument(
                 "--rate", type=options.rates,
                 help="Requests a second, whatever the answers take: 20, or several levels: 5,10,20.",

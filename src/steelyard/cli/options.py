@@ -39,6 +39,18 @@ def counts(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
+def pair(text: str) -> tuple[str, str]:
+    """The two parts of an option such as --header-env.
+
+    >>> pair("Authorization=MY_AUTH")
+    ('Authorization', 'MY_AUTH')
+    """
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise ValueError
+    return name, value
+
+
 def label(text: str) -> str | float:
     """A label as it is in data: a number, or a word.
 

@@ -24,7 +24,7 @@ from steelyard.services.client import ServiceError
 from steelyard.services.spending import Usage
 
 Shape = Literal["cohere", "voyage", "tei"]
-_LISTS, _SCORES = ("results", "data", "scores", "rankings", ""), ("relevance_score", "score", "logit")
+SCORE_LISTS, _SCORES = ("results", "data", "scores", "rankings", ""), ("relevance_score", "score", "logit")
 """Where answers have their list of scores ("" is the answer itself), and its items their score."""
 _REFUSALS, _WORD = {400, 422}, re.compile("[a-z_]+")
 _FIELDS: Mapping[Shape, Mapping[Shape, set[str]]] = {
@@ -146,7 +146,7 @@ class HTTPReranker(Endpoint):
 
     def _items(self, answer: Any) -> list[Any]:
         """The list of scores in an answer, where it is named or usual."""
-        paths = _LISTS if self.results_field is None else (self.results_field,)
+        paths = SCORE_LISTS if self.results_field is None else (self.results_field,)
         for path in paths:
             if isinstance(items := value_at(answer, path), list):
                 return items

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
-from steelyard.base.errors import InputError, StageError, describe_exception
+from steelyard.base.errors import InputError, StageError, describe_exception, quoted
 from steelyard.base.own_code import import_object
 from steelyard.data.responses import Response
 from steelyard.io.retrieved_items import TEXT_KEYS
@@ -109,7 +110,9 @@ def http_target(
     url             the address; the question is added to its query where method is GET
     method          "POST" sends a JSON object, "GET" query parameters
     query_field     where the question goes;   k_field   where k goes; None sends none
-    body            what else is sent, the same each time; no keys, as it is shown in results
+    body            what else is sent, the same each time; no keys, as it is shown in results.  Where it has the value
+                    "{query}", the question goes there, and query_field is not looked at; "{k}" is k; "{documents}" are
+                    texts of a load test (see `steelyard.load_test`)
     headers_env     header to the environment variable that holds its whole value: {"Authorization": "MY_SEARCH_AUTH"}
     results_field   the list of results, best first; "" where the answer itself is that list
     answer_field    the generated answer, which may be missing
@@ -132,7 +135,7 @@ def http_target(
         service, method, body=body or {}, query_field=query_field, k_field=k_field, results_field=results_field,
         answer_field=answer_field, fields=fields, texts=texts,
     )  # fmt: skip
-    target.sent("", 1)  # Paths that cross the body raise before anything is asked.
+    target.sent("", 1, documents=())  # Paths that cross the body raise before anything is asked.
     return target
 
 
@@ -150,12 +153,28 @@ class HTTPTarget:
     fields: Fields
     texts: bool
 
-    def sent(self, query: str, k: int) -> dict[str, Any]:
-        """What is sent for a question, as arguments of `Service.request`."""
+    @cached_property
+    def places(self) -> Collection[str]:
+        """Those of PLACES that the body has.
+
+        Raises   InputError for one within a longer text.
+        """
+        return _places(self.body)
+
+    def sent(self, query: str, k: int, *, documents: Sequence[str] | None = None) -> dict[str, Any]:
+        """What is sent for a question, as arguments of `Service.request`.
+
+        documents   for their place in the body
+        Raises      InputError where the body has that place, and there are none.
+        """
+        if documents is None and "documents" in self.places:
+            raise InputError('body has "{documents}", which only a load test fills: steelyard bench load')
+        body = _filled(self.body, {"query": query, "k": k, "documents": list(documents or ())})
+        query_field = None if "query" in self.places else self.query_field
         if self.method == "POST":
-            return {"body": _placed(_placed(self.body, self.query_field, query), self.k_field, k)}
-        limit = {} if self.k_field is None else {self.k_field: k}
-        return {"query": {**self.body, self.query_field: query, **limit}}
+            return {"body": _placed(_placed(body, query_field, query), self.k_field, k)}
+        fields = {query_field: query, self.k_field: k}
+        return {"query": body | {name: value for name, value in fields.items() if name is not None}}
 
     def __call__(self, query: str, k: int) -> Response:
         """Ask it; raises StageError as `http_target` says."""
@@ -180,6 +199,35 @@ def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Se
 
 async def _awaited(awaitable: Any) -> Any:
     return await awaitable
+
+
+PLACES = ("query", "k", "documents")
+"""What a body can have a place for: a value that is the name in braces, and nothing else."""
+
+
+def _places(template: Any) -> set[str]:
+    inner = template.values() if isinstance(template, Mapping) else template if isinstance(template, list) else ()
+    places = {name for value in inner for name in _places(value)}
+    for name in PLACES:
+        place = f"{{{name}}}"
+        if template == place:
+            return {name}
+        if isinstance(template, str) and place in template:
+            raise InputError(
+                f"body has {quoted(template)}: a place takes a whole value, so that no question can break the JSON; "
+                f'write "{place}" alone'
+            )
+    return places
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """A body with values at its places, as a new one."""
+    if isinstance(template, Mapping):
+        return {key: _filled(value, values) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, values) for value in template]
+    is_place = isinstance(template, str) and template[:1] == "{" and template[1:-1] in values and template[-1:] == "}"
+    return values[template[1:-1]] if is_place else template
 
 
 def _placed(body: Mapping[str, Any], path: str | None, value: Any) -> dict[str, Any]:
