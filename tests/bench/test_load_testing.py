@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -191,6 +192,18 @@ def test_a_function_takes_as_many_at_once_as_is_said(tmp_path: Path, concurrency
     assert max(counts) == most
 
 
+def test_another_number_at_once_is_another_measurement(tmp_path: Path, queries: Path) -> None:
+    def run(concurrency: int) -> int:
+        n_calls = len(CALLS)
+        load_test(ANSWER, queries=queries, folder=tmp_path / "bench", rate=50, concurrency=concurrency, **SHORT)
+        return len(CALLS) - n_calls
+
+    assert run(2) == 1 + 5
+    assert run(2) == 0
+    with pytest.raises(InputError, match="another"):
+        run(3)
+
+
 def test_an_address_is_sent_all_that_comes() -> None:
     with pytest.raises(InputError, match="an address is sent all that comes"):
         load_test("http://127.0.0.1:9/search", concurrency=2, **SHORT)
@@ -371,6 +384,55 @@ def test_a_chat_model_is_asked_once(tmp_path: Path) -> None:
         with pytest.raises(StageError, match=r"none of the first 3 requests .* answered 500 .* after 1 attempt"):
             load_test(config)
         assert len(server.seen(PATH)) == 3
+
+
+class Together:
+    """Holds answers back until so many are waited for, or none more come; most is how many were at once."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.most, self._n_here = n, 0, 0
+        self._condition = threading.Condition()
+
+    def __call__(self, answer: Any) -> Any:
+        with self._condition:
+            self._n_here += 1
+            self.most = max(self.most, self._n_here)
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self.most == self.n, timeout=0.2)
+            self._n_here -= 1
+        return answer
+
+
+@pytest.mark.parametrize("load", [{"rates": [120], "concurrency": []}, {"rates": [], "concurrency": [12]}])
+@pytest.mark.parametrize("kind", ["endpoint", "pointwise", "listwise", "pipeline"])
+def test_endpoints_are_sent_all_that_comes_whatever_calls_them(
+    tmp_path: Path, queries: Path, kind: str, load: dict[str, Any]
+) -> None:
+    """Of a chat model, 8 calls at once are the default of runs; of one question they still are."""
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    load = {"duration": 0.1, "warm_up": 0, "sustained": False, "arrivals": "constant", **load}
+    with serving() as server:
+        path = "/rerank" if kind == "endpoint" else PATH
+        chat = {"kind": "llm", "mode": "listwise", "model": "m", "base_url": f"{server.url}/ranker/v1"}
+        rerank = {"kind": "endpoint", "url": f"{server.url}/rerank", "concurrency": 2} if kind == "endpoint" else chat
+        if kind == "pointwise":
+            rerank = {**chat, "mode": kind}
+        values: dict[str, Any] = {"systems": {"none": {}, "api": {"rerank": rerank}}}
+        if kind == "pointwise":
+            values["depths"] = [1]  # One call a question.
+        if kind == "pipeline":
+            table = ", ".join(f"{name} = {json.dumps(value)}" for name, value in rerank.items())
+            (tmp_path / "pipeline.toml").write_text(f'documents = "texts"\nk = 1\nrerank = {{ {table} }}\n')
+            (tmp_path / "texts").mkdir()
+            for word in ("one", "two"):
+                (tmp_path / "texts" / f"{word}.txt").write_text(f"What is {word}? A number.")
+            values = {"systems": {"mine": {"pipeline": str(tmp_path / "pipeline.toml")}}, "queries": str(queries)}
+        config = bench_config(tmp_path, load=load, **values)
+        server.script(path, None)
+        together = Together(12)
+        server.always(path, change(together))
+        assert set(load_test(config).requests["outcome"]) == {"ok"}
+    assert together.most == 12
 
 
 def gate_of(scores: object, folder: Path, limit_ms: float) -> str:

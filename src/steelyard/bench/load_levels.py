@@ -60,7 +60,10 @@ class Level:
         table, log = config.load or LoadTable(), config.arrival_log
         load = table.model_dump(exclude=_NOT_MEASURED) | {"duration": self.duration_s}
         load["arrivals"] = table.arrivals if log is None else [log.digest, self.speed]
-        return digest(system.digest, list(system.queries.items()), load, self.load, config.timeout, config.seed)
+        at_once = system.workers if self.loop == "open" else system.users_at_once
+        return digest(
+            system.digest, at_once, list(system.queries.items()), load, self.load, config.timeout, config.seed
+        )
 
     def measure(self, system: LoadedSystem, config: BenchConfig) -> pl.DataFrame:
         """Put this load on the system; its requests, of schema REQUESTS."""

@@ -14,6 +14,7 @@ from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, BenchSystem
 from steelyard.bench.load.served import Ask, Served
 from steelyard.bench.templated import asking_template, documents_of
+from steelyard.data.responses import Response
 from steelyard.models.endpoints import Endpoint
 from steelyard.rag import fingerprint
 from steelyard.rag.config import Config
@@ -66,15 +67,16 @@ def whole_system(
 ) -> Iterator[LoadedSystem]:  # fmt: skip
     """A system of one's own, or a pipeline, while load is put on it.
 
-    An address is asked by a client that repeats nothing and waits for nobody; a function or a pipeline takes as many
-    questions at once as its `concurrency` says.
+    An address is asked by a client that repeats nothing and waits for nobody, and so are the endpoints of a pipeline.
+    A function takes as many questions at once as its `concurrency` says; a pipeline as `Pipeline.under_load` has it.
     Raises   InputError with file and line, for what cannot be made.
     """
     with ExitStack() as stack:
         if system.pipeline is not None:
             pipeline = Pipeline.read(system.pipeline)
             pipeline.prepare()
-            ask, workers, digest = _asking_pipeline(pipeline), pipeline.concurrency, pipeline.fingerprint["all"]
+            ask_pipeline, workers = stack.enter_context(pipeline.under_load(config.timeout))
+            ask, digest = _asking_pipeline(ask_pipeline), pipeline.fingerprint["all"]
         else:
             target = _target_system(system, config)
             workers, digest = None, target.fingerprint["all"]
@@ -103,7 +105,8 @@ def loaded_reranker(
     """A reranker over the first `depth` candidates of each question, while load is put on it.
 
     One that runs here has an instance a thread: `instances` of [load] in an open loop, one a user in a closed loop.
-    One that calls out takes all that comes, and an endpoint is asked by a client that repeats nothing.
+    One that calls out takes as many questions at once as its `concurrency` says.  An endpoint takes all that comes:
+    its `concurrency` spares a server in runs, and its client under load repeats nothing and holds nothing back.
     Raises   InputError with file and line of one that cannot be made; StageError.
     """
 
@@ -115,16 +118,16 @@ def loaded_reranker(
     first = make()
     calls_out = hasattr(first, "concurrency")
     with ExitStack() as stack:
-        asked = first
+        asked, limit = first, concurrency_of(first)
         if isinstance(first, Endpoint):
-            asked = first.directly(config.timeout)
+            asked, limit = first.directly(config.timeout), None
             stack.callback(asked.close)
         crew = _Instances(asked, make, candidates, depth, shared=calls_out)
         load_instances = 1 if config.load is None else config.load.instances
         yield LoadedSystem(
             system.name, depth, crew.ask, {id: candidates.queries[id] for id in candidates.searched},
-            workers=concurrency_of(first) if calls_out else load_instances,
-            users_at_once=concurrency_of(first) if calls_out else None, digest=describe(first).digest,
+            workers=limit if calls_out else load_instances,
+            users_at_once=limit if calls_out else None, digest=describe(first).digest,
             tokens=PairTokens.of(first, candidates, depth), prepare=crew.prepare,
         )  # fmt: skip
 
@@ -184,9 +187,9 @@ def _asking_address(target: HTTPTarget, service: DirectService, k: int) -> Ask:
     return ask
 
 
-def _asking_pipeline(pipeline: Pipeline) -> Ask:
+def _asking_pipeline(ask_pipeline: Callable[[str], Response]) -> Ask:
     def ask(query_id: str, query: str) -> Served:
-        latency_ms = pipeline.ask(query).latency_ms
+        latency_ms = ask_pipeline(query).latency_ms
         return Served(stages_ms={stage: ms for stage, ms in latency_ms.items() if stage != "total"})
 
     return ask

@@ -6,10 +6,10 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
@@ -58,7 +58,7 @@ class LLMReranker(ChatModel):
                   2023, arXiv 2304.09542); the score is the number of texts below
     window, step  of listwise
     language      of the prompt: "en", "zh", or "auto" by the question
-    concurrency   calls that are under way at once
+    concurrency   calls that are under way at once; under load, of one question
     Raises        InputError for settings out of range, or a key that is not set.
 
     A reply that cannot be read fails the question.  A ranking, as JSON or as [2] > [1] > [3], may leave texts out: they
@@ -107,10 +107,6 @@ class LLMReranker(ChatModel):
         tokens_in = sum(estimate_tokens(message["content"]) for messages, _ in calls for message in messages)
         return Usage(tokens_in, sum(_REPLY_TOKENS + _NUMBER_TOKENS * n for _, n in calls))
 
-    def directly(self, timeout_s: float) -> Self:
-        """The same for measuring: no call is repeated, and none waits for what the server refused to others."""
-        return replace(self, timeout_s=timeout_s, attempts=1, wait_initial_s=0.0, wait_max_s=0.0)
-
     async def _graded(self, query: str, texts: list[str]) -> Reranked:
         replies = await self._ask_all([self._messages(query, {"passage": text}) for text in texts])
         scores = [self._read(read_grade, reply, f"text {i} of {len(texts)}") for i, reply in enumerate(replies, 1)]
@@ -145,7 +141,14 @@ class LLMReranker(ChatModel):
         """Replies in the order of the prompts; with the first that fails, the others are given up."""
         import asyncio
 
-        calls = [asyncio.ensure_future(self._ask(prompt)) for prompt in prompts]
+        # Under load, the client of all questions has no limit: see `Endpoint.directly`.
+        turns = asyncio.Semaphore(self.concurrency or len(prompts))
+
+        async def ask(prompt: Messages) -> Reply:
+            async with turns:
+                return await self._ask(prompt)
+
+        calls = [asyncio.ensure_future(ask(prompt)) for prompt in prompts]
         try:
             return list(await asyncio.gather(*calls))
         finally:

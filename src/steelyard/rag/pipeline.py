@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +23,7 @@ from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.loading.decoding import DETECT
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import RunFolder
+from steelyard.models.endpoints import Endpoint
 from steelyard.rag.asking import Asking, Prepared, Stages, document_tie_rank, tie_rank
 from steelyard.rag.config import Config, default_name
 from steelyard.rag.config_table import Count, PipelineTable
@@ -306,6 +309,33 @@ class Pipeline:
                 yield Asking(self._stages, prepared, vectors, turns_of).answer
             finally:
                 vectors.flush()
+
+    @contextmanager
+    def under_load(self, timeout_s: float) -> Iterator[tuple[Callable[[str], Response], int | None]]:
+        """What asks, by as many threads as like, and how many questions the pipeline takes at once, None for all.
+
+        That many are the `concurrency` that its user named, or all where a stage calls out.  An endpoint is sent
+        all that comes, each request once and within the time limit; questions wait for a stage that works here, or that
+        takes only so many, as they would in a service.
+
+        Raises   InputError for documents that cannot be read or give no chunk; StageError.
+        """
+        prepared = self._ready()
+        with ExitStack() as stack:
+            direct = dict[str, Any]()
+            for role in ("embedder", "reranker", "generator"):
+                if isinstance(stage := getattr(self._stages, role), Endpoint):
+                    direct[role] = stage.directly(timeout_s)
+                    stack.callback(direct[role].close)
+            own = {name: stage for name, stage in self._asked().items() if not isinstance(stage, Endpoint)}
+            asking = Asking(replace(self._stages, **direct), prepared, turns=turns(own, math.inf))
+
+            def ask(query: str) -> Response:
+                return asking.generate(asking.retrieve(query))
+
+            limits = [None] * bool(direct) + [concurrency_of(stage) for stage in own.values()]
+            takes_all = None in limits and self._wished is None
+            yield ask, None if takes_all else n_at_once(limits, self._wished)
 
     @contextmanager
     def _open_cache(self) -> Iterator[StageCache]:

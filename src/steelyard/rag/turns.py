@@ -40,7 +40,7 @@ def n_at_once(limits: Iterable[int | None], wished: int | None = None) -> int:
     return wished if None in limits else min(wished, max((limit for limit in limits if limit), default=1))
 
 
-def turns(stages: Mapping[str, object], concurrency: int) -> dict[str, Turn]:
+def turns(stages: Mapping[str, object], concurrency: float) -> dict[str, Turn]:
     """What to hold while a question is at a stage, by its name; nothing for a stage that takes all at once.
 
     Stages that name no number work on this computer.  One question at a time is at all of these: several would have one

@@ -143,6 +143,22 @@ def test_few_workers_make_a_queue_whose_time_is_the_systems() -> None:
     assert (service.diff().drop_nulls() > 0).all()
 
 
+def test_what_this_computer_cannot_send_was_never_in_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.bench.load.open_loop.MOST_UNDER_WAY", 1)
+    freed = threading.Event()
+
+    def never(query_id: str, query: str) -> Served:
+        freed.wait()
+        return Served()
+
+    requests = offer(never, QUERIES, rate=500, duration_s=0.01, arrivals="constant", rng=rng(), timeout_s=0.05)
+    freed.set()
+    assert requests["outcome"].to_list() == ["timeout"] * 5
+    times = requests.select(service=SERVICE_MS, dispatch=DISPATCH_MS)
+    assert times["service"].to_list() == pytest.approx([50, 0, 0, 0, 0])
+    assert all(delay >= 50 for delay in times["dispatch"][1:])
+
+
 def test_what_waits_longer_than_the_timeout_is_never_sent() -> None:
     asked = list[str]()
 

@@ -74,6 +74,7 @@ class _Crew:
         self._tasks = SimpleQueue[_Task | None]()
         self._handed: list[_Task] = []
         self._finished: list[Request] = []
+        self._sent: dict[int, float] = {}
         self._threads: list[threading.Thread] = []
         self._stopped = False
 
@@ -106,8 +107,11 @@ class _Crew:
         return done + [self._given_up(task) for task in self._handed if task.number not in numbers]
 
     def _given_up(self, task: _Task) -> Request:
-        return given_up(task.query_id, number=task.number, intended=task.intended, sent=task.handed_over,
-                        timeout_s=self._timeout_s)  # fmt: skip
+        """A request that had no answer in time; one that no thread was free to send was never in service."""
+        until = task.handed_over + self._timeout_s
+        sent = task.handed_over if self._has_queue else self._sent.get(task.number, until)
+        return given_up(task.query_id, number=task.number, intended=task.intended, sent=sent,
+                        timeout_s=self._timeout_s, end=until if sent == until else None)  # fmt: skip
 
     def _hand_over(self, task: _Task) -> None:
         if len(self._handed) - len(self._finished) > len(self._threads) < self._limit:
@@ -140,6 +144,6 @@ class _Crew:
         if perf_counter() > task.handed_over + self._timeout_s:
             return self._given_up(task)  # It waited so long that whoever sent it is gone.
         # Waiting for one of few workers is the system's own time; waiting for a thread of ours is a late dispatch.
-        sent = task.handed_over if self._has_queue else None
+        self._sent[task.number] = sent = task.handed_over if self._has_queue else perf_counter()
         return send(self._ask, task.query, query_id=task.query_id, number=task.number, timeout_s=self._timeout_s,
                     intended=task.intended, sent=sent)  # fmt: skip
