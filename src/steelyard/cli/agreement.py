@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import InputError
+from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, write_result
 from steelyard.comparison.agreement import agreement
 from steelyard.io.named import run_paths
@@ -26,7 +27,8 @@ def run(
     if format not in AGREEMENT_FORMATS:
         raise InputError(f"agreement cannot be written as {format}; choose table, markdown, latex, csv or json")
     refuse_overwriting(output or "-", run_paths([*labels, *runs]))
-    result = agreement(labels, runs=runs or None, **settings)
+    with progress_bars(words, after=SOON) as bars:
+        result = agreement(labels, runs=runs or None, progress=bars, **settings)
     if charts is not None:
         save_drawings(lambda: draw_agreement(result, words=words), charts)
     view = screen_view(output) if format == "table" else {}

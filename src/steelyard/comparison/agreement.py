@@ -13,7 +13,8 @@ from steelyard._version import __version__
 from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
-from steelyard.comparison.rater_pairs import SCALES, Estimate, PairOptions, RaterPair, alpha_together, rater_pair
+from steelyard.base.progress import Progress, no_progress
+from steelyard.comparison.rater_pairs import SCALES, Estimate, PairOptions, RaterPair, alpha_together, rater_pairs
 from steelyard.comparison.rater_systems import SystemAgreement, system_agreement
 from steelyard.data.rating_tables import RatingColumns
 from steelyard.data.ratings import Label, Ratings, read_ratings
@@ -25,6 +26,8 @@ from steelyard.stats.samples import checked_seed, share, whole
 TENTATIVE, RELIABLE = 0.667, 0.8
 """Krippendorff's convention (Content Analysis, 2019, chapter 12): below .667 of alpha, labels support no conclusion,
 below .8 tentative ones."""
+MOST_PAIRS = 5_000
+"""Pairs of raters that are compared without a reference: all pairs of 100."""
 _MEASURE = "ndcg@10"
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -46,7 +49,7 @@ class Agreement:
 
     frame     one row a pair and statistic: rater, against, statistic, value, low, high, n, n_questions.  The rows with
               "" in both are alpha of all raters together; value is null where undefined, low and high without interval
-    pairs     best first by the headline: alpha on the scale
+    pairs     best first by the headline: alpha on the scale; none where all pairs would be more than MOST_PAIRS
     together  alpha of all raters on each scale that the labels have, none of scores
     n_together  items with two labels or more
     against   the reference, None where every pair is compared
@@ -100,6 +103,7 @@ def agreement(
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     seed: int = defaults.SEED,
+    progress: Progress = no_progress,
 ) -> Agreement:
     """How far raters agree about the same items: kappa, alpha and more of each pair, with intervals.
 
@@ -117,6 +121,7 @@ def agreement(
     runs        runs as of `evaluate`: how far is their order by each rater's grades that by those of `against`?
     measure     by which, "ndcg@10" by default
     level       coverage of the intervals;   n_resamples, seed   of resampling
+    progress    called as progress("pairs", done, total)
     Raises      InputError: one rater alone, contradictory labels, an unknown name, with the place and what to try.
 
     >>> pairs = agreement({"ann": {"a": 2, "b": 0, "c": 1}, "bob": {"a": 2, "b": 0, "c": 0}}).pairs
@@ -134,7 +139,7 @@ def agreement(
     options = PairOptions(ratings, min_gain, level, whole(n_resamples, "n_resamples"), checked_seed(seed))
     systems, recipe = _systems(ratings, against, runs, measure)
     places = _pairs(ratings, against)
-    pairs = [rater_pair(options, *place, against_reference=against is not None) for place in places]
+    pairs = rater_pairs(options, places, against_reference=against is not None, progress=progress)
     pairs.sort(key=lambda pair: -_rank(pair, f"alpha_{scale}"))
     together, n_together = _alpha_of(pairs[0]) if len(pairs) == 1 else alpha_together(options)
     recipe |= {
@@ -186,7 +191,9 @@ def _check_cut(min_gain: Label, ratings: Ratings) -> None:
 
 
 def _pairs(ratings: Ratings, against: str | None) -> list[tuple[int, int]]:
-    """Places of each rater and of the one it is compared with."""
+    """Places of each rater and of the one it is compared with; none where there are more than MOST_PAIRS."""
+    if against is None and math.comb(len(ratings.raters), 2) > MOST_PAIRS:
+        return []
     if against is None:
         return list(combinations(range(len(ratings.raters)), 2))
     reference = ratings.raters.index(against)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import Scale
+from steelyard.base.progress import Progress, no_progress
 from steelyard.comparison.rater_statistics import STATISTICS, LabelMeaning, wanted_statistics
 from steelyard.data.ratings import Label, Ratings
 from steelyard.stats.rater_counts import alpha_of_coincidences, pair_counts
@@ -19,6 +21,9 @@ from steelyard.stats.resampling import Statistics, cluster_bootstrap
 FEWEST = 10
 """Items, or questions where they are known, from which on intervals are given."""
 SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
+MOST_RESAMPLED = 200
+"""Pairs from which on none has an interval: each takes some hundredths of a second."""
+_AT_ONCE = 32
 _MOST_LABELS = 50
 _MOST_CELLS, _MOST_FACTOR = 1 << 27, 8
 """Cells of all resamples together, which take seconds; of all questions, which are held at once, an eighth."""
@@ -41,7 +46,8 @@ class RaterPair:
     estimates    by the names of STATISTICS, as far as the labels allow them
     undefined    why some are NaN: "no_items", "one_label" (both give all items the same label), "one_rater_ties" (one
                  of them does); "" for none
-    no_interval  why none is given: "few" (fewer than 10 items or questions), "large" (too many values to resample), ""
+    no_interval  why none is given: "few" (fewer than 10 items or questions), "large" (too many values to resample),
+                 "many" (more than MOST_RESAMPLED pairs), ""
     confusion    (r, c) counts of labels: rows of `against`, columns of `rater`
     labels       (c,) those of the columns;   row_labels   (r,) the same, unless they are scores
     """
@@ -72,27 +78,92 @@ class PairOptions:
     seed: int
 
 
-def rater_pair(options: PairOptions, rater: int, other: int, *, against_reference: bool) -> RaterPair:
-    """What is computed of two raters, by their places."""
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """How often which label of a rater meets which of another.
+
+    rows, columns   places of the labels of `other` and `rater`;   tables   (g, r, c) counts in each of g questions
+    """
+
+    rater: str
+    other: str
+    n: int
+    n_questions: int | None
+    rows: Ints
+    columns: Ints
+    tables: Floats
+    undefined: str
+    no_interval: str
+
+
+def rater_pairs(
+    options: PairOptions, places: Sequence[tuple[int, int]], *, against_reference: bool,
+    progress: Progress = no_progress,
+) -> list[RaterPair]:  # fmt: skip
+    """What is computed of pairs of raters, by their places; of more than MOST_RESAMPLED without intervals."""
+    categories, pairs = options.ratings.categories, list[RaterPair]()
+    for start in range(0, len(places), _AT_ONCE):
+        progress("pairs", start, len(places))
+        block = [
+            _counts(options, *place, resample=len(places) <= MOST_RESAMPLED)
+            for place in places[start : start + _AT_ONCE]
+        ]
+        for counts, estimates in zip(block, _estimates(block, options, against_reference), strict=True):
+            labels, row_labels = ([categories[at] for at in ats.tolist()] for ats in (counts.columns, counts.rows))
+            confusion = counts.tables.sum(axis=0).astype(np.int64)
+            pairs.append(RaterPair(
+                counts.rater, counts.other, counts.n, counts.n_questions, estimates, counts.undefined,
+                counts.no_interval, confusion, labels, row_labels,
+            ))  # fmt: skip
+    return pairs
+
+
+def _counts(options: PairOptions, rater: int, other: int, *, resample: bool) -> _Counts:
     ratings = options.ratings
     both = (ratings.codes[rater] >= 0) & (ratings.codes[other] >= 0)
     first, second = ratings.codes[other, both], ratings.codes[rater, both]
     columns, rows = _labels_of(ratings, first, second)
     first, second = np.searchsorted(rows, first), np.searchsorted(columns, second)
-    labels, row_labels = ([ratings.categories[place] for place in places.tolist()] for places in (columns, rows))
-    meaning = _meaning(ratings, labels, row_labels, options.min_gain)
-    names = wanted_statistics(meaning, against_reference=against_reference)
     groups, n_questions = _groups(ratings, both)
     shape, n_groups = (len(rows), len(columns)), int(groups.max(initial=-1)) + 1
     too_large = max(_MOST_FACTOR * n_groups, options.n_resamples) * math.prod(shape) > _MOST_CELLS
-    no_interval = "few" if n_groups < FEWEST else "large" if too_large else ""
+    no_interval = "few" if n_groups < FEWEST else "large" if too_large else "" if resample else "many"
     tables = pair_counts(first, second, shape, None if no_interval else groups)
-    estimates = _estimates(names, tables, meaning, options, resample=not no_interval)
-    confusion = tables.sum(axis=0).astype(np.int64)
-    return RaterPair(
-        ratings.raters[rater], ratings.raters[other], len(first), n_questions, estimates,
-        _undefined(rows[first], columns[second]), no_interval, confusion, labels, row_labels,
+    return _Counts(
+        ratings.raters[rater], ratings.raters[other], len(first), n_questions, rows, columns, tables,
+        _undefined(rows[first], columns[second]), no_interval,
     )  # fmt: skip
+
+
+def _estimates(
+    block: Sequence[_Counts], options: PairOptions, against_reference: bool
+) -> list[dict[str, Estimate]]:  # fmt: skip
+    """Statistics by name of each pair, at once of those that use the same labels."""
+    estimates: list[dict[str, Estimate]] = [{} for _ in block]
+    alike: dict[tuple[bytes, bytes], list[int]] = {}
+    for place, counts in enumerate(block):
+        alike.setdefault((counts.rows.tobytes(), counts.columns.tobytes()), []).append(place)
+    for places in alike.values():
+        first = block[places[0]]
+        labels, row_labels = (
+            [options.ratings.categories[at] for at in ats.tolist()] for ats in (first.columns, first.rows)
+        )
+        meaning = _meaning(options.ratings, labels, row_labels, options.min_gain)
+        names = wanted_statistics(meaning, against_reference=against_reference)
+        statistics = partial(_statistics, names, meaning)
+        sums = np.stack([block[place].tables.sum(axis=0) for place in places])
+        for place, values, n in zip(places, statistics(sums), sums.sum(axis=(1, 2)), strict=True):
+            counts = block[place]
+            if n and not counts.no_interval:
+                found = _ends(counts.tables, statistics, options, resample=True)
+            else:
+                found = [Estimate(value if n else math.nan, math.nan, math.nan) for value in values.tolist()]
+            estimates[place] = dict(zip(names, found, strict=True))
+    return estimates
+
+
+def _statistics(names: Sequence[str], meaning: LabelMeaning, sums: Floats) -> Floats:
+    return np.stack([STATISTICS[name](sums, meaning) for name in names], axis=1)
 
 
 def _labels_of(ratings: Ratings, first: Ints, second: Ints) -> tuple[Ints, Ints]:
@@ -125,19 +196,6 @@ def alpha_together(options: PairOptions) -> tuple[dict[Scale, Estimate], int]:
 
     ends = _ends(tables, alphas, options, resample=resample)
     return dict(zip(scales, ends, strict=True)), n
-
-
-def _estimates(
-    names: Sequence[str], tables: Floats, meaning: LabelMeaning, options: PairOptions, *, resample: bool
-) -> dict[str, Estimate]:
-    """Statistics by name, of (g, k, k) tables of g questions."""
-    if not tables.sum():
-        return {name: Estimate(math.nan, math.nan, math.nan) for name in names}
-
-    def statistics(sums: Floats) -> Floats:
-        return np.stack([STATISTICS[name](sums, meaning) for name in names], axis=1)
-
-    return dict(zip(names, _ends(tables, statistics, options, resample=resample), strict=True))
 
 
 def _ends(tables: Floats, statistics: Statistics, options: PairOptions, *, resample: bool) -> list[Estimate]:

@@ -161,16 +161,18 @@ def _part(ids: pl.DataFrame, labels: pl.Series, raters: pl.Series, origin: str) 
             raise InputError(f"{origin}, row {row}: the label {label[row - 1]} is not finite; leave gaps empty")
     else:
         texts = labels.cast(pl.String).str.strip_chars()
-        texts = texts.set(texts == "", None) if texts.null_count() < len(texts) else texts
+        texts = texts.replace("", None)
         numbers = texts.cast(pl.Float64, strict=False)
         are_numbers = numbers.null_count() == texts.null_count() and bool(numbers.is_finite().all())
         label = numbers if are_numbers else texts
-    rater = raters if len(raters) == len(ids) else pl.Series([raters[0]] * len(ids), dtype=pl.String)
-    rows = ids.with_columns(rater=rater, label=label, origin=pl.lit(origin)).select(RATING.names())
-    nameless = rows["rater"].is_null() & rows["label"].is_not_null()
+    rows = ids.with_columns(
+        rater=raters if len(raters) == len(ids) else pl.lit(raters[0], pl.String), label=label, origin=pl.lit(origin)
+    ).select(RATING.names())
+    rows = rows.filter(pl.col("label").is_not_null())
+    nameless = rows["rater"].is_null()
     if nameless.any():
         raise InputError(f"{origin}, row {rows['row'][int(nameless.arg_true()[0])]}: a label without a rater; name one")
-    return rows.filter(pl.col("label").is_not_null())
+    return rows
 
 
 def _of_qrels(frame: pl.DataFrame, name: str, origin: str) -> pl.DataFrame:

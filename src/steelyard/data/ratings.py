@@ -248,13 +248,14 @@ def _ratings(
     listed = categories or [_plain(label) for label in rows["label"].unique().sort()]
     by_item = rows.group_by("item").agg(pl.col("question").first(), pl.col("doc_id").first()).sort("item")
     items = by_item["item"].to_list()
-    places = {label: place for place, label in enumerate(listed)}
-    row_of = {rater: place for place, rater in enumerate(raters)}
+    places = rows["label"].unique().sort()
+    code_of = [listed.index(_plain(label)) for label in places]
     codes = np.full((len(raters), len(items)), -1, np.int64)
-    of_items = pl.DataFrame({"item": items, "place": np.arange(len(items))}, schema_overrides={"item": pl.String})
-    joined = rows.join(of_items, on="item", how="left", maintain_order="left")
-    label_codes = [places[_plain(label)] for label in joined["label"]]
-    codes[[row_of[rater] for rater in joined["rater"]], joined["place"].to_numpy()] = label_codes
+    at = {
+        "rater": _places(rows["rater"], raters), "item": _places(rows["item"], items),
+        "label": np.array(code_of, np.int64)[_places(rows["label"], places)],
+    }  # fmt: skip
+    codes[at["rater"], at["item"]] = at["label"]
     questions = by_item["question"].to_list()
     clusters = None
     if any(question is not None for question in questions):
@@ -268,6 +269,11 @@ def _ratings(
         items, tuple(raters), codes, tuple(listed), categories is not None, clusters, questions,
         by_item["doc_id"].to_list(), off_scale, n_repeated, frame_digest(rows.select("item", "rater", "label")),
     )  # fmt: skip
+
+
+def _places(values: pl.Series, known: Sequence[str] | pl.Series) -> Ints:
+    """Where each value is among those that are known, each of which is there once."""
+    return values.replace_strict(known, np.arange(len(known))).to_numpy()
 
 
 def truth_of(ratings: Ratings, rater: str) -> Truth:

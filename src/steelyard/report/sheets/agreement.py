@@ -29,6 +29,8 @@ def agreement_sections(agreement: Agreement, words: Words) -> list[Section]:
         Section("together", words("agreement.together"), [Paragraph(text) for text in _together(agreement, words)]),
         Section("pairs", words(title, reference=agreement.against), sheets=[
             pairs_sheet(agreement, words), *_interval_sheets(agreement, words),
+        ] if agreement.pairs else [], paragraphs=[] if agreement.pairs else [
+            Paragraph(note) for note in agreement_notes(agreement, words)
         ]),
     ]  # fmt: skip
     if agreement.systems:
@@ -91,6 +93,8 @@ def _skewed(agreement: Agreement, words: Words) -> Iterator[str]:
     if alike >= _SKEWED:
         shares = [pair.estimates["exact"].value for pair in agreement.pairs if "exact" in pair.estimates and pair.n]
         label = agreement.ratings.categories[int(counts.argmax())]
+        if not shares:
+            return
         yield words("agreement.advice.skewed", share=percent(float(np.mean(shares))), alike=percent(alike), label=label)
 
 

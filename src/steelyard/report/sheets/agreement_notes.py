@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.comparison.agreement import Agreement
-from steelyard.comparison.rater_pairs import FEWEST, RaterPair
+from steelyard.comparison.agreement import MOST_PAIRS, Agreement
+from steelyard.comparison.rater_pairs import FEWEST, MOST_RESAMPLED, RaterPair
 from steelyard.data.ratings import Label, Ratings
 from steelyard.report.words import Words
+
+_MANY_RATERS = 20
+"""Raters from which on more of them than items are rather a table whose rows and columns are exchanged."""
 
 
 def agreement_notes(agreement: Agreement, words: Words) -> Iterator[str]:
@@ -24,7 +28,20 @@ def agreement_notes(agreement: Agreement, words: Words) -> Iterator[str]:
         yield words("agreement.positive", label=agreement.min_gain)
     yield from _undefined(agreement.pairs, words)
     yield from _without_interval(agreement.pairs, words)
+    yield from _many(agreement, words)
     yield from _labels(agreement, words)
+
+
+def _many(agreement: Agreement, words: Words) -> Iterator[str]:
+    """Raters that are too many to be compared in pairs, or more than there are items."""
+    raters, items = agreement.ratings.codes.shape
+    if not agreement.pairs:
+        n = math.comb(raters, 2)
+        yield words("agreement.note.no_pairs", raters=f"{raters:,}", n=f"{n:,}", most=f"{MOST_PAIRS:,}")
+    elif any(pair.no_interval == "many" for pair in agreement.pairs):
+        yield words("agreement.note.many", n=f"{len(agreement.pairs):,}", most=MOST_RESAMPLED)
+    if raters >= max(items, _MANY_RATERS):
+        yield words("agreement.note.transposed", raters=f"{raters:,}", items=f"{items:,}")
 
 
 def _undefined(pairs: Sequence[RaterPair], words: Words) -> Iterator[str]:
@@ -36,7 +53,7 @@ def _undefined(pairs: Sequence[RaterPair], words: Words) -> Iterator[str]:
 
 def _without_interval(pairs: Sequence[RaterPair], words: Words) -> Iterator[str]:
     few = sum(pair.no_interval == "few" and pair.n > 0 for pair in pairs)
-    if few == len(pairs):
+    if pairs and few == len(pairs):
         yield words("agreement.note.few", fewest=FEWEST)
     elif few:
         yield words("agreement.note.few_pairs", n=few, fewest=FEWEST)
