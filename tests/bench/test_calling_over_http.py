@@ -98,9 +98,8 @@ def test_nobody_listens() -> None:
 @pytest.mark.parametrize(
     ("mode", "reply", "message"),
     [
-        ("listwise", {"ranking": [3, 2]}, "a ranking of 2 of 3 texts, without 1"),
-        ("listwise", {"ranking": [3, 2, 2]}, "a ranking with 2 twice"),
-        ("listwise", {"ranking": [3, 2, 4]}, "a ranking with '4'; expected numbers from 1 to 3"),
+        ("listwise", {"ranking": [4, 5]}, "a ranking of none of the 3 texts; expected numbers from 1 to 3"),
+        ("listwise", {"ranking": [0, 1, 2]}, "a ranking that counts from 0; expected numbers from 1 to 3"),
         ("pointwise", {"score": math.nan}, "the score 'nan'; expected a number from 0 to 100"),
     ],
 )
@@ -118,7 +117,7 @@ def test_a_key_that_the_server_repeats_is_in_no_file(
 ) -> None:
     key = "sk-very/secret+key0123456789"
     monkeypatch.setenv("STEELYARD_TEST_KEY", key)
-    server.script("/rerank", None, *[None, status(500, f"no: Bearer {key}")] * 6)  # The first one warms up.
+    server.script("/rerank", None, *[None, status(500, f"no: Bearer {key}")] * 6)  # The first one begins.
     rerank = {"kind": "endpoint", "url": f"{server.url}/rerank", "api_key_env": "STEELYARD_TEST_KEY"}
     config = bench_config(tmp_path, systems={"api": {"rerank": rerank}}, depths=[3])
     bench = bench_rerankers(config)
@@ -147,9 +146,9 @@ def test_tokens_that_no_server_says_are_those_of_prompts_and_replies(server: Ser
 
 
 def test_a_bench_asks_each_question_once(server: Server, tmp_path: Path) -> None:
-    server.script("/rerank", None, None, status(429, Retry_After="60"), None, CUT)
+    server.script("/rerank", None, None, None, status(429, Retry_After="60"), None, CUT)
     rerank = {"kind": "endpoint", "url": f"{server.url}/rerank"}
     config = bench_config(tmp_path, systems={"api": {"rerank": rerank}}, depths=[3], repetitions=1)
     bench = bench_rerankers(config)
     assert bench.requests["outcome"].to_list() == ["ok", "error", "ok", "error", "ok", "ok"]
-    assert len(server.seen("/rerank")) == 1 + 6
+    assert len(server.seen("/rerank")) == 1 + 1 + 6  # The first question, one that warms up, and all of them.

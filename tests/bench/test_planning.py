@@ -1,13 +1,17 @@
 """What a bench would take, before anybody is asked."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import steelyard as sy
-from steelyard.bench.planning import PLAN, plan_bench
+from steelyard.bench.load.served import Request, Served
+from steelyard.bench.planning import PLAN, plan_bench, plan_work
+from steelyard.bench.preparing import prepare_bench
 from steelyard.bench.running import bench_rerankers
-from tests.bench.test_running import FAILING, SYSTEMS, bench_config
+from steelyard.services.spending import Usage
+from tests.bench.test_running import DOCUMENTS, FAILING, QUERIES, SYSTEMS, bench_config
 
 
 def test_every_request_is_counted(tmp_path: Path) -> None:
@@ -41,7 +45,7 @@ def test_tokens_are_those_of_the_bench(tmp_path: Path) -> None:
     planned = plan_bench(config).frame.filter(system="words", depth=6)["tokens"].item()
     bench = bench_rerankers(config)
     measured = bench.requests.filter(system="words", depth=6)["tokens_in"].sum()
-    assert planned == pytest.approx(measured * 7 / 6, abs=1)  # One request loads the model.
+    assert planned == measured
 
 
 def test_tokens_of_a_chat_model_are_those_of_its_prompts(tmp_path: Path) -> None:
@@ -50,6 +54,31 @@ def test_tokens_of_a_chat_model_are_those_of_its_prompts(tmp_path: Path) -> None
     plan = plan_bench(bench_config(tmp_path, systems={"words": {"rerank": "lexical"}, **systems}))
     tokens = dict(plan.frame.filter(depth=6).select("system", "tokens").iter_rows())
     assert tokens["words"] < tokens["listwise"] < tokens["pointwise"]
+
+
+def test_time_and_tokens_are_in_proportion_to_those_of_a_first_answer(tmp_path: Path) -> None:
+    gpu = {"per_gpu_hour": 3.6, "source": "mine"}
+    chat = {"kind": "llm", "mode": "pointwise", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    price = {"per_1m_tokens": {"in": 1, "out": 10}}
+    systems = {"words": {"rerank": "lexical", "price": gpu}, "chat": {"rerank": chat, "price": price}}
+    work = prepare_bench(bench_config(tmp_path, systems=systems))
+    before = plan_work(work, set())
+    assert before.frame["seconds"].null_count() == len(before.frame)
+    assert before.without_price == ["words"]  # By the hour: its time is not known.
+    words = Request(0, "q0", 1.0, 1.0, 1.5, "ok", served=Served(6))
+    usage = work.rerankers["chat"].estimate(QUERIES["q0"], [DOCUMENTS[f"d{(5 - place) % 12}"] for place in range(6)])
+    counted = Usage(2 * usage.tokens_in, 3 * usage.tokens_out)
+    plan = plan_work(work, set(), {"words": words, "chat": replace(words, served=Served(6, usage=counted))})
+    rows, rows_before = ({(row["system"], row["depth"]): row for row in p.frame.to_dicts()} for p in (plan, before))
+    assert (plan.without_price, plan.callers) == ([], ["chat"])
+    seconds = rows["words", 6]["seconds"]
+    assert seconds == pytest.approx(13 * 0.5, rel=0.1)  # Questions are not equally long.
+    assert rows["words", 6]["cost"] == pytest.approx(seconds * 0.001)
+    assert rows["words", 3]["seconds"] == pytest.approx(seconds / 2, rel=0.1)
+    row, row_before = rows["chat", 6], rows_before["chat", 6]
+    tokens_out = 13 * usage.tokens_out
+    assert row_before["tokens"] + 13 * usage.tokens_in + 2 * tokens_out == pytest.approx(row["tokens"], rel=0.02)
+    assert row["cost"] == pytest.approx((row["tokens"] + 9 * 3 * tokens_out) / 1e6, rel=0.02)
 
 
 def test_what_is_measured_already_is_not_planned(tmp_path: Path) -> None:

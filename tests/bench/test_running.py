@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names, write_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.planning import BenchPlan
 from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.running import bench_rerankers
 from steelyard.bench.writing import BenchWriter
 from steelyard.data.bench_folder import BLOCKS, find_bench_folder
 from steelyard.data.run_lock import run_lock
+from tests.rag.server import Fault, Server, serving, status
 
 DOCUMENTS = {f"d{n}": f"document {n} of cat{n % 3} and dog{n % 4}" for n in range(12)}
 QUERIES = {f"q{n}": f"what of cat{n % 3} and dog{n % 4}" for n in range(6)}
@@ -75,6 +78,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     bench_rerankers(bench_config(folder), folder=folder / "bench")
     return folder
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Endpoints on loopback."""
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture
@@ -214,9 +224,44 @@ def test_requests_that_fail_are_counted_and_do_not_end_the_bench(tmp_path: Path)
 
 def test_a_reranker_that_fails_from_the_start_ends_the_bench(tmp_path: Path) -> None:
     config = bench_config(tmp_path, systems={"down": {"rerank": {"kind": FAILING, "on": "what"}}})
-    with pytest.raises(sy.StageError, match=r"down: the first 5 requests all failed: .*the server of what is down"):
+    down = r"down: none of the first 3 requests was answered: .*the server of what is down"
+    with pytest.raises(sy.StageError, match=down):
         bench_rerankers(config)
     assert block_names(config.folder) == []
+
+
+def test_all_systems_that_do_not_answer_are_named_before_anything_is_measured(finished: Path, folder: Path) -> None:
+    failing = {name: {"rerank": {"kind": FAILING, "on": word}} for name, word in (("a", "what"), ("b", "dog"))}
+    config, before = bench_config(finished, systems=SYSTEMS | failing), sorted(folder.rglob("*"))
+    message = r"2 of 4 systems do not answer.*: \(1\) a: .* of what is down.*; \(2\) b: .* of dog is down"
+    with pytest.raises(sy.StageError, match=message):
+        bench_rerankers(config, folder=folder, overwrite=True)
+    assert sorted(folder.rglob("*")) == before  # What was measured before is kept, too.
+
+
+def test_one_question_goes_to_each_endpoint_before_anything_is_measured(server: Server, tmp_path: Path) -> None:
+    urls = {"a": "/rerank", "b": "/v1/rerank", "c": "/voyage/rerank", "d": "/tei/rerank"}
+    shapes = {"c": "voyage", "d": "tei"}
+    systems = {
+        name: {"rerank": {"kind": "endpoint", "url": server.url + path, "shape": shapes.get(name, "cohere")}}
+        for name, path in urls.items()
+    }
+    server.always("/tei/rerank", Fault(body='{"ranked": [{"n": 0, "p": 0.5}]}'))
+    config = bench_config(tmp_path, systems=systems)
+    with pytest.raises(sy.StageError, match=r"^d: .* answered an object with ranked, .* results_field$"):
+        bench_rerankers(config)
+    assert [len(server.seen(path)) for path in urls.values()] == [1, 1, 1, 3]
+    server.always("/rerank", status(401))
+    with pytest.raises(sy.StageError, match=r"2 of 4 systems .*\(1\) a: .*/rerank answered 401 .*\(2\) d: "):
+        bench_rerankers(config)
+    for path in ("/rerank", "/tei/rerank"):
+        server.always(path, None)
+    plans: list[BenchPlan] = []
+    bench_rerankers(config, announce=plans.append)
+    assert [plan.total("requests") for plan in plans] == [4 * 2 * 13]
+    assert plans[0].total("seconds") is not None
+    bench_rerankers(config, announce=plans.append)
+    assert len(plans) == 1  # Nothing is left to measure.
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.running import bench_rerankers
 from tests.bench.queueing import Queue
 from tests.bench.test_running import bench_config
@@ -35,11 +36,10 @@ class Offers:
         monkeypatch.setattr(load_levels, "offer", self._offer)
         monkeypatch.setattr(load_levels, "occupy", self._occupy)
 
-    def _offer(
-        self, ask: object, queries: dict[str, str], *, rate: float, duration_s: float, **options: Any
-    ) -> pl.DataFrame:
-        self.rates.append(rate)
-        return self._queue.offer(rate, duration_s, np.random.default_rng(len(self.rates)))
+    def _offer(self, ask: object, queries: dict[str, str], schedule: Schedule, **options: Any) -> pl.DataFrame:
+        self.rates.append(schedule.rate)
+        duration_s = len(schedule.times) / schedule.rate
+        return self._queue.offer(schedule.rate, duration_s, np.random.default_rng(len(self.rates)))
 
     def _occupy(
         self, ask: object, queries: dict[str, str], *, users: int, duration_s: float, **options: Any

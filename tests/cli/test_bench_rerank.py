@@ -1,13 +1,14 @@
 """`steelyard bench rerank`, as a user runs it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from steelyard.bench.bench import Bench
 from steelyard.bench.interrupted import BenchInterrupted
-from steelyard.cli import bench_rerank
+from steelyard.cli import bench_rerank, benching
 from tests.bench.test_running import FAILING, bench_config
 from tests.cli.command import complaint, printed, steelyard
 
@@ -28,6 +29,21 @@ def test_one_command_measures_and_says_what_comes_of_it(tmp_path: Path, lang: st
     assert "ndcg@10" in text
     assert ("to base" in text) == (lang == "en")
     assert Bench.read(tmp_path / "benches" / "small").config.depths == (3, 6)
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [("en", r"^steelyard: small takes about 26 requests, 117 pairs, 1,[0-9]{3} tokens, [0-9.]+ s, \$0\.26, by "),
+     ("zh", r"^steelyard: small 约需 26 次请求、117 个文本对、1,[0-9]{3} 个词元、[0-9.]+ 秒、\$0\.26，按每个系统")],
+)  # fmt: skip
+def test_what_it_takes_is_said_before(
+    tmp_path: Path, lang: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benching, "_LONG_S", 0)
+    config = configured(tmp_path, 'systems.words = { rerank = "lexical", price = { per_query = 0.01 } }')
+    done = steelyard("bench", "rerank", config, "--lang", lang)
+    assert re.match(sentence, done.stderr.decode())
+    assert not steelyard("bench", "rerank", config).stderr  # It is all measured.
 
 
 def test_a_dry_run_asks_nobody(tmp_path: Path) -> None:
@@ -76,5 +92,5 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     config = configured(tmp_path, 'systems.words.rerank = "lexica"')
     assert "bench.toml, line 8: " in complaint("bench", "rerank", config)
     config = configured(tmp_path, f'systems.a.rerank = {{ kind = "{FAILING}", on = "what" }}')
-    assert "the first 5 requests all failed" in complaint("bench", "rerank", config)
+    assert "a: none of the first 3 requests was answered" in complaint("bench", "rerank", config)
     assert "there is no such file" in complaint("bench", "rerank", tmp_path / "no.toml")

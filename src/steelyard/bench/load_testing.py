@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 import polars as pl
 
 from steelyard.base.choices import Arrivals
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
@@ -21,10 +20,10 @@ from steelyard.base.settings import check_arguments
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.bundled import bundled_questions
-from steelyard.bench.calling import PatientCaller
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import LoadTable
+from steelyard.bench.first_questions import first_answers
 from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.open_loop import MOST_UNDER_WAY
@@ -46,8 +45,6 @@ _OTHER_FILES = 500
 _NAMED = 3
 _DEPTH = 20
 """Documents of a request, where nothing else is said."""
-_FIRST = 3
-"""So many questions are asked before load is put on a system that may be down."""
 
 
 def load_test(
@@ -194,6 +191,7 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
         digests = load_digests(config, systems)
         writer = BenchWriter(config.folder, "load", config, digests, taken_over=earlier, overwrite=overwrite)
         if not writer.is_finished:
+            first_answers(unmeasured(writer, config, systems), config.timeout)
             writer.begin()
             names = measure_load(writer, config, systems, progress)
             requests = read_requests(config.folder, names)
@@ -247,6 +245,13 @@ def load_digests(config: BenchConfig, systems: Sequence[LoadedSystem]) -> dict[s
     return {level.name: level.digest(by_label[level.system, level.depth], config) for level in levels}
 
 
+def unmeasured(writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem]) -> list[LoadedSystem]:
+    """Systems with levels of load that are not on disk."""
+    digests = load_digests(config, systems)
+    due = {level.system for level in plan_levels(config, systems) if not writer.has(level.name, digests[level.name])}
+    return [system for system in systems if system.name in due]
+
+
 def measure_load(
     writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem], progress: Progress = no_progress, *,
     before: pl.DataFrame | None = None,
@@ -255,7 +260,7 @@ def measure_load(
 
     before    requests that were measured before, one after the other; they spare systems that are too slow alone
     Returns   the names of all of its blocks
-    Raises    BenchInterrupted on Ctrl-C; StageError for a system that answers nothing.
+    Raises    BenchInterrupted on Ctrl-C.
     """
     loads = _Loads(writer, config, progress)
     levels = plan_levels(config, systems)
@@ -285,7 +290,6 @@ class _Loads:
         self.load = config.load or LoadTable()
         self.names, self.n = list[str](), 0
         self._seconds, self._most_seconds = 0.0, 0.0
-        self._answering = set[LoadedSystem]()
 
     def expect(self, seconds: float) -> None:
         """Count on so many seconds more of load at most, or on fewer where they are below 0."""
@@ -299,9 +303,6 @@ class _Loads:
         """The requests of a level."""
         self._show()
         if not self._writer.add(level.name, level.digest(system, self._config)):
-            if system not in self._answering:
-                refuse_silence(system, self._config.timeout)
-                self._answering.add(system)
             write_block(self._writer.path, level.name, level.measure(system, self._config))
         self.names.append(level.name)
         self._seconds += level.duration_s + self.load.warm_up
@@ -330,28 +331,6 @@ class _Loads:
         guess = likely_rate(levels, objective)
         first = guess or max(self.load.rates)  # Without users, rates are all the load there is.
         sustained_rate(offer, objective, first=first, is_guess=guess is not None, levels=levels)
-
-
-def refuse_silence(system: LoadedSystem, timeout_s: float) -> None:
-    """Ask the first questions one after the other, until one is answered; under load, all others may fail.
-
-    Raises   StageError where none of them is answered, and all fail alike.
-    """
-    caller, failures = PatientCaller(timeout_s), list[str | None]()
-    try:
-        for number, (query_id, query) in enumerate(islice(system.queries.items(), _FIRST)):
-            request = caller.send(system.ask, query_id, query, number=number)
-            if request.outcome == "ok":
-                return
-            failures.append(request.error)
-            if request.outcome == "timeout":
-                break
-    finally:
-        caller.close()
-    if len(set(failures)) == 1:
-        n = len(failures)
-        which = "the first request was not answered" if n == 1 else f"none of the first {n} requests was answered"
-        raise StageError(f"{system.name}: {which}: {failures[0]}")
 
 
 def load_notes(config: BenchConfig) -> list[Note]:

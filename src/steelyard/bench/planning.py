@@ -1,8 +1,8 @@
-"""What a bench would take: requests, pairs, tokens and money, counted before anybody is asked."""
+"""What a bench takes: requests, pairs, tokens, money and time, before it is measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from steelyard.base.choices import Prefer
 from steelyard.bench.calling import estimated_tokens, estimated_usage
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
+from steelyard.bench.load.served import Request
 from steelyard.bench.load_levels import search_seconds
+from steelyard.bench.preparing import BenchWork, prepare_bench
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
-from steelyard.bench.running import BenchWork, prepare_bench
+from steelyard.services.spending import Usage
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,
@@ -30,17 +32,21 @@ requests   that are still to be sent, warming up included; null for users who as
            for the search, which depends on what is measured
 pairs, tokens, cost   of these requests: tokens are estimates, and cost is null where no price is known before
 seconds    that load is put on; of the search, with the most probes, all at the lowest rate that [load] names, or one a
-           second; null for requests one after the other, which take as long as they take
+           second; of requests one after the other, by the time of a first answer, null before there is one
+
+A first answer has tokens, as far as the server counts them, and a time; those of other questions are in proportion to
+the estimates of their tokens.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class BenchPlan:
-    """What a bench would take.
+    """What a bench takes.
 
-    name       of the bench;   folder   it would be written into
+    name       of the bench;   folder   it is written into
     n_blocks   blocks one after the other;   n_done   those of them that the folder holds already
     frame      of schema PLAN;   currency   of its costs
+    callers    systems that are asked elsewhere, where what has no price may still cost something
     """
 
     name: str
@@ -49,6 +55,23 @@ class BenchPlan:
     n_done: int
     frame: pl.DataFrame
     currency: str
+    callers: Sequence[str]
+
+    def total(self, column: str, *, searches: bool = True) -> float | None:
+        """The sum of a column of the frame; None where nothing of it is known.
+
+        searches   whether the search for the sustained rate counts
+        """
+        frame = self.frame if searches else self.frame.filter(pl.col("loop") != "search")
+        known = frame[column].drop_nulls().to_list()
+        return sum(known) if known else None
+
+    @property
+    def without_price(self) -> list[str]:
+        """Systems whose cost is not known."""
+        sequential = self.frame.filter(loop="sequential")
+        costs = sequential.group_by("system", maintain_order=True).agg(pl.col("cost").is_null().all())
+        return costs.filter("cost")["system"].to_list()
 
 
 def plan_bench(
@@ -57,23 +80,30 @@ def plan_bench(
 ) -> BenchPlan:  # fmt: skip
     """What `bench_rerankers` would take with these arguments; nobody is asked, and nothing is written."""
     work = prepare_bench(config, folder, prefer=prefer)
-    done = set(work.writer(overwrite=overwrite).done)
-    frame = pl.DataFrame(list(_rows(work, done)), schema=PLAN)
+    return plan_work(work, set(work.writer(overwrite=overwrite).done))
+
+
+def plan_work(work: BenchWork, done: set[str], answers: Mapping[str, Request] | None = None) -> BenchPlan:
+    """What is left of a bench.
+
+    done      names of the blocks that are on disk;   answers   of systems to a first question, by name
+    """
+    frame = pl.DataFrame(list(_rows(work, done, answers or {})), schema=PLAN)
     currency = currency_of(work.config, system_prices(work.config))
-    return BenchPlan(work.config.name, work.path, len(work.blocks), len(done), frame, currency)
+    callers = [name for name, reranker in work.rerankers.items() if hasattr(reranker, "concurrency")]
+    return BenchPlan(work.config.name, work.path, len(work.blocks), len(done), frame, currency, callers)
 
 
-def _rows(work: BenchWork, done: set[str]) -> Iterator[dict[str, object]]:
-    of_questions = _questions(work)
+def _rows(work: BenchWork, done: set[str], answers: Mapping[str, Request]) -> Iterator[dict[str, object]]:
+    of_questions = _questions(work, answers)
     per_question = of_questions.group_by("system", "depth", maintain_order=True).agg(
-        pl.col("pairs", "tokens", "cost").mean()
+        pl.col("pairs", "tokens", "cost", "seconds").mean()
     )
-    warm_up = max(work.config.warm_up, 1)
     for row in per_question.iter_rows(named=True):
         blocks = [block for block in work.blocks if (block.system, block.depth) == (row["system"], row["depth"])]
         n = len(work.candidates.searched) * sum(block.name not in done for block in blocks)
-        n_warm = min(warm_up, len(work.candidates.searched)) if n else 0
-        yield _row(row, "sequential", n + n_warm)
+        n += min(work.config.warm_up, len(work.candidates.searched)) if n else 0
+        yield _row(row, "sequential", n) | {"seconds": None if row["seconds"] is None else row["seconds"] * n}
         if work.config.load is not None and row["depth"] == (work.config.load.depth or work.config.depths[-1]):
             yield from _load_rows(work.config, row)
 
@@ -110,8 +140,14 @@ def _row(of_question: Mapping[str, Any], loop: str, n: int | None) -> dict[str, 
     }  # fmt: skip
 
 
-def _questions(work: BenchWork) -> pl.DataFrame:
-    """system, depth, query_id, pairs, tokens and cost of each question, asked once."""
+def _questions(work: BenchWork, answers: Mapping[str, Request]) -> pl.DataFrame:
+    """system, depth, query_id, pairs, tokens, seconds and cost of each question, asked once."""
+    deepest = estimated_tokens(work.candidates, work.config.depths[-1])
+    first = {
+        name: _First.of(answer, estimated_usage(reranker, work.candidates, answer.query_id, deepest[answer.query_id]))
+        for name, reranker in work.rerankers.items()
+        if (answer := answers.get(name)) is not None
+    }
     requests, rankings = list[dict[str, object]](), list[dict[str, object]]()
     for depth in work.config.depths:
         tokens = estimated_tokens(work.candidates, depth)
@@ -119,15 +155,38 @@ def _questions(work: BenchWork) -> pl.DataFrame:
             label = {"system": system, "depth": depth, "repetition": 1}
             for query_id, counts in tokens.items():
                 usage = estimated_usage(reranker, work.candidates, query_id, counts)
+                usage, seconds = (usage, None) if system not in first else first[system].scaled(usage)
                 requests.append({
                     **label, "query_id": query_id, "outcome": "ok", "loop": "sequential", "n_pairs": len(counts),
                     "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "counted": "estimate",
+                    "sent_s": None if seconds is None else 0.0, "end_s": seconds,
                 })  # fmt: skip
                 rankings.append({**label, "query_id": query_id, "pair_tokens": counts})
     frame = pl.DataFrame(requests, schema=REQUESTS)
     costs = request_costs(work.config, frame, pl.DataFrame(rankings, schema=RANKINGS))
     keys = ["system", "depth", "query_id"]
     return (
-        frame.select(*keys, pairs="n_pairs", tokens=pl.col("tokens_in") + pl.col("tokens_out"))
+        frame.select(*keys, pairs="n_pairs", tokens=pl.col("tokens_in") + pl.col("tokens_out"), seconds="end_s")
         .join(costs.select(*keys, "cost"), on=keys, how="left", maintain_order="left")
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _First:
+    """What a first answer took, beside the estimate of its tokens."""
+
+    seconds: float
+    usage: Usage
+    estimate: Usage
+
+    @classmethod
+    def of(cls, answer: Request, estimate: Usage) -> _First:
+        counted = None if answer.served is None else answer.served.usage
+        return cls(answer.end - answer.sent, counted or estimate, estimate)
+
+    def scaled(self, estimate: Usage) -> tuple[Usage, float]:
+        """Tokens and seconds of another question, in proportion to their estimates."""
+        share_in = estimate.tokens_in / max(self.estimate.tokens_in, 1)
+        share_out = estimate.tokens_out / self.estimate.tokens_out if self.estimate.tokens_out else share_in
+        usage = Usage(round(self.usage.tokens_in * share_in), round(self.usage.tokens_out * share_out))
+        return usage, self.seconds * share_in

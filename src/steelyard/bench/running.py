@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,33 +12,32 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.choices import Prefer
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.bench import Bench
-from steelyard.bench.blocks import Block, plan_blocks, read_rankings, read_requests, write_block
+from steelyard.bench.blocks import Block, read_rankings, read_requests, write_block
 from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
-from steelyard.bench.candidates import Candidates, open_candidates
+from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.config_table import LoadTable
+from steelyard.bench.first_questions import first_answers
 from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.live import LiveBlock
 from steelyard.bench.load.quiet import quiet_interpreter
 from steelyard.bench.load.served import Request
-from steelyard.bench.load_testing import late_notes, load_notes, measure_load, open_systems
-from steelyard.bench.pricing import system_prices
-from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.load_testing import late_notes, load_notes, measure_load, open_systems, unmeasured
+from steelyard.bench.loaded_systems import LoadedSystem
+from steelyard.bench.planning import BenchPlan, plan_work
+from steelyard.bench.preparing import BenchWork, prepare_bench
+from steelyard.bench.requests import RANKINGS
 from steelyard.bench.weighing import weigh
-from steelyard.bench.writing import BenchWriter, refuse_other_folder
+from steelyard.bench.writing import BenchWriter
 from steelyard.data.bench_folder import BenchFolder
-from steelyard.data.run_lock import Holder, run_lock
+from steelyard.data.run_lock import run_lock
 from steelyard.models.endpoints import Endpoint
-from steelyard.rag.fingerprint import describe, digest
-from steelyard.rag.making import make_stage
-from steelyard.rag.running import GIVE_UP_AFTER
 from steelyard.rag.stages import Reranker
-from steelyard.services.cache import text_key
 
 WARM_UP_S = 30.0
 """Seconds that warming up a system takes at most."""
@@ -52,6 +50,7 @@ def bench_rerankers(
     overwrite: bool = False,
     prefer: Prefer | None = None,
     progress: Progress | None = None,
+    announce: Callable[[BenchPlan], None] | None = None,
 ) -> Bench:
     """Measure rerankers over the candidates of a first search: quality, latency, tokens and cost.
 
@@ -61,6 +60,7 @@ def bench_rerankers(
     prefer      which of the rerankers that are good enough is recommended; by default as the configuration has it
     progress    called as progress("requests", done, total), under load progress("levels", done, total) and
                 progress("seconds", done, total), which are at most as many, and as the first search does
+    announce    called once with what the bench will take, before it is measured, by the first answers of the systems
 
     Where candidates are the configuration of a pipeline, it is run first, into its own run folder, unless it is there.
     Each reranker is asked all questions over each number of candidates, several times, in an order that evens out what
@@ -68,22 +68,50 @@ def bench_rerankers(
     of candidates, and the rate that it sustains is searched.  All of it is in blocks, each of which is on disk, whole,
     as soon as it is measured.  A bench that was interrupted goes on where it was, whatever ended it.  Another
     repetition, depth or system adds its blocks; measures, prices and values change nothing that is measured, and are
-    computed anew.  A request that fails is recorded; where the first five of a system all fail with the same error,
-    that is raised.
+    computed anew.  A request that fails is recorded; but one question goes to each system before anything is measured,
+    and where some of them do not answer, that is raised.
 
-    Raises   InputError for a configuration, candidates or a folder that do not fit; StageError where a reranker fails
-             from the start; OutputError where the folder cannot be written, or another process writes it.
+    Raises   InputError for a configuration, candidates or a folder that do not fit; StageError naming all systems that
+             fail from the start; OutputError where the folder cannot be written, or another process writes it.
     """
     search = partial(search_candidates, overwrite=overwrite, progress=progress)
     work = prepare_bench(config, folder, prefer=prefer, search=search)
-    with run_lock(work.path) as earlier:
+    progress = progress or no_progress
+    with run_lock(work.path) as earlier, ExitStack() as stack:
         writer = work.writer(overwrite=overwrite, taken_over=earlier)
         if writer.is_finished and (bench := _whole_bench(work.path)) is not None:
             return bench
+        systems = {name: stack.enter_context(closing(system)) for name, system in _open_rerankers(writer, work)}
+        loaded = [] if work.config.load is None else open_systems(work.config, stack, work.candidates)
+        answers = _ask_first(writer, work, systems, loaded)
+        if announce is not None and answers:
+            announce(plan_work(work, set(writer.done), answers))
         writer.begin()
-        _measure(writer, work, progress or no_progress)
-        _finish(writer, work, [*work.digests, *_measure_load(writer, work, progress or no_progress)])
+        _measure(writer, work, systems, progress)
+        names = list(work.digests)
+        if loaded:
+            before = read_requests(work.path, names)
+            names += measure_load(writer, work.config, loaded, progress, before=before)
+        _finish(writer, work, names)
     return Bench.read(work.path)
+
+
+def _open_rerankers(writer: BenchWriter, work: BenchWork) -> Iterator[tuple[str, _Measured]]:
+    """Those with blocks that are not on disk, by system."""
+    due = {block.system for block in work.blocks if block.name not in set(writer.done)}
+    for name, reranker in work.rerankers.items():
+        if name in due:
+            yield name, _Measured(name, reranker, work.candidates, work.config)
+
+
+def _ask_first(
+    writer: BenchWriter, work: BenchWork, systems: Mapping[str, _Measured], loaded: Sequence[LoadedSystem]
+) -> Mapping[str, Request]:
+    """What those systems answer that are to be measured; see `first_answers`."""
+    others = [system for system in unmeasured(writer, work.config, loaded) if system.name not in systems]
+    answers = first_answers([*(system.first for system in systems.values()), *others], work.config.timeout)
+    here = [system.first for name, system in systems.items() if name in answers and not system.calls_out]
+    return answers | first_answers(here, work.config.timeout)  # The first question may have loaded a model.
 
 
 def _whole_bench(path: Path) -> Bench | None:
@@ -94,109 +122,16 @@ def _whole_bench(path: Path) -> Bench | None:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class BenchWork:
-    """What a bench is to measure: all that was opened and checked before the first request.
-
-    rerankers   by system;   blocks   in the order in which they are run
-    """
-
-    config: BenchConfig
-    candidates: Candidates
-    rerankers: Mapping[str, Reranker]
-    blocks: Sequence[Block]
-
-    @property
-    def path(self) -> Path:
-        """The folder that it is written into."""
-        return self.config.folder
-
-    @cached_property
-    def digests(self) -> Mapping[str, str]:
-        """Name of each block -> what it measures."""
-        return block_digests(self.config, self.rerankers, self.candidates, self.blocks)
-
-    def writer(self, *, overwrite: bool = False, taken_over: Holder | None = None) -> BenchWriter:
-        """What writes it; see `BenchWriter`."""
-        return BenchWriter(
-            self.path, "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over,
-            overwrite=overwrite,
-        )  # fmt: skip
-
-
-def prepare_bench(
-    config: str | Path | Mapping[str, Any] | BenchConfig,
-    folder: str | Path | None = None,
-    *,
-    prefer: Prefer | None = None,
-    search: Callable[[BenchConfig], None] | None = None,
-) -> BenchWork:
-    """Open and check all that `bench_rerankers` needs, with its options and errors; no reranker is asked.
-
-    search   called before candidates are opened, to get them where they are to be searched first
-    """
-    if not isinstance(config, BenchConfig):
-        config = BenchConfig.of(config) if isinstance(config, Mapping) else BenchConfig.read(config)
-    config = config if prefer is None else config.with_values({"prefer": prefer})
-    config = replace(config, folder=config.folder if folder is None else Path(folder))
-    refuse_other_folder(config.folder)
-    rerankers = make_rerankers(config)
-    with config.origin().locating():
-        system_prices(config)
-    if search is not None:
-        search(config)
-    candidates = open_candidates(config)
-    weigh(config, candidates, RANKINGS.to_frame(), REQUESTS.to_frame())  # Refuses what does not fit before it is asked.
-    return BenchWork(config, candidates, rerankers, plan_blocks(config))
-
-
-def make_rerankers(config: BenchConfig) -> dict[str, Reranker]:
-    """The rerankers of a configuration, by system.
-
-    Raises   InputError with the file and line of one that cannot be made, and where there is none.
-    """
-    rerankers = dict[str, Reranker]()
-    for system in config.rerankers:
-        with config.origin().locating("systems", system.name, "rerank"):
-            rerankers[system.name] = make_stage("rerank", system.rerank, config.base)
-    if not rerankers:
-        raise InputError(
-            f'{config.line("systems")}no system has a reranker; name one: [systems.words] rerank = "lexical"'
-        )
-    return rerankers
-
-
-def block_digests(
-    config: BenchConfig, rerankers: Mapping[str, Reranker], candidates: Candidates, blocks: Sequence[Block]
-) -> dict[str, str]:
-    """What each block measures: reranker, questions, candidates and their texts; where it differs, it is another."""
-    systems = {name: describe(reranker).digest for name, reranker in rerankers.items()}
-    texts = {doc_id: text_key(text).hex() for doc_id, text in candidates.texts.items()}
-    asked = {
-        depth: digest([
-            (query_id, candidates.queries[query_id], [(doc, texts[doc]) for doc in candidates.first(query_id, depth)])
-            for query_id in candidates.searched
-        ])
-        for depth in config.depths
-    }  # fmt: skip
-    return {block.name: digest(systems[block.system], asked[block.depth], config.timeout) for block in blocks}
-
-
-def _measure(writer: BenchWriter, work: BenchWork, progress: Progress) -> None:
+def _measure(writer: BenchWriter, work: BenchWork, systems: Mapping[str, _Measured], progress: Progress) -> None:
     """Run the blocks that are not on disk."""
     blocks, n, done = work.blocks, len(work.candidates.searched), set(writer.done)
     n_done = n * len(done)
     progress("requests", n_done, n * len(blocks))
-    systems = dict[str, _Measured]()
     try:
         with quiet_interpreter():
             for block in blocks:
                 if block.name in done:
                     continue
-                if block.system not in systems:
-                    reranker = work.rerankers[block.system]
-                    systems[block.system] = _Measured(block.system, reranker, work.candidates, work.config)
-
                 live = LiveBlock(system_label(block.system, block.depth))
 
                 def tick(request: Request, begun: int = n_done, live: LiveBlock = live) -> None:
@@ -208,19 +143,6 @@ def _measure(writer: BenchWriter, work: BenchWork, progress: Progress) -> None:
                 n_done += n
     except KeyboardInterrupt as error:
         raise BenchInterrupted(len(done), len(blocks)) from error
-    finally:
-        for system in systems.values():
-            system.close()
-
-
-def _measure_load(writer: BenchWriter, work: BenchWork, progress: Progress) -> list[str]:
-    """Put the load of [load], if there is any, on all systems; returns the names of its blocks."""
-    if work.config.load is None:
-        return []
-    before = read_requests(work.path, list(work.digests))
-    with ExitStack() as stack:
-        systems = open_systems(work.config, stack, work.candidates)
-        return measure_load(writer, work.config, systems, progress, before=before)
 
 
 def _finish(writer: BenchWriter, work: BenchWork, names: Sequence[str]) -> None:
@@ -234,12 +156,13 @@ def _finish(writer: BenchWriter, work: BenchWork, names: Sequence[str]) -> None:
 
 
 class _Measured:
-    """A reranker while it is measured: its tokens are counted when it is first needed, which loads its model too.
+    """A reranker while it is measured: its tokens are counted when it is opened, which loads its model too.
 
     An endpoint is asked by a client that repeats nothing and waits for nobody: its times are the server's.
     """
 
     def __init__(self, name: str, reranker: Reranker, candidates: Candidates, config: BenchConfig) -> None:
+        self.calls_out = hasattr(reranker, "concurrency")
         if isinstance(reranker, Endpoint):
             reranker = reranker.directly(config.timeout)
         self._name, self._reranker, self._candidates, self._config = name, reranker, candidates, config
@@ -247,24 +170,24 @@ class _Measured:
         self._queries = [(query_id, candidates.queries[query_id]) for query_id in candidates.searched]
         self._caller = PatientCaller(config.timeout)
         self._warm = set[int]()
-        self._first: list[Request] = []
+
+    @property
+    def first(self) -> LoadedSystem:
+        """It over as many candidates as it gets at most, to be asked a first question."""
+        depth = self._config.depths[-1]
+        return LoadedSystem(
+            self._name, depth, RerankerCalls(self._reranker, self._candidates, depth), dict(self._queries)
+        )
 
     def run(self, block: Block, tick: Callable[[Request], None]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The requests and rankings of a block.
-
-        Raises   StageError where the first requests of the system all fail alike.
-        """
+        """The requests and rankings of a block."""
         calls = RerankerCalls(self._reranker, self._candidates, block.depth)
         if block.depth not in self._warm:
             self._warm_up(calls)
             self._warm.add(block.depth)
 
-        def watch(request: Request) -> None:
-            self._watch(request)
-            tick(request)
-
         tokens = self._tokens.first(block.depth)
-        requests = tokens.fill(call_in_turn(calls, self._queries, self._caller, tick=watch))
+        requests = tokens.fill(call_in_turn(calls, self._queries, self._caller, tick=tick))
         requests = requests.with_columns(
             system=pl.lit(block.system), depth=pl.lit(block.depth, pl.Int64),
             repetition=pl.lit(block.repetition, pl.Int64),
@@ -272,22 +195,12 @@ class _Measured:
         return requests, _rankings(requests, calls, tokens)
 
     def _warm_up(self, calls: RerankerCalls) -> None:
-        """The first requests, which load models and fill caches, and do not count; the very first one in any case."""
-        n, started = max(self._config.warm_up, 0 if self._warm else 1), perf_counter()
-        for query_id, query in self._queries[:n]:
-            self._watch(self._caller.send(calls, query_id, query, number=0))
+        """The first requests, which fill caches, and do not count."""
+        started = perf_counter()
+        for query_id, query in self._queries[: self._config.warm_up]:
+            self._caller.send(calls, query_id, query, number=0)
             if perf_counter() - started > WARM_UP_S:
                 break
-
-    def _watch(self, request: Request) -> None:
-        """Raise   StageError where this is the last of the first requests, and all failed alike."""
-        if len(self._first) == GIVE_UP_AFTER:
-            return
-        self._first.append(request)
-        errors = {request.error for request in self._first if request.outcome != "ok"}
-        failed = sum(request.outcome != "ok" for request in self._first)
-        if failed == GIVE_UP_AFTER and len(errors) == 1:
-            raise StageError(f"{self._name}: the first {GIVE_UP_AFTER} requests all failed: {errors.pop()}")
 
     def close(self) -> None:
         """Let its thread end, and close its connections."""

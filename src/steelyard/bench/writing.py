@@ -110,6 +110,10 @@ class BenchWriter:
         write_json(self.path / CONFIG, self._config_json())
         write_bench_manifest(self.path, self._manifest())
 
+    def has(self, name: str, digest: str) -> bool:
+        """Whether a block that measures this is on disk."""
+        return has_block(self.path, name) and self._recorded.get(name) == digest
+
     def add(self, name: str, digest: str) -> bool:
         """Count a block more, which follows from what others measured.
 
@@ -117,7 +121,7 @@ class BenchWriter:
         Returns  whether it is on disk; if not, it is to be written
         Raises   OutputError where the folder cannot be written.
         """
-        there = has_block(self.path, name) and self._recorded.get(name) == digest
+        there = self.has(name, digest)
         self._digests[name] = digest
         write_bench_manifest(self.path, self._manifest())
         return there

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from steelyard.base.choices import Prefer
 from steelyard.bench.planning import plan_bench
 from steelyard.bench.running import bench_rerankers
-from steelyard.cli.benching import measuring
+from steelyard.cli.benching import announce, measuring
 from steelyard.cli.terminal import screen_view, show
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.formats.bench_plan import bench_plan_text
@@ -25,5 +26,8 @@ def run(
         show(bench_plan_text(plan, words, **screen_view()))
         return
     with measuring(words, "blocks") as bars:
-        bench = bench_rerankers(config, folder=output, overwrite=overwrite, prefer=prefer, progress=bars)
+        bench = bench_rerankers(
+            config, folder=output, overwrite=overwrite, prefer=prefer, progress=bars,
+            announce=partial(announce, words=words),
+        )  # fmt: skip
     show(bench_summary(bench, words, **screen_view()))

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 
 from steelyard.base.progress import Progress
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
+from steelyard.report.formats.bench_plan import announcement_text
 from steelyard.report.words import Words
 
 _LONG_S = 60
-"""Seconds of load from which on a reader should know before."""
+"""Seconds from which on a reader should know before."""
 
 
 def announced(words: Words) -> Progress:
@@ -27,6 +29,12 @@ def announced(words: Words) -> Progress:
             print(f"steelyard: {words('progress.load_takes', seconds=total - done)}", file=sys.stderr, flush=True)
 
     return say
+
+
+def announce(plan: BenchPlan, words: Words) -> None:
+    """A line on standard error on what a bench takes, where it takes long or asks a system elsewhere."""
+    if plan.callers or (plan.total("seconds") or 0) >= _LONG_S:
+        print(f"steelyard: {announcement_text(plan, words)}", file=sys.stderr, flush=True)
 
 
 @contextmanager

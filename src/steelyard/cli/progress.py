@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.live import LIVE, LiveRequests
 from steelyard.cli.terminal import drawn_on
+from steelyard.report.sheets.amounts import milliseconds
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.services.spending import SPENDING, Spending
@@ -135,7 +136,7 @@ class _Live:
             return ""
         return self._words(
             "progress.live", system=single_line(live.label), rate=f"{live.per_second:.3g}", n=f"{live.n:,}",
-            failed=f"{live.n_failed:,}", p95="∞" if math.isinf(live.p95_ms) else f"{live.p95_ms:,.3g} ms",
+            failed=f"{live.n_failed:,}", p95=milliseconds(live.p95_ms),
         )  # fmt: skip
 
 

@@ -55,7 +55,8 @@ class DirectService(Service):
         response = self._answer(method, body, "" if query is None else urlencode(query))
         if not 200 <= response.status_code < 300:
             refusal = self._refusal(response)
-            raise self._failure(refusal.fact + self._excerpt(refusal.body), response.status_code, refusal.body)
+            fact = refusal.fact + self._excerpt(refusal.body)
+            raise self._failure(fact, response.status_code, refusal.body, hint=refusal.hint)
         return self._decode(response)
 
     async def _request(
@@ -100,8 +101,9 @@ class DirectService(Service):
             raise self._failure(f"gave no answer ({cause})", "no answer") from None
         return _Response(status, headers, content)
 
-    def _failure(self, fact: str, reason: Any, body: str = "") -> ServiceError:
-        return ServiceError(f"{self._what}: {shown(self._url)} {fact}", reason, self.redacted(body))
+    def _failure(self, fact: str, reason: Any, body: str = "", *, hint: str = "") -> ServiceError:
+        hint = f"; {hint}" if hint else ""
+        return ServiceError(f"{self._what}: {shown(self._url)} {fact}{hint}", reason, self.redacted(body))
 
 
 class _NoThrottle(Throttle):

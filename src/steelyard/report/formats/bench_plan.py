@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from steelyard.bench.planning import BenchPlan
 from steelyard.report.formats.sections import sections_terminal
-from steelyard.report.sheets.bench_plan import plan_section
+from steelyard.report.sheets.bench_plan import announcement, plan_section
 from steelyard.report.words import Words
 
 
 def bench_plan_text(plan: BenchPlan, words: Words, *, width: int | None = None, colour: bool = False) -> str:
     """The table of requests, pairs, tokens and cost, with their sums."""
     return sections_terminal([plan_section(plan, words)], width=width, colour=colour)
+
+
+def announcement_text(plan: BenchPlan, words: Words) -> str:
+    """The line that is shown before a bench is measured."""
+    return words("diagnose.between").join(announcement(plan, words))

@@ -12,8 +12,10 @@ from steelyard.bench.sustaining import MOST_PROBES
 from steelyard.report.sheets.amounts import amount, money
 from steelyard.report.sheets.section import Section
 from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
+_DURATIONS = (("s", 1), ("min", 60), ("h", 3600))
 _HEADS = ("system", "loop", "requests", "pairs", "tokens", "cost", "seconds")
 
 
@@ -21,7 +23,8 @@ def plan_section(plan: BenchPlan, words: Words) -> Section:
     """What the bench would take, of what its folder does not hold yet."""
     rows = [_cells(row, plan, words) for row in plan.frame.filter(pl.col("requests").fill_null(1) > 0).to_dicts()]
     header = [words(f"bench_plan.head.{name}") for name in _HEADS]
-    total = [words("bench_plan.total"), "", *_amounts(_sums(plan), plan.currency)]
+    sums = {name: plan.total(name) for name in _HEADS[2:]}
+    total = [words("bench_plan.total"), "", *_amounts(sums, plan.currency)]
     title = words("bench_plan.title", name=plan.name)
     return Section("plan", title, [], [Sheet(header, [*rows, total], n_labels=2, notes=list(_notes(plan, words)))])
 
@@ -35,24 +38,35 @@ def _amounts(row: dict[str, Any], currency: str) -> list[str]:
     return [*counts, money(row["cost"], currency), amount(row["seconds"])]
 
 
-def _sums(plan: BenchPlan) -> dict[str, Any]:
-    """Sums of what is known; None where nothing is."""
-    names = ("requests", "pairs", "tokens", "cost", "seconds")
-    return plan.frame.select(
-        pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name) for name in names
-    ).to_dicts()[0]
-
-
 def _notes(plan: BenchPlan, words: Words) -> Iterator[str]:
     yield words("bench_plan.nothing")
     if plan.n_done:
         yield words("bench_plan.done", n=plan.n_done, total=plan.n_blocks, folder=str(plan.folder))
     yield words("bench_plan.estimate")
-    sequential = plan.frame.filter(loop="sequential")
-    without = sequential.group_by("system", maintain_order=True).agg(pl.col("cost").is_null().all()).filter("cost")
-    if without.height:
-        yield words("bench_plan.no_price", systems=words.listed(without["system"].to_list()))
+    if plan.without_price:
+        yield words("bench_plan.no_price", systems=words.listed(plan.without_price))
     if not plan.frame.filter(loop="closed").is_empty():
         yield words("bench_plan.closed")
     if not plan.frame.filter(loop="search").is_empty():
         yield words("bench_plan.search", n=MOST_PROBES)
+
+
+def announcement(plan: BenchPlan, words: Words) -> Iterator[str]:
+    """Sentences on what a bench takes, for the moment before it is measured."""
+    totals = {name: plan.total(name) for name in ("requests", "pairs", "tokens")}
+    amounts = [words(f"bench_plan.amount.{name}", n=total) for name, total in totals.items() if total]
+    if (seconds := plan.total("seconds", searches=False)) is not None:
+        amounts.append(duration(seconds, words))
+    if cost := plan.total("cost"):
+        amounts.append(money(cost, plan.currency))
+    yield words("bench_plan.announced", name=single_line(plan.name), amounts=words.listed(amounts))
+    if systems := [single_line(system) for system in plan.without_price if system in plan.callers]:
+        yield words("bench_plan.without_price", systems=words.listed(systems))
+    if searches := plan.frame.filter(loop="search")["seconds"].to_list():
+        yield words("bench_plan.searching", duration=duration(sum(searches), words))
+
+
+def duration(seconds: float, words: Words) -> str:
+    """Seconds, minutes or hours, whichever says it in few digits."""
+    unit, size = next((unit, size) for unit, size in _DURATIONS if seconds < 100 * size or unit == "h")
+    return words(f"bench_plan.duration.{unit}", n=amount(seconds / size, 2))
