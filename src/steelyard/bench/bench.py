@@ -21,6 +21,7 @@ from steelyard.bench.latency import latency, stages, token_fit
 from steelyard.bench.quality import quality
 from steelyard.bench.reference import Reference
 from steelyard.bench.returns import net_axis, returns
+from steelyard.bench.streaming import streaming
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, SCORES, BenchFolder, find_bench_folder
 from steelyard.data.run_manifest import CONFIG
@@ -107,6 +108,11 @@ class Bench:
     def stages(self) -> pl.DataFrame:
         """How long the stages of systems took that report them, of schema STAGES."""
         return stages(self.requests)
+
+    @cached_property
+    def streaming(self) -> pl.DataFrame:
+        """How long until the first token, and from one to the next, of schema STREAMING."""
+        return streaming(self.requests)
 
     @cached_property
     def token_fit(self) -> pl.DataFrame:

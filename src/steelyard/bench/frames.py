@@ -75,6 +75,20 @@ ms_per_pair     time in service over pairs;   tokens_per_s   tokens over the tim
 STAGES = pl.Schema({**_AT, "stage": pl.String, "n": pl.Int64, "p50": pl.Float64, "p95": pl.Float64})
 """Milliseconds of the stages of whole systems at each load; the stage "rest" is what no stage accounts for."""
 
+STREAMING = pl.Schema(
+    {
+        **_AT, "n": pl.Int64, **_with_interval("ttft_p50", "ttft_p95", "itl_p50", "itl_p95"), "tokens": pl.Float64,
+        "tokens_per_s": pl.Float64,
+    }
+)  # fmt: skip
+"""A row for each system, depth and load whose answers came token by token; milliseconds, with 95% intervals.
+
+ttft_p50, ttft_p95   to the first token, from the intended start; requests without an answer are infinitely slow
+itl_p50, itl_p95     of the mean time from one token to the next, one value an answer
+tokens      mean of an answer, by the server's account, else pieces with text;   tokens_per_s   of all answers together,
+            over the time in which a request was under way
+"""
+
 TOKEN_FIT = pl.Schema({**_LABEL, "n": pl.Int64, "fixed_ms": pl.Float64, **_with_interval("ms_per_1k_tokens")})
 """milliseconds = fixed_ms + ms_per_1k_tokens * tokens / 1000, over the requests of a system; depth is null for all."""
 

@@ -12,7 +12,7 @@ from steelyard.base.percentiles import percentile_name
 from steelyard.bench.frames import LATENCY, STAGES, TOKEN_FIT
 from steelyard.bench.requests import CENSORED_MS, DISPATCH_MS, SERVICE_MS
 from steelyard.stats.lines import fit_line
-from steelyard.stats.percentiles import percentile_intervals
+from steelyard.stats.percentiles import PercentileInterval, percentile_intervals
 
 SHARES = (0.5, 0.95, 0.99)
 """Of the percentiles that are given."""
@@ -40,13 +40,18 @@ def latency(requests: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=LATENCY).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _latency_row(level: pl.DataFrame) -> dict[str, object]:
-    in_time = level["loop"][0] != "sequential"
+def level_intervals(level: pl.DataFrame, column: str, shares: Sequence[float]) -> list[PercentileInterval]:
+    """Percentiles of a column of one level, with intervals that know which requests belong together; see `latency`."""
+    in_time = level["loop"].first() != "sequential"
     level = level if in_time else level.sort("repetition", "number", maintain_order=True)
     clusters = _seconds(level) if in_time else level["query_id"].rank("dense").to_numpy()
-    whole = percentile_intervals(
-        level["ms"].to_numpy(), SHARES, clusters=clusters, in_time=in_time, in_order=not in_time
+    return percentile_intervals(
+        level[column].to_numpy(), shares, clusters=clusters, in_time=in_time, in_order=not in_time
     )  # fmt: skip
+
+
+def _latency_row(level: pl.DataFrame) -> dict[str, object]:
+    whole = level_intervals(level, "ms", SHARES)
     of_runs = [_percentiles(run, "ms", (0.95,))[0] for run in level.partition_by("repetition", maintain_order=True)]
     answered = level.filter("ok")
     named = dict[str, float]()
@@ -61,7 +66,7 @@ def _latency_row(level: pl.DataFrame) -> dict[str, object]:
            for share, value in zip(SHARES, _percentiles(service, "service_ms", SHARES), strict=True)},
         "dispatch_p99": _percentiles(level, "dispatch_ms", (0.99,))[0],
         "ms_per_pair": _ratio(answered.filter(pl.col("n_pairs").is_not_null()), pl.col("service_ms"), "n_pairs"),
-        "tokens_per_s": _tokens_per_s(answered.filter(pl.col("tokens_in").is_not_null())),
+        "tokens_per_s": tokens_per_s(answered.filter(pl.col("tokens_in").is_not_null()), pl.col("tokens_in")),
     }  # fmt: skip
 
 
@@ -80,10 +85,10 @@ def _ratio(answered: pl.DataFrame, ms: pl.Expr, count: str) -> float | None:
     return float(answered.select(ms.sum()).item() / n) if n else None
 
 
-def _tokens_per_s(answered: pl.DataFrame) -> float | None:
+def tokens_per_s(answered: pl.DataFrame, tokens: pl.Expr) -> float | None:
     """Tokens a second of the time in which at least one of these requests was under way."""
     busy_s = sum(_union_s(run) for run in answered.partition_by("repetition"))
-    return float(answered["tokens_in"].sum()) / busy_s if busy_s else None
+    return float(answered.select(tokens.sum()).item()) / busy_s if busy_s else None
 
 
 def _union_s(run: pl.DataFrame) -> float:

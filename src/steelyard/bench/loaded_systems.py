@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import cast
 
 import polars as pl
 
@@ -12,7 +14,7 @@ from steelyard.base.instances import Instances
 from steelyard.bench.calling import PairTokens, RerankerCalls
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, BenchSystem
-from steelyard.bench.load.served import Ask, Served
+from steelyard.bench.load.served import Ask, Served, Streamed
 from steelyard.bench.templated import asking_template, documents_of
 from steelyard.data.responses import Response
 from steelyard.models.endpoints import Endpoint
@@ -23,7 +25,7 @@ from steelyard.rag.making import make_stage
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.stages import Reranker
 from steelyard.rag.system import TargetSystem
-from steelyard.rag.targets import HTTPTarget
+from steelyard.rag.targets import FunctionTarget, HTTPTarget
 from steelyard.rag.turns import concurrency_of
 from steelyard.services.direct import DirectService
 
@@ -57,7 +59,8 @@ class LoadedSystem:
 
     def labelled(self, requests: pl.DataFrame) -> pl.DataFrame:
         """Requests with the name, the depth and, where nobody accounts for them, the tokens of this system."""
-        filled = requests if self.tokens is None else self.tokens.fill(requests)
+        by_server = pl.when(pl.col("tokens_in").is_not_null()).then(pl.lit("server"))
+        filled = requests.with_columns(counted=by_server) if self.tokens is None else self.tokens.fill(requests)
         return filled.with_columns(system=pl.lit(self.name), depth=pl.lit(self.depth, pl.Int64))
 
 
@@ -81,7 +84,8 @@ def whole_system(
             target = _target_system(system, config)
             workers, digest = None, target.fingerprint["all"]
             if not isinstance(target.target, HTTPTarget):
-                ask, workers = _asking_function(target), target.concurrency
+                function = cast("FunctionTarget", target.target)
+                ask, workers = _asking_function(function, target.k), target.concurrency
             else:
                 service = DirectService(target.target.service, config.timeout)
                 stack.callback(service.close)
@@ -171,10 +175,14 @@ def _target_system(system: BenchSystem, config: BenchConfig) -> TargetSystem:
         )
 
 
-def _asking_function(system: TargetSystem) -> Ask:
+def _asking_function(target: FunctionTarget, k: int) -> Ask:
     def ask(query_id: str, query: str) -> Served:
-        system.target(query, system.k)
-        return Served()
+        heard = list[float]()
+        target(query, k, heard=heard)
+        answered_at = perf_counter()
+        return Served(
+            answered_at=answered_at, streamed=Streamed(heard[0], heard[-1], len(heard)) if heard else None
+        )  # fmt: skip
 
     return ask
 

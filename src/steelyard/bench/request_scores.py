@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from steelyard.bench.config import system_label
-from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, SERVICE_MS
+from steelyard.bench.requests import DISPATCH_MS, ITL_MS, LATENCY_MS, SERVICE_MS, TTFT_MS
 from steelyard.experiment.percentiles import SECOND
 from steelyard.experiment.scores import Scores
 
-_OPTIONAL = ("tokens", "search_units")
+_OPTIONAL = ("tokens", "search_units", "ttft_ms", "itl_ms")
 
 
 def load_name(rate: float | None, users: int | None) -> str:
@@ -25,8 +25,9 @@ def request_scores(requests: pl.DataFrame) -> Scores:
     """A system for each level of load, such as "mine 20/s", and a question for each request, such as "20/s:000017".
 
     requests   of schema REQUESTS, at least one
-    Measures   latency_ms from the intended start, service_ms from sending, dispatch_ms between the two; tokens and
-               search_units where they are known.  A request without an answer has no value, and failed
+    Measures   latency_ms from the intended start, service_ms from sending, dispatch_ms between the two; where they are
+               known tokens and search_units, and ttft_ms and itl_ms of streamed answers.  A request without an answer
+               has no value, and failed
 
     Requests of the same second count as one for intervals and tests: they stood in the same queue; for percentiles,
     those of neighbouring seconds count as far as they are alike.  Those of closed
@@ -50,6 +51,7 @@ def request_scores(requests: pl.DataFrame) -> Scores:
         second=pl.concat_str(series, pl.lit(":"), second),
         status=pl.when(pl.col("outcome") == "ok").then(pl.lit("ok")).otherwise(pl.lit("failed")),
         latency_ms=LATENCY_MS, service_ms=SERVICE_MS, dispatch_ms=DISPATCH_MS, tokens=pl.col("tokens_in"),
+        ttft_ms=TTFT_MS, itl_ms=ITL_MS,
     )  # fmt: skip
     measures = ["latency_ms", "service_ms", "dispatch_ms"]
     measures += [name for name in _OPTIONAL if labelled[name].is_not_null().any()]

@@ -21,6 +21,7 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "end_s": pl.Float64, "outcome": pl.String, "error": pl.String, "n_pairs": pl.Int64, "n_truncated": pl.Int64,
     "tokens_in": pl.Int64, "tokens_out": pl.Int64, "counted": pl.String, "search_units": pl.Float64,
     "n_repaired": pl.Int64, "stages_ms": pl.List(pl.Struct({"stage": pl.String, "ms": pl.Float64})),
+    "first_s": pl.Float64, "last_s": pl.Float64, "pieces": pl.Int64,
 }  # fmt: skip
 REQUESTS = pl.Schema(_COLUMNS)
 """One request a row.
@@ -42,8 +43,10 @@ counted         one of Counted: who says so; null where tokens_in is null
 search_units    that the server says it bills; null where it does not say
 n_repaired      texts that a listwise reply left out, and numbers that it repeated or made up; null of other replies
 stages_ms       milliseconds of the stages, where a system reports them
+first_s, last_s, pieces   of an answer that was streamed: when its first and its last piece with text were there, and
+                how many pieces there were; null for one that came whole
 """
-ADDED = frozenset({"n_repaired"})
+ADDED = frozenset({"n_repaired", "first_s", "last_s", "pieces"})
 """Columns that blocks of earlier versions lack; null there."""
 
 _RANKING_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -63,5 +66,11 @@ SERVICE_MS = (pl.col("end_s") - pl.col("sent_s")) * 1000
 """Milliseconds from the moment of sending."""
 DISPATCH_MS = (pl.col("sent_s") - pl.col("intended_s")) * 1000
 """Milliseconds by which it was sent late."""
+TTFT_MS = (pl.col("first_s") - pl.col("intended_s")) * 1000
+"""Milliseconds from the intended start to the first token: queues included, as a user waits."""
+TOKENS_STREAMED = pl.when(pl.col("pieces").is_not_null()).then(pl.coalesce("tokens_out", "pieces"))
+"""Tokens of a streamed answer: by the server's account, else its pieces with text."""
+ITL_MS = pl.when(TOKENS_STREAMED > 1).then((pl.col("last_s") - pl.col("first_s")) * 1000 / (TOKENS_STREAMED - 1))
+"""Mean milliseconds from one token of a streamed answer to the next; null for an answer of one token."""
 CENSORED_MS = pl.when(pl.col("outcome") == "ok").then(LATENCY_MS).otherwise(float("inf"))
 """As LATENCY_MS; infinite for a request without an answer, which took longer than any limit for all that is known."""

@@ -9,10 +9,11 @@ from steelyard.base.errors import InputError
 from steelyard.bench.bundled import bundled_passages
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.load.served import Ask, Served
+from steelyard.bench.streaming import read_stream
 from steelyard.data.loading.files import load
 from steelyard.models.endpoints import list_at, outline
 from steelyard.rag.endpoints import SCORE_LISTS, search_units_of, tokens_of
-from steelyard.rag.target_results import value_at
+from steelyard.rag.target_results import Odd, value_at
 from steelyard.rag.targets import HTTPTarget
 from steelyard.services.direct import DirectService
 
@@ -42,21 +43,39 @@ def asking_template(
 
     documents   of which a question gets `depth`, the next question those after them, and so on in a circle; empty where
                 the body has no place for them
+    Where the body has "stream": true, the answer is read as it comes, event by event.
     Asking raises   ServiceError where the service fails or says so, and where it answers a chat without choices or a
                     rerank without a list of scores.
     """
     n_texts, whole = depth if documents else 0, [*documents, *documents[:depth]]
     starts = {query_id: place * n_texts % len(documents) for place, query_id in enumerate(queries) if n_texts}
 
+    is_stream = target.body.get("stream") is True
+
     def ask(query_id: str, query: str) -> Served:
         start = starts.get(query_id, 0)
         sent = target.sent(query, depth, documents=whole[start : start + n_texts])
+        if is_stream:
+            return _streamed(service, service.stream(target.method, **sent))
         answer = service.request(target.method, **sent)
         answered_at = service.answered_at
         _refuse_odd(service, sent, answer, has_documents=bool(n_texts))
         return Served(n_texts or None, None, tokens_of(answer), search_units_of(answer), answered_at=answered_at)
 
     return ask
+
+
+def _streamed(service: DirectService, events: Sequence[tuple[float, str]]) -> Served:
+    """What a stream of events came to.
+
+    Raises   ServiceError for one that is no answer.
+    """
+    answered_at = service.answered_at
+    try:
+        streamed, usage = read_stream(events)
+    except Odd as odd:
+        raise service.error(service.redacted(str(odd)), "look into its log") from None
+    return Served(usage=usage, answered_at=answered_at, streamed=streamed)
 
 
 def _refuse_odd(service: DirectService, sent: Mapping[str, Any], answer: Any, *, has_documents: bool) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError, describe_exception, quoted
@@ -35,7 +36,19 @@ class Target(Protocol):
         ...
 
 
-def callable_target(target: str | Callable[..., Any], *, texts: bool = False) -> Target:
+class FunctionTarget(Target, Protocol):
+    """A function that is weighed."""
+
+    def __call__(self, query: str, k: int, *, heard: list[float] | None = None) -> Response:
+        """As that of a Target.
+
+        heard   gets the time of each piece, by `time.perf_counter`, of a generator that yields an answer as pieces of
+                text; the response then has that answer, and no passages
+        """
+        ...
+
+
+def callable_target(target: str | Callable[..., Any], *, texts: bool = False) -> FunctionTarget:
     """A Python function from a question to results, or a retriever of LangChain, LlamaIndex or Haystack.
 
     It is called with the question, and with `k=` or `top_k=` where it has such a parameter; an async one is run.  An
@@ -64,12 +77,18 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
     search = search_of(function, str(name))
     loop = BackgroundLoop("steelyard-target")  # Its own, so that clients of the function's own are kept.
 
-    def ask(query: str, k: int) -> Response:
+    def ask(query: str, k: int, *, heard: list[float] | None = None) -> Response:
         try:
             positional, named = search.arguments(query, k)
             results = search.function(*positional, **named)
             if inspect.isawaitable(results):
                 results = loop.run(_awaited(results))
+            if heard is not None and inspect.isgenerator(results):
+                results = [_noted(piece, heard) for piece in results]
+            elif heard is not None and inspect.isasyncgen(results):
+                results = loop.run(_collected(results, heard))
+            if heard and all(isinstance(piece, str) for piece in results):
+                return Response(query, (), "".join(results))
             # A generator of the user's may fail here, and so may the attributes of an object.
             return parse_results(query, listed(results), texts=texts)
         except StageError:
@@ -228,6 +247,17 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
         return [_filled(value, values) for value in template]
     is_place = isinstance(template, str) and template[:1] == "{" and template[1:-1] in values and template[-1:] == "}"
     return values[template[1:-1]] if is_place else template
+
+
+def _noted(piece: Any, heard: list[float]) -> Any:
+    """A piece of an answer, whose time is noted where it holds anything."""
+    if piece:
+        heard.append(perf_counter())
+    return piece
+
+
+async def _collected(pieces: AsyncIterator[Any], heard: list[float]) -> list[Any]:
+    return [_noted(piece, heard) async for piece in pieces]
 
 
 def _placed(body: Mapping[str, Any], path: str | None, value: Any) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import select
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from http.client import HTTPMessage, HTTPResponse
+from http.client import HTTPMessage, HTTPResponse, IncompleteRead
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 if TYPE_CHECKING:
     import ssl
 
+_PIECE = 1 << 16
 _PATH, _QUERY = "/%:@!$&'()*+,;=~", "/%:@!$&'()*+,;=~?"
 """Characters that stay as they are there."""
 
@@ -34,12 +35,14 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def exchange(
-        self, method: str, query: str, headers: Mapping[str, str], payload: bytes | None, until: float
-    ) -> tuple[int, HTTPMessage, bytes]:
+        self, method: str, query: str, headers: Mapping[str, str], payload: bytes | None, until: float,
+        hear: Callable[[bytes], object] | None = None,
+    ) -> tuple[int, HTTPMessage, bytes]:  # fmt: skip
         """Send one request and read the whole answer: its status, headers and body.
 
         query     added to that of the address, encoded
         payload   JSON, or None for none;   until   by `time.perf_counter`
+        hear      called with each piece of the body as it comes
         Raises    TimeoutError where it takes longer; OSError and http.client.HTTPException for what fails.
         """
         request = self._request(method, query, headers, payload)
@@ -48,7 +51,7 @@ class Connection:
             timed.sendall(request)
             response = HTTPResponse(timed, method=method)  # type: ignore[arg-type]  # It needs makefile() alone.
             response.begin()
-            content = response.read()
+            content = response.read() if hear is None else b"".join(_pieces(response, hear))
         except BaseException:
             self.close()  # An answer may be on its way, which would be taken for that of the next request.
             raise
@@ -135,6 +138,23 @@ def left_s(until: float) -> float:
     if seconds <= 0:
         raise TimeoutError
     return seconds
+
+
+def _pieces(response: HTTPResponse, hear: Callable[[bytes], object]) -> Iterator[bytes]:
+    """The pieces of a body, each once it is there and `hear` was called with it.
+
+    Raises   http.client.IncompleteRead for a body that ends too early.
+    """
+    left = response.length  # None for a body in chunks, whose end is in it.
+    while left is None or left > 0:
+        piece = response.read1(_PIECE if left is None else min(_PIECE, left))
+        if not piece:
+            break
+        hear(piece)
+        yield piece
+        left = None if left is None else left - len(piece)
+    if left:
+        raise IncompleteRead(b"", left)
 
 
 def _has_news(connected: socket.socket) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage
 from time import perf_counter
@@ -19,6 +19,8 @@ from steelyard.services.attempts import Listener, ignore
 from steelyard.services.client import Patience, Service, ServiceError, cause_of
 from steelyard.services.connection import Connection
 from steelyard.services.throttle import Throttle
+
+_EVENT_STREAM = "text/event-stream"
 
 
 class DirectService(Service):
@@ -53,11 +55,32 @@ class DirectService(Service):
         Raises   ServiceError where there is no answer in time, the status is not 2xx, or the answer is not JSON.
         """
         response = self._answer(method, body, "" if query is None else urlencode(query))
+        self._refuse(response)
+        return self._decode(response)
+
+    def _refuse(self, response: _Response) -> None:
+        """Raise   ServiceError for a status that is no success."""
         if not 200 <= response.status_code < 300:
             refusal = self._refusal(response)
             fact = refusal.fact + self._excerpt(refusal.body)
             raise self._failure(fact, response.status_code, refusal.body, hint=refusal.hint)
-        return self._decode(response)
+
+    def stream(
+        self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
+    ) -> list[tuple[float, str]]:
+        """The data of server-sent events that the address answers, each with the time at which it came.
+
+        Raises   ServiceError as `request` does, and where the answer is no such stream.
+        """
+        heard = list[tuple[float, bytes]]()
+        response = self._answer(
+            method, body, "" if query is None else urlencode(query),
+            hear=lambda piece: heard.append((perf_counter(), piece)),
+        )  # fmt: skip
+        self._refuse(response)
+        if (kind := response.headers.get("content-type", "").partition(";")[0]) != _EVENT_STREAM:
+            raise self.error(f"answered {kind} where a stream of events was asked for", "check that it can stream")
+        return list(_events(heard))
 
     async def _request(
         self,
@@ -84,12 +107,14 @@ class DirectService(Service):
         self._all.append(connection)
         return connection
 
-    def _answer(self, method: str, body: Mapping[str, Any] | None, query: str) -> _Response:
+    def _answer(
+        self, method: str, body: Mapping[str, Any] | None, query: str, hear: Callable[[bytes], object] | None = None
+    ) -> _Response:  # fmt: skip
         until = perf_counter() + self._timeout_s
         try:
             payload = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
             with self._idle.borrowed() as connection:
-                status, headers, content = connection.exchange(method, query, self._headers, payload, until)
+                status, headers, content = connection.exchange(method, query, self._headers, payload, until, hear)
             self._thread.answered_at = perf_counter()
         except TimeoutError:
             raise self._failure(f"gave no answer within {self._timeout_s:g} s", "timeout") from None
@@ -104,6 +129,20 @@ class DirectService(Service):
     def _failure(self, fact: str, reason: Any, body: str = "", *, hint: str = "") -> ServiceError:
         hint = f"; {hint}" if hint else ""
         return ServiceError(f"{self._what}: {shown(self._url)} {fact}{hint}", reason, self.redacted(body))
+
+
+def _events(pieces: Iterable[tuple[float, bytes]]) -> Iterator[tuple[float, str]]:
+    """The data of events, each with the time of the piece that its line ends in.
+
+    >>> list(_events([(0.1, b"data: a\\n\\nda"), (0.2, b"ta: b\\n: comment\\n")]))
+    [(0.1, 'a'), (0.2, 'b')]
+    """
+    begun = b""
+    for at, piece in pieces:
+        *lines, begun = (begun + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                yield at, line.removeprefix(b"data:").decode("utf-8", "replace").strip()
 
 
 class _NoThrottle(Throttle):

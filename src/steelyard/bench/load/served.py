@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,12 +15,25 @@ from steelyard.services.client import ServiceError
 from steelyard.services.spending import Usage
 
 
+class Streamed(NamedTuple):
+    """An answer that came piece by piece.
+
+    first_at, last_at   by `time.perf_counter`, when the first and the last piece with text were there
+    n_pieces            pieces with text; tokens, where nothing else counts them
+    """
+
+    first_at: float
+    last_at: float
+    n_pieces: int
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """A request that was answered, and what it took as far as the system accounts for it.
 
     answered_at   by `time.perf_counter`, when the answer was there, where work of ours follows it, such as reading or
                   counting; None for the moment at which the function returns
+    streamed      how it came piece by piece; None where it came whole
     others        as the columns of REQUESTS have them
     """
 
@@ -30,6 +44,7 @@ class Served:
     n_repaired: int | None = None
     stages_ms: Mapping[str, float] = field(default_factory=dict)
     answered_at: float | None = None
+    streamed: Streamed | None = None
 
 
 Ask = Callable[[str, str], Served]
@@ -110,7 +125,7 @@ def requests_frame(
 
 def _row(request: Request, start: float) -> dict[str, object]:
     served = request.served or Served()
-    usage = served.usage
+    usage, streamed = served.usage, served.streamed
     return {
         "number": request.number, "query_id": request.query_id, "intended_s": request.intended - start,
         "sent_s": request.sent - start, "end_s": request.end - start, "outcome": request.outcome,
@@ -119,4 +134,7 @@ def _row(request: Request, start: float) -> dict[str, object]:
         "tokens_out": None if usage is None else usage.tokens_out, "search_units": served.search_units,
         "n_repaired": served.n_repaired,
         "stages_ms": [{"stage": stage, "ms": ms} for stage, ms in served.stages_ms.items()] or None,
+        "first_s": None if streamed is None else streamed.first_at - start,
+        "last_s": None if streamed is None else streamed.last_at - start,
+        "pieces": None if streamed is None else streamed.n_pieces,
     }  # fmt: skip

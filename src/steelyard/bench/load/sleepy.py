@@ -31,6 +31,8 @@ class SleepySettings:
     stalls       (begin, length) of spans in which nothing goes on
     fail_every   each request of that number, its double, ... is answered 500;   wrong_every   or 200 without results
     silent_after requests that are answered, and none after them; None for all
+    tokens       of an answer that is streamed as a chat is, the first once it is served; None for one that comes whole
+    token_s      between one token and the next
     drip_s       between one byte of an answer and the next
     rate_limit   requests a second; what comes above, within a second, is answered 429
     """
@@ -42,17 +44,21 @@ class SleepySettings:
     fail_every: int | None = None
     wrong_every: int | None = None
     silent_after: int | None = None
+    tokens: int | None = None
+    token_s: float = 0.0
     drip_s: float = 0.0
     rate_limit: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        lengths = [self.service_s, self.drip_s, *(number for stall in self.stalls for number in stall)]
+        lengths = [self.service_s, self.token_s, self.drip_s, *(number for stall in self.stalls for number in stall)]
         if not all(0 <= length < math.inf for length in lengths):
             raise InputError(f"a sleepy server has a time below 0 or without end ({lengths}); expected seconds from 0")
-        counts = [count for count in (self.capacity, self.fail_every, self.wrong_every) if count is not None]
+        counts = [
+            count for count in (self.capacity, self.fail_every, self.wrong_every, self.tokens) if count is not None
+        ]
         if min(counts, default=1) < 1 or (self.rate_limit is not None and not self.rate_limit > 0):
-            raise InputError("capacity, fail_every and wrong_every of a sleepy server are numbers from 1, and "
+            raise InputError("capacity, fail_every, wrong_every and tokens of a sleepy server are numbers from 1, and "
                              "rate_limit is above 0")  # fmt: skip
 
 
@@ -142,7 +148,10 @@ class SleepyServer:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while _read_request(requests) and not self.closing.is_set():
                 status, body = self._answer()
-                self._send(connection, _response(status, body))
+                if self._settings.tokens is not None and status == _OK:
+                    self._stream(connection, self._settings.tokens)
+                else:
+                    self._send(connection, _response(status, body))
         self._connections.discard(connection)
 
     def _answer(self) -> tuple[str, bytes]:
@@ -161,8 +170,8 @@ class SleepyServer:
         if settings.fail_every and number % settings.fail_every == 0:
             return "500 Internal Server Error", b'{"error": "planted"}'
         if settings.wrong_every and number % settings.wrong_every == 0:
-            return "200 OK", b'{"hits": 0}'
-        return "200 OK", _GOOD
+            return _OK, b'{"hits": 0}'
+        return _OK, _GOOD
 
     def _is_too_much(self, now: float) -> bool:
         if self._settings.rate_limit is None:
@@ -174,6 +183,16 @@ class SleepyServer:
         self._recent.append(now)
         return False
 
+    def _stream(self, connection: socket.socket, n_tokens: int) -> None:
+        """Send an answer as OpenAI-compatible servers do: events in chunks, after one without text."""
+        head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head.encode() + _event({"delta": {"role": "assistant", "content": ""}}))
+        for _ in range(n_tokens):
+            connection.sendall(_event({"delta": {"content": "zzz "}}))
+            if self._settings.token_s and self.closing.wait(self._settings.token_s):
+                return
+        connection.sendall(_event({"delta": {}, "finish_reason": "stop"}) + _chunk(b"data: [DONE]\n\n") + _chunk(b""))
+
     def _send(self, connection: socket.socket, response: bytes) -> None:
         if not self._settings.drip_s:
             connection.sendall(response)
@@ -184,6 +203,7 @@ class SleepyServer:
                 return
 
 
+_OK = "200 OK"
 _GOOD = json.dumps({"results": [{"id": "d1"}], "answer": "asleep"}).encode()
 
 
@@ -211,6 +231,15 @@ def _read_request(stream: BinaryIO) -> bool:
             length = int(value)
     stream.read(length)
     return True
+
+
+def _event(choice: dict[str, object]) -> bytes:
+    """A chunk with one event of a streamed chat."""
+    return _chunk(b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n")
+
+
+def _chunk(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
 def _response(status: str, body: bytes) -> bytes:

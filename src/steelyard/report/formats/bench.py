@@ -24,8 +24,8 @@ from steelyard.report.wrapping import wrapped
 FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
 
-AXES = ("quality", "diagnostics", "latency", "stages", "token_fit", "throughput", "sustained", "scalability", "costs",
-        "returns", "choice")  # fmt: skip
+AXES = ("quality", "diagnostics", "latency", "stages", "streaming", "token_fit", "throughput", "sustained",
+        "scalability", "costs", "returns", "choice")  # fmt: skip
 """The frames of a bench, in the order of its report."""
 
 

@@ -15,6 +15,7 @@ from steelyard.report.sheets.bench_latency import (
     load_sheet,
     scalability_sheet,
     stages_sheet,
+    streaming_sheet,
     sustained_sheet,
     tokens_sheet,
     users_sheet,
@@ -40,6 +41,7 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
         "changes": [None if diagnostics.is_empty() else changes_sheet(diagnostics, words)],
         "latency": [
             latency_sheet(latency, words), stages_sheet(in_order(bench.stages, config), words),
+            streaming_sheet(in_order(bench.streaming, config), words),
             tokens_sheet(in_order(bench.token_fit, config), words),
         ],
         "load": [

@@ -70,6 +70,21 @@ def stages_sheet(stages: pl.DataFrame, words: Words) -> Sheet | None:
     return Sheet(heads(("system", "load", "stage", "requests", "p50", "p95"), words), cells, n_labels=3)
 
 
+def streaming_sheet(streaming: pl.DataFrame, words: Words) -> Sheet | None:
+    """How long answers take to the first token, and from one to the next; None where none was streamed."""
+    if streaming.is_empty():
+        return None
+    names = ("ttft_p50", "ttft_p95", "interval", "itl_p50", "itl_p95", "tokens_out", "tokens_per_s")
+    cells = [
+        [row_name(row), load_text(row, words), f"{row['n']:,}", milliseconds(row["ttft_p50"]),
+         milliseconds(row["ttft_p95"]), time_ends(row, "ttft_p95", words), milliseconds(row["itl_p50"]),
+         milliseconds(row["itl_p95"]), amount(row["tokens"]), amount(row["tokens_per_s"])]
+        for row in rows_of(streaming)
+    ]  # fmt: skip
+    return Sheet(heads(("system", "load", "requests", *names), words), cells, notes=[words("bench.latency.streaming")],
+                 n_labels=2)  # fmt: skip
+
+
 def tokens_sheet(fit: pl.DataFrame, words: Words) -> Sheet | None:
     """What a request costs in milliseconds by its tokens; None where nobody counts them."""
     if fit.is_empty():

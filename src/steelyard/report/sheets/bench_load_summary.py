@@ -18,7 +18,7 @@ from steelyard.report.sheets.bench_cells import (
     rows_of,
     time_ends,
 )
-from steelyard.report.sheets.bench_latency import joined_levels
+from steelyard.report.sheets.bench_latency import joined_levels, streaming_sheet
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, percent
 from steelyard.report.visible import single_line
@@ -29,7 +29,9 @@ def load_summary_section(bench: Bench, words: Words) -> Section:
     """What `bench load` prints, and the report of its bench begins with."""
     sheet = _sheet(bench, words)
     sheet.notes += care(bench, words)
-    return Section("summary", load_headline(bench, words), list(map(Paragraph, _lines(bench, words))), [sheet])
+    streamed = streaming_sheet(in_order(bench.streaming, bench.config), words)
+    sheets = [sheet] if streamed is None else [streamed, sheet]  # What is next stands below the last one.
+    return Section("summary", load_headline(bench, words), list(map(Paragraph, _lines(bench, words))), sheets)
 
 
 def load_headline(bench: Bench, words: Words) -> str:
