@@ -274,7 +274,7 @@ attempts = 1
 measures = ["recall@3"]
 """
     (folder / "far.toml").write_text(toml)
-    server.script(RERANK, None, status(500))
+    server.script(RERANK, None, None, status(500))  # A question comes before all others.
     text = printed("run", "far.toml", cwd=folder)
     assert "1 of 3 questions failed (1 at rerank); the same command asks them again. First q2: rerank: http://" in text
     assert "far: 1 of 3 questions failed and counts 0: q2." in " ".join(text.split())

@@ -22,6 +22,7 @@ from steelyard.rag.sweeping import MEASURES, SweepNote, Swept, sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.stats.leads import Lead, lead_over_average, lead_over_next
 from tests.rag import small
+from tests.rag.server import Fault, Server, status
 
 # Stages that count what they are asked, across all pipelines of a sweep; the configurations name them.
 EMBEDDED: list[str] = []
@@ -294,6 +295,39 @@ def test_a_pipeline_that_fails_from_the_start_is_named(folder: Path) -> None:
     with pytest.raises(StageError, match=f"^rerank={HERE}:tired: the first 5 questions all failed"):
         sweep(configured(folder, {"rerank": ["none", f"{HERE}:tired"]}))
     assert (folder / "runs" / "mine-sweep" / "rerank=none" / "outputs.jsonl").exists()
+
+
+def test_endpoints_that_do_not_answer_are_named_before_anything_is_run(folder: Path, server: Server) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    paths = ["/rerank", "/v1/rerank", "/tei/rerank"]
+    rerankers = [{"kind": "endpoint", "url": server.url + path, "attempts": 1} for path in paths]
+    generators = [{"kind": "openai", "model": "m", "base_url": f"{server.url}/v1", "attempts": 1}]
+    config = configured(folder, {"rerank": ["none", *rerankers], "k": [1, 2]}, generate=generators[0])
+    server.always("/v1/rerank", status(401))
+    server.always("/tei/rerank", Fault(body='{"ranked": []}'))
+    server.always("/rerank", status(503))  # It may answer another time.
+    message = r"2 of 4 endpoints do not answer.*: \(1\) rerank=.* 401 .*api_key_env; \(2\) rerank=.* results_field$"
+    with pytest.raises(StageError, match=message):
+        sweep(config)
+    assert not list((folder / "runs").rglob("outputs.jsonl"))
+    assert [len(server.seen(path)) for path in (*paths, "/v1/chat/completions")] == [1, 1, 1, 1]
+    for path in paths[:2]:
+        server.always(path, None)
+    config = configured(folder, {"rerank": rerankers[:2]})
+    sweep(config)
+    n = [len(server.seen(path)) for path in paths]
+    sweep(config)
+    assert [len(server.seen(path)) for path in paths] == n  # What is finished is not asked.
+
+
+def test_a_run_asks_its_endpoints_before_it_reads_documents(folder: Path, server: Server) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    reranker = {"kind": "endpoint", "url": f"{server.url}/rerank"}
+    embed, index = f"{HERE}:counted", [{"kind": "dense", "backend": "numpy"}]
+    server.always("/rerank", status(404))
+    with pytest.raises(StageError, match=r"^rerank: .* answered 404 .*; check the address"):
+        run_and_weigh(Config.of({**BASE, "embed": embed, "index": index, "rerank": reranker}, base=folder))
+    assert not EMBEDDED
 
 
 def test_gold_that_is_nowhere_is_told(folder: Path) -> None:

@@ -292,6 +292,12 @@ class Pipeline:
         """Ask all questions and write a run folder; see `steelyard.rag.running.run`."""
         return run(self, questions, folder, overwrite=overwrite, progress=progress)
 
+    @property
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Stages that are asked at an address, by their role."""
+        stages = {role: getattr(self._stages, role) for role in ("embedder", "reranker", "generator")}
+        return {role: stage for role, stage in stages.items() if isinstance(stage, Endpoint)}
+
     @contextmanager
     def session(self, queries: Sequence[str]) -> Iterator[Ask]:
         """A function that asks; while the session is open, the questions' vectors come from the cache and go there.
@@ -323,10 +329,9 @@ class Pipeline:
         prepared = self._ready()
         with ExitStack() as stack:
             direct = dict[str, Any]()
-            for role in ("embedder", "reranker", "generator"):
-                if isinstance(stage := getattr(self._stages, role), Endpoint):
-                    direct[role] = stage.directly(timeout_s)
-                    stack.callback(direct[role].close)
+            for role, stage in self.endpoints.items():
+                direct[role] = stage.directly(timeout_s)
+                stack.callback(direct[role].close)
             own = {name: stage for name, stage in self._asked().items() if not isinstance(stage, Endpoint)}
             asking = Asking(replace(self._stages, **direct), prepared, turns=turns(own, math.inf))
 

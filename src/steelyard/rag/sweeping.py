@@ -24,6 +24,7 @@ from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse, parse_all
 from steelyard.rag.config import Config
+from steelyard.rag.first_questions import refuse_silent_endpoints
 from steelyard.rag.grid import Trial, grid
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
@@ -171,6 +172,7 @@ def sweep(
     resolver, rows = config.weigh.resolver(questions, config.unit), list[_Row]()
     cluster = cluster or config.weigh.cluster
     check_cluster(cluster, questions)
+    refuse_silent_endpoints([trial.config for trial in trials], questions, overwrite=overwrite)
     with overwriting([trial.config.folder for trial in trials]) if overwrite else nullcontext() as is_old:
         for number, trial in enumerate(trials):
             progress("pipelines", number, len(trials))

@@ -19,6 +19,7 @@ from steelyard.experiment.units import check_document_measures, check_gold
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
+from steelyard.rag.first_questions import refuse_silent_endpoints
 from steelyard.rag.pipeline import Pipeline
 from steelyard.rag.running import run
 from steelyard.rag.system import System, TargetSystem
@@ -60,6 +61,8 @@ def run_and_weigh(
     resolver, cluster = config.weigh.resolver(questions, config.unit), cluster or config.weigh.cluster
     check_measures(specs, config, questions)
     check_cluster(cluster, questions)
+    if isinstance(system, Pipeline):
+        refuse_silent_endpoints([config], questions, overwrite=overwrite)
     show, first = progress or no_progress, dict[str, int]()
 
     def show_progress(stage: str, done: int, total: int) -> None:
