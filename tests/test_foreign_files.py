@@ -5,8 +5,10 @@ Whatever a form, a run folder, the folder of a bench or a stored file names, not
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +18,20 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.own_paths import check_links, inside, own_file
+from steelyard.bench.bench import Bench
+from steelyard.bench.candidates import open_candidates
+from steelyard.bench.config import BenchConfig
 from steelyard.cli.app import app
+from steelyard.data.responses import Response
+from steelyard.data.run_folder import write_run_folder
+from steelyard.data.run_lock import run_lock
+from steelyard.data.run_manifest import read_manifest
+from steelyard.experiment.lending import model_files
+from steelyard.experiment.stored import open_scores
+from steelyard.rag.run_writer import RunWriter
+from steelyard.rag.sweep_overwriting import overwriting
+from steelyard.report.benching import BenchReport
+from tests.bench.test_bench import write_bench
 from tests.report.test_pooling import RUN, pool
 from tests.report.test_pooling import saved as graded
 from tests.review.small import QUESTIONS, outputs, saved
@@ -104,7 +119,7 @@ def test_what_is_inside_is_inside(foreign: Path) -> None:
 def test_links_out_and_pipes_are_refused(foreign: Path, canary: Path) -> None:
     (foreign / "deep").mkdir()
     (foreign / "deep" / "x").symlink_to(canary)
-    refused(lambda: check_links(foreign), r"deep/x: is a link that leads out of its folder")
+    refused(lambda: check_links(foreign), "foreign: its 'deep/x' leads out of the folder")
     (foreign / "deep" / "x").unlink()
     os.mkfifo(foreign / "deep" / "pipe")
     assert stat.S_ISFIFO(os.stat(foreign / "deep" / "pipe").st_mode)
@@ -166,7 +181,115 @@ def test_links_in_the_folder_of_a_form_are_not_followed(foreign: Path, canary: P
     file = _form("grades", foreign)
     (foreign / "form" / "items.json").unlink()
     (foreign / "form" / "items.json").symlink_to(canary / "notes.jsonl")
-    refused(lambda: sy.import_review(file), "items.json: is a link that leads out of its folder")
+    refused(lambda: sy.import_review(file), "form: its 'items.json' leads out of the folder")
     (foreign / "other").mkdir()
     (foreign / "other" / "form.html").symlink_to(canary / "form.html")
-    refused(lambda: pool(foreign, "other", n=2, scale="0-3"), "form.html: is a link that leads out of its folder")
+    refused(lambda: pool(foreign, "other", n=2, scale="0-3"), "other: its 'form.html' leads out of the folder")
+
+
+# A run folder
+
+
+def run_folder(path: Path, **config: Any) -> Path:
+    """A finished run over the questions of the halls."""
+    config = {"questions": "questions.jsonl", "weigh": {"measures": ["mrr"]}} | config
+    responses = [(line["qid"], Response(line["qid"])) for line in QUESTIONS]
+    manifest = {"name": "mine", "finished": "2026-11-22T00:00:00Z", "counts": {"questions": len(responses)}}
+    write_run_folder(path, config=config, manifest=manifest, responses=responses)
+    lines = (json.dumps({"qid": line["qid"], "query": line["query"], "relevant": {"a": 1}}) for line in QUESTIONS)
+    (path / "questions.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_run_folder_does_not_choose_its_questions(foreign: Path, canary: Path) -> None:
+    folder = run_folder(foreign / "run")
+    assert open_scores(folder).scores.systems == ["mine"]
+    for name in [*ways_out(foreign, canary).values(), "/etc/passwd", 3, None, ["x"]]:
+        (folder / "config.json").write_text(json.dumps({"questions": name}), encoding="utf-8")
+        refused(lambda: sy.gate(folder, max_failed=0.5), "name them")
+        values = {"candidates": str(folder), "depths": [2], "systems": {"words": {"rerank": "lexical"}}}
+        refused(lambda values=values: open_candidates(BenchConfig.of(values)), "name them")  # type: ignore[misc]
+    (folder / "config.json").write_text(json.dumps({"questions": "../q's.jsonl"}), encoding="utf-8")
+    message = refused(lambda: open_scores(folder))
+    assert message.endswith("if they are right, name them: --truth '../q'\"'\"'s.jsonl' (truth=...)")
+
+
+LINKS = (
+    "manifest.json", "config.json", "outputs.jsonl", "outputs.partial.jsonl", "chunks.parquet", "documents.parquet",
+    "verdicts", "verdicts/lexical.parquet", "verdicts/review.json", "verdicts/calls.jsonl", ".lock", ".new", "any/deep",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_links_in_a_run_folder_are_not_followed(name: str, foreign: Path, canary: Path) -> None:
+    folder = run_folder(foreign / "run")
+    questions, place = folder / "questions.jsonl", folder / name
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    target = run_folder(foreign.parent / "victim") if name in (".new", "verdicts") else canary / "notes.jsonl"
+    place.symlink_to(target)
+    before = _content(target) if target.is_dir() else {}
+    calls: list[Callable[[], object]] = [
+        lambda: sy.evaluate(questions, folder),
+        lambda: sy.judge(questions, folder),
+        lambda: sy.sample_review(questions, folder, "form"),
+        lambda: open_scores(folder),
+        lambda: read_manifest(folder),
+        lambda: RunWriter(folder, None, {}).resume(overwrite=True),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        refused(call, "leads out of the folder, and is not followed")
+    assert (_content(target) if target.is_dir() else {}) == before
+    assert not list(Path().iterdir())
+
+
+def test_a_lock_is_no_link(foreign: Path, canary: Path) -> None:
+    (foreign / ".lock").symlink_to(canary / "notes.jsonl")
+    with pytest.raises(sy.InputError, match=r"its '.lock' leads out of the folder"), run_lock(foreign):
+        pass
+
+
+def test_caches_and_logs_beside_a_file_are_no_links(foreign: Path, canary: Path) -> None:
+    for name in (".steelyard-cache.sqlite", "v.calls.jsonl", ".overwriting.json"):
+        (foreign / name).symlink_to(canary / name)
+    refused(lambda: model_files(foreign / "v.parquet"), "leads out of the folder")
+    (foreign / ".steelyard-cache.sqlite").unlink()
+    refused(lambda: model_files(foreign / "v.parquet"), "leads out of the folder")
+    with pytest.raises(sy.InputError, match="leads out of the folder"), overwriting([foreign / "run"]):
+        pass
+
+
+# The folder of a bench
+
+
+def test_a_bench_does_not_choose_its_blocks(foreign: Path, canary: Path) -> None:
+    folder = write_bench(foreign)
+    for name in ways_out(foreign, canary).values():
+        blocks = {name.removesuffix(".parquet"): "digest"}
+        edit(folder / "manifest.json", lambda manifest, blocks=blocks: manifest.update(blocks=blocks))
+        refused(lambda: Bench.read(folder))
+
+
+def test_what_a_bench_was_configured_with_is_not_opened(foreign: Path, canary: Path) -> None:
+    folder = write_bench(foreign)
+    good = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for name in ways_out(foreign, canary).values():
+        odd: dict[str, Any] = dict.fromkeys(("truth", "candidates", "documents", "queries", "exclude", "prices"), name)
+        odd["load"] = {"arrivals": name or "log.csv"}
+        (folder / "config.json").write_text(json.dumps({**good, **odd}), encoding="utf-8")
+        with contextlib.suppress(sy.InputError):
+            bench = Bench.read(folder)
+            assert bench.config.truth is bench.config.candidates is bench.config.exclude is None
+            assert bench.config.prices == {}
+            assert SECRET not in BenchReport.read(folder).text("json")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "config.json", "scores.json", "ceilings.json", "blocks", "blocks/x"])
+def test_links_in_a_bench_are_not_followed(name: str, foreign: Path, canary: Path) -> None:
+    folder = write_bench(foreign)
+    if name == "blocks":
+        shutil.rmtree(folder / name)
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(canary if name == "blocks" else canary / "notes.jsonl")
+    for call in (lambda: Bench.read(folder), lambda: sy.gate(folder, "reranker"), lambda: open_scores(folder)):
+        refused(call, "leads out of the folder, and is not followed")

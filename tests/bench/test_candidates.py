@@ -99,7 +99,7 @@ def test_what_cannot_be_asked_is_refused(
         bench(tmp_path, files, **values)
 
 
-def test_a_run_folder_has_texts_and_questions_itself(tmp_path: Path) -> None:
+def test_a_run_folder_has_texts_itself(tmp_path: Path) -> None:
     """Of a pipeline that reranks, the lists before its reranker are the candidates."""
     documents = {"a": "the cat sat on the mat", "b": "a dog in the yard", "c": "the cat and the dog"}
     (tmp_path / "texts").mkdir()
@@ -114,7 +114,9 @@ def test_a_run_folder_has_texts_and_questions_itself(tmp_path: Path) -> None:
 
     folder = run_and_weigh(Config.read(tmp_path / "p.toml")).folder
     values = {"candidates": str(folder.path), "depths": [2], "systems": {"words": {"rerank": "lexical"}}}
-    candidates = open_candidates(BenchConfig.of(values))
+    with pytest.raises(sy.InputError, match="was run on questions outside of the folder"):
+        open_candidates(BenchConfig.of(values))
+    candidates = open_candidates(BenchConfig.of(values | {"truth": str(tmp_path / "questions.jsonl")}))
     assert len(candidates.doc_ids["q1"]) == 3
     assert set(candidates.first("q1", 2)) == set(candidates.texts)
     assert candidates.queries == {"q1": "cat dog"}

@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     """A finished run over 80 questions, one of which failed."""
     path = tmp_path / "runs" / "mine"
     path.mkdir(parents=True)
-    (tmp_path / "questions.jsonl").write_text(
+    (path / "questions.jsonl").write_text(
         "".join(json.dumps({"qid": f"q{i}", "query": "?", "relevant": {f"d{i}": 1}}) + "\n" for i in range(80))
     )
     lines: list[dict[str, Any]] = [
@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
     ]
     lines.append({"qid": "q79", "error": "timeout"})
     (path / "outputs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_json(path / "config.json", {"questions": str(tmp_path / "questions.jsonl"), "weigh": {}})
+    write_json(path / "config.json", {"questions": "questions.jsonl", "weigh": {}})
     write_manifest(path, {"name": "mine", "finished": "yes", "notes": [], "counts": {}})
     return path
 
@@ -127,15 +127,15 @@ def test_a_baseline_is_a_system_a_file_or_a_folder(scores: Path, folder: Path, t
 
 def test_what_a_run_folder_is_weighed_by(folder: Path, tmp_path: Path) -> None:
     assert [str(m) for m in open_scores(folder).scores.measures] == [str(sy.parse(m)) for m in defaults.MEASURES.by_id]
-    config = {"questions": str(tmp_path / "questions.jsonl"), "weigh": {"measures": ["map"], "min_gain": 2.0}}
+    config = {"questions": "questions.jsonl", "weigh": {"measures": ["map"], "min_gain": 2.0}}
     write_json(folder / "config.json", config)
     scores = open_scores(folder).scores
     assert [str(m) for m in scores.measures] == [str(m) for m in scores.without_gold] == ["map(min_gain=2)"]
 
 
-def test_questions_that_are_gone_are_asked_for(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "questions.jsonl").rename(tmp_path / "moved.jsonl")
-    with pytest.raises(InputError, match=r"questions.jsonl, do not exist; name them with --truth"):
+def test_questions_outside_of_the_folder_are_asked_for(folder: Path, tmp_path: Path) -> None:
+    (folder / "questions.jsonl").rename(tmp_path / "moved.jsonl")
+    with pytest.raises(InputError, match=r"was run on questions outside of the folder.*: --truth questions.jsonl"):
         run(str(folder), **(DEFAULTS | {"profile": "monitoring", "max_failed": 0.5}))
     truth = str(tmp_path / "moved.jsonl")
     assert exits(folder, profile="monitoring", max_failed=0.5, truth=truth) == 0

@@ -76,7 +76,7 @@ def test_a_run_folder_is_weighed_by_the_clusters_asked_for(tmp_path: Path) -> No
 
     folder = copy_data(tmp_path / "demo")
     config = Config.read(folder / "bm25.toml")
-    (check, *_) = gate(run_and_weigh(config).folder.path, "ratings", cluster="doc").checks
+    (check, *_) = gate(run_and_weigh(config).folder.path, "ratings", truth=config.questions, cluster="doc").checks
     scores = run_and_weigh(config, measures=[check.name], cluster="doc").scores
     assert (check.low, check.high) == pytest.approx((scores.intervals.low[0, 0], scores.intervals.high[0, 0]))
     with pytest.raises(sy.InputError, match="cluster 'talk': no question has such a field"):

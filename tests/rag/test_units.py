@@ -117,7 +117,7 @@ def test_the_unit_that_is_named_wins(beir: Path) -> None:
     assert "each chunk of one counts by itself" in weighed_run_text(run, read_words("en"))
     assert any(len(r.passages) > len({p.doc_id for p in r.passages}) for _, r in run.folder.responses())
     # By itself such a run is weighed as its configuration says, and by `evaluate` as the gold says.
-    gated = sy.gate(run.folder.path, max_failed=0.5)
+    gated = sy.gate(run.folder.path, max_failed=0.5, truth=beir)
     assert "unit" not in str(gated.signature)
     of_gold = sy.evaluate(beir, run.folder.path)
     assert of_gold.recipe["unit"] == "document"

@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path, PureWindowsPath
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 
 
 def inside(folder: Path, name: str) -> Path | None:
@@ -36,12 +36,12 @@ def inside(folder: Path, name: str) -> Path | None:
 def own_file(folder: Path, name: str) -> Path:
     """The path of a file of a folder.
 
-    Raises   InputError where it is a link that leads out of the folder.
+    Raises   InputError where its name, or a link, leads out of the folder.
     """
     path = inside(folder, name)
     if path is None:
         raise InputError(
-            f"{folder / name}: is a link that leads out of its folder, and is not followed; put the file itself there"
+            f"{folder}: its {quoted(name)} leads out of the folder, and is not followed; put the file itself there"
         )
     return path
 

@@ -36,7 +36,7 @@ class Bench:
     """A bench of rerankers, or of systems under load.  Read one with `Bench.read(folder)`.
 
     folder    where it is, and its manifest
-    config    what was weighed, and how; what it names may have been moved since
+    config    what was weighed, and how; files that it names are not opened
     scores    by question: quality, latency, tokens and cost of each system
     ceilings  quality of the ideal order of the first N candidates, as systems ceiling@N; None for systems under load
     requests  all that were timed, of schema REQUESTS

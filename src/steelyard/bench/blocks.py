@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError, OutputError
+from steelyard.base.own_paths import own_file
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.requests import ADDED, RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BLOCKS
@@ -74,7 +75,15 @@ def _digest(text: str) -> str:
 
 def has_block(folder: Path, name: str) -> bool:
     """Whether a block is on disk, whole."""
-    return (folder / BLOCKS / (name + _REQUESTS)).exists()
+    return _file(folder, name, _REQUESTS).exists()
+
+
+def _file(folder: Path, name: str, suffix: str) -> Path:
+    """A file of a block; a manifest.json of somebody else may name any.
+
+    Raises   InputError where that is outside of the folder.
+    """
+    return own_file(folder / BLOCKS, name + suffix)
 
 
 def write_block(folder: Path, name: str, requests: pl.DataFrame, rankings: pl.DataFrame | None = None) -> None:
@@ -88,8 +97,8 @@ def write_block(folder: Path, name: str, requests: pl.DataFrame, rankings: pl.Da
     except OSError as error:
         raise OutputError(f"{folder / BLOCKS}: cannot be made ({error.strerror or error})") from error
     if rankings is not None:
-        write_bytes(folder / BLOCKS / (name + _RANKINGS), _parquet(rankings.match_to_schema(RANKINGS)))
-    write_bytes(folder / BLOCKS / (name + _REQUESTS), _parquet(requests.match_to_schema(REQUESTS)))
+        write_bytes(_file(folder, name, _RANKINGS), _parquet(rankings.match_to_schema(RANKINGS)))
+    write_bytes(_file(folder, name, _REQUESTS), _parquet(requests.match_to_schema(REQUESTS)))
 
 
 def read_requests(folder: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
@@ -104,7 +113,7 @@ def read_requests(folder: Path, names: Sequence[str] | None = None) -> pl.DataFr
 def read_rankings(folder: Path, names: Sequence[str] | None = None) -> pl.DataFrame:
     """All that rerankers gave, of schema RANKINGS; as `read_requests`."""
     names = block_names(folder) if names is None else sorted(names)
-    with_rankings = [name for name in names if (folder / BLOCKS / (name + _RANKINGS)).exists()]
+    with_rankings = [name for name in names if _file(folder, name, _RANKINGS).exists()]
     return _all(folder, with_rankings, _RANKINGS, RANKINGS)
 
 
@@ -115,7 +124,7 @@ def block_names(folder: Path) -> list[str]:
 
 
 def _all(folder: Path, names: Iterable[str], suffix: str, schema: pl.Schema) -> pl.DataFrame:
-    return pl.concat([schema.to_frame(), *(_read(folder / BLOCKS / (name + suffix), schema) for name in names)])
+    return pl.concat([schema.to_frame(), *(_read(_file(folder, name, suffix), schema) for name in names)])
 
 
 def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.notes import Note
 from steelyard.base.schema import canonical_order
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.first_search import candidates_path
+from steelyard.bench.first_search import candidates_path, first_search
 from steelyard.data.outputs import Outputs
 from steelyard.data.question_files import beir_queries_file
 from steelyard.data.questions import Questions
@@ -75,7 +75,7 @@ def open_candidates(config: BenchConfig) -> Candidates:
 def open_bench_inputs(config: BenchConfig) -> Inputs:
     """Truth and candidates of a bench as `weigh` opens them: one system, that of the candidates.
 
-    A run folder names its questions itself, and a folder in BEIR's layout its queries.
+    The configuration of a pipeline names its questions itself, and a folder in BEIR's layout its queries.
     Raises   InputError and its children, naming the file.
     """
     path = candidates_path(config)
@@ -88,11 +88,12 @@ def open_bench_inputs(config: BenchConfig) -> Inputs:
 def _truth(config: BenchConfig, candidates: Path) -> str | Path:
     if config.truth is not None:
         return config.truth
-    folder = find_run_folder(candidates)
-    questions = None if folder is None else folder.config.get("questions")
-    if not isinstance(questions, str | Path):
-        raise InputError(f'{config.line()}names no truth; name judged documents, or questions: truth = "qrels.txt"')
-    return questions
+    search, folder = first_search(config), find_run_folder(candidates)
+    if search is not None and search.questions is not None:
+        return search.questions
+    if folder is not None:
+        return folder.questions
+    raise InputError(f'{config.line()}names no truth; name judged documents, or questions: truth = "qrels.txt"')
 
 
 def _queries_beside(documents: Path | None) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, time
 from functools import cached_property
@@ -15,7 +15,7 @@ from steelyard.base.toml_lines import Key
 from steelyard.bench.config_table import BenchSystemTable, BenchTable, LoadTable, SelfHostTable, ValueTable
 from steelyard.bench.load.arrival_log import ArrivalLog
 from steelyard.io.json_files import parse_json
-from steelyard.rag.config import existing_path, resolve_path, stage_beside
+from steelyard.rag.config import as_stage, existing_path, resolve_path, stage_beside
 from steelyard.rag.config_values import Stage
 from steelyard.services.secrecy import without_secrets
 
@@ -133,7 +133,7 @@ class BenchConfig:
 
     @classmethod
     def stored(cls, path: str | Path) -> BenchConfig:
-        """Read config.json of a bench, as `resolved` wrote it; what it names may have been moved since.
+        """Read config.json of a bench, as `resolved` wrote it; files that it names are shown, and never opened.
 
         Raises   InputError where it cannot be read.
         """
@@ -141,7 +141,7 @@ class BenchConfig:
         origin = Origin(str(path))
         values = parse_json(read_text(path), str(path))
         with origin.locating():
-            return _config(values, base=path.parent, origin=origin, moved=True)
+            return _config(values, base=path.parent, origin=origin, stored=True)
 
     @property
     def base_name(self) -> str:
@@ -187,7 +187,6 @@ class BenchConfig:
         return self.origin().place(*keys)
 
 
-_Located = Callable[[str, str | Path | None, Path], Path | None]
 _PATHS = ("truth", "candidates", "documents", "queries", "exclude")
 
 
@@ -212,12 +211,17 @@ def system_label(system: str, depth: int | None) -> str:
 
 
 def _config(
-    values: Mapping[str, Any], *, base: Path, stem: str | None = None, origin: Origin | None = None, moved: bool = False
+    values: Mapping[str, Any],
+    *,
+    base: Path,
+    stem: str | None = None,
+    origin: Origin | None = None,
+    stored: bool = False,
 ) -> BenchConfig:
-    """The configuration that values are;   moved   whether what they name need not be there any more"""
+    """The configuration that values are;   stored   whether they are of a finished bench: what they name stays shut"""
     table: BenchTable = validate(BenchTable, values)
-    located = _anywhere if moved else existing_path
-    systems = tuple(_system(name, system, base, located) for name, system in table.systems.items())
+    located = _unopened if stored else existing_path
+    systems = tuple(_system(name, system, base, stored=stored) for name, system in table.systems.items())
     _check_names(systems)
     name, origin = table.name or stem or "bench", origin or Origin()
     return BenchConfig(
@@ -226,36 +230,33 @@ def _config(
         measures=None if table.measures is None else tuple(table.measures), margin=table.margin,
         prefer=table.prefer, repetitions=table.repetitions, warm_up=table.warm_up, timeout=table.timeout,
         seed=table.seed, systems=systems,
-        prices=table.prices if isinstance(table.prices, Mapping) else _there(located("prices", table.prices, base)),
-        self_host=table.self_host, load=_with_log(table.load, base, located), value=table.value,
+        prices=table.prices if isinstance(table.prices, Mapping) else located("prices", table.prices, base) or {},
+        self_host=table.self_host, load=table.load if stored else _with_log(table.load, base), value=table.value,
         folder=resolve_path(table.folder, base) or base / "benches" / name,
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
 
 
-def _anywhere(key: str, value: str | Path | None, base: Path) -> Path | None:
-    """The path of a setting, whether anything is there or not."""
-    return resolve_path(value, base)
+def _unopened(key: str, value: str | Path | None, base: Path) -> None:
+    """No path, whatever a setting says."""
 
 
-def _with_log(load: LoadTable | None, base: Path, located: _Located) -> LoadTable | None:
+def _with_log(load: LoadTable | None, base: Path) -> LoadTable | None:
     """What puts load on systems, with the absolute path of its log of arrivals."""
     if load is None or not load.has_log:
         return load
     try:
-        return load.model_copy(update={"arrivals": located("arrivals", load.arrivals, base)})
+        return load.model_copy(update={"arrivals": existing_path("arrivals", load.arrivals, base)})
     except SettingError as error:
         raise error.inside("load") from None
 
 
-def _there(path: Path | None) -> Path:
-    assert path is not None
-    return path
-
-
-def _system(name: str, table: BenchSystemTable, base: Path, located: _Located) -> BenchSystem:
+def _system(name: str, table: BenchSystemTable, base: Path, *, stored: bool) -> BenchSystem:
+    if stored:
+        pipeline = None if table.pipeline is None else Path(table.pipeline)
+        return BenchSystem(name, as_stage(table.rerank, "rerank"), pipeline, table.target, table.price)
     try:
-        pipeline = located("pipeline", table.pipeline, base)
+        pipeline = existing_path("pipeline", table.pipeline, base)
     except SettingError as error:
         raise error.inside("systems", name) from None
     return BenchSystem(name, stage_beside(table.rerank, base, "rerank"), pipeline, table.target, table.price)

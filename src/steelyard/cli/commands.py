@@ -334,7 +334,7 @@ COMMANDS = {
             ),
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
-            argument("--truth", help="Questions of a run folder that does not find its own."),
+            argument("--truth", help="Questions of a run folder; needed unless they lie in the folder itself."),
             options.CLUSTER, options.UNIT, options.VERDICTS, options.GATED_JUDGE, options.LABELS,
             options.NO_LABELS, options.MIXED_JUDGES, options.ALPHA,
             argument("--min-kappa", type=float, help="Of the judge: least κ with people (0.4)."),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import InputError, OutputError, quoted
+from steelyard.base.own_paths import check_links
 from steelyard.base.shapes import Shape, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
@@ -36,9 +37,12 @@ class Manifests:
     def read(self, path: Path) -> dict[str, Any] | None:
         """What manifest.json holds, or None where the folder is none of this kind.
 
-        Raises   InputError for a later version, and for a manifest that is damaged.
+        Raises   InputError for a later version, for a manifest that is damaged, and for links that lead out of the
+                 folder, which may come from somebody else.
         """
         file, remedy = path / MANIFEST, f"remove the folder, and start the {self.noun} again"
+        if os.path.lexists(file):
+            check_links(path)
         try:
             data = file.read_bytes()
         except (OSError, ValueError):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.notes import Note
+from steelyard.base.own_paths import inside
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.manifests import MANIFEST, write_json
 from steelyard.data.responses import Response, decode_response, encode_response
@@ -88,6 +90,25 @@ class RunFolder:
         """
         with self._reading():
             return read_config(self.path)
+
+    @property
+    def questions(self) -> Path:
+        """The questions that its configuration names.
+
+        Raises   InputError where it names none, and where they are outside of the folder: it may come from somebody
+                 else, and does not choose what is read.
+        """
+        named = self.config.get("questions")
+        path = inside(self.path, named) if isinstance(named, str) else None
+        if path is not None and path.is_file():
+            return path
+        if not isinstance(named, str):
+            raise InputError(f"{self.path}: names no questions; name them with --truth FILE (truth=...)")
+        advice = f"--truth {shlex.quote(named)}" if named.isprintable() else "--truth FILE"
+        raise InputError(
+            f"{self.path}: was run on questions outside of the folder, which does not choose what is read; if they are "
+            f"right, name them: {advice} (truth=...)"
+        )
 
     def responses(self) -> Iterator[tuple[str, Response]]:
         """Each question's id and response, in the order of the questions.

@@ -22,6 +22,7 @@ from typing import Any
 from steelyard.base.errors import OutputError
 from steelyard.base.file_locks import is_at, try_lock
 from steelyard.base.machine import timestamp
+from steelyard.base.own_paths import own_file
 from steelyard.services.secrecy import without_secrets
 
 LOCK = ".lock"
@@ -89,11 +90,12 @@ def run_lock(folder: Path) -> Iterator[Holder | None]:
     """While this is open, nobody else writes the run of a folder, which is made where it is absent.
 
     Yields   who held the lock before and ended without giving it back; None in general
-    Raises   OutputError, which names the holder, where the folder is being written, or where it cannot be made.
+    Raises   OutputError, which names the holder, where the folder is being written, or where it cannot be made;
+             InputError where the file is a link that leads out of the folder.
 
     A folder in which no file can be made is not locked: nobody writes it.
     """
-    existed, lock = folder.exists(), folder / LOCK
+    existed, lock = folder.exists(), own_file(folder, LOCK)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         acquired = _acquire(lock)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.errors import OutputError
+from steelyard.base.own_paths import own_file
 from steelyard.data.manifests import MANIFEST
 from steelyard.data.run_lock import run_lock
 from steelyard.data.run_manifest import CHUNKS, CONFIG, DOCUMENTS, OUTPUTS, PARTIAL, read_manifest
@@ -18,15 +19,15 @@ _COUNTED = {CHUNKS: "chunks", DOCUMENTS: "documents"}
 _PATIENCE_S = 2.0
 
 
-def _finished_manifest(new: Path) -> dict[str, Any] | None:
-    """That of a run that is to be moved: it is written when all else is, and the last to go."""
-    manifest = read_manifest(new) if os.path.isdir(new) else None
+def _finished_manifest(folder: Path) -> dict[str, Any] | None:
+    """That of a run that is to be moved into a folder: it is written when all else is, and the last to go."""
+    manifest = read_manifest(own_file(folder, NEW)) if os.path.isdir(folder / NEW) else None
     return manifest if manifest is not None and manifest.get("finished") else None
 
 
 def is_being_replaced(folder: Path) -> bool:
     """Whether a run is about to be moved into the place of the one that a folder holds."""
-    return _finished_manifest(folder / NEW) is not None
+    return _finished_manifest(folder) is not None
 
 
 def replace_run(folder: Path) -> None:
@@ -36,7 +37,7 @@ def replace_run(folder: Path) -> None:
     Raises   OutputError where files cannot be moved.
     """
     new = folder / NEW
-    manifest = _finished_manifest(new)
+    manifest = _finished_manifest(folder)
     if manifest is None:
         return
     try:

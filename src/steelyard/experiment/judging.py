@@ -13,6 +13,7 @@ from typing import Any, get_args
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
+from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
@@ -224,7 +225,7 @@ def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
     if not save or system.folder is None:
         return {}
     path = system.folder.path
-    return {"cache": path.parent / CACHE_NAME, "log": path / FOLDER / "calls.jsonl"}
+    return {"cache": own_file(path.parent, CACHE_NAME), "log": path / FOLDER / "calls.jsonl"}
 
 
 @contextmanager

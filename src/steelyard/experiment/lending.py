@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from steelyard.base.own_code import own_code
+from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress
 from steelyard.judges.registry import judge_class, make_judge
 from steelyard.judges.verdict import Judge
@@ -24,7 +25,7 @@ T = TypeVar("T", bound=_Named)
 
 def model_files(file: Path) -> Mapping[str, Path]:
     """Where a model's answers are kept, and its calls logged, by setting: beside a file that is written."""
-    return {"cache": file.parent / CACHE_NAME, "log": file.parent / f"{file.stem}.calls.jsonl"}
+    return {"cache": own_file(file.parent, CACHE_NAME), "log": own_file(file.parent, f"{file.stem}.calls.jsonl")}
 
 
 def kept(files: Mapping[str, Path]) -> Mapping[str, Path]:

@@ -56,9 +56,9 @@ def open_scores(
     measures   of a run folder; by default those that its configuration names, else those of `evaluate`
     cluster    of a run folder, as of `evaluate`; by default that of its configuration
     unit       of a run folder, as of `evaluate`; by default that of its configuration
-    truth      of a run folder; by default the questions that its configuration names
+    truth      of a run folder; needed unless its questions are in the folder itself
     verdicts, judge, labels   of a run folder, as of `evaluate`
-    Raises     InputError where a run folder's questions are not there, and as `read_scores` and `evaluate` do
+    Raises     InputError where a run folder's questions are not named, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
@@ -88,13 +88,7 @@ def _weighed(
     unit: Unit | None, choice: VerdictChoice, labels: object,
 ) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
-    questions = truth or folder.config.get("questions")
-    if not isinstance(questions, str | Path):
-        raise InputError(f"{folder.path}: names no questions; name them with --truth FILE (truth=...)")
-    if truth is None and not os.path.exists(questions):
-        raise InputError(
-            f"{folder.path}: its questions, {questions}, do not exist; name them with --truth FILE (truth=...)"
-        )
+    questions = truth or folder.questions
     weighing = weigh(
         questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
         unit=unit or folder.config.get("unit"), cluster=cluster or settings.get("cluster"),

@@ -160,7 +160,7 @@ def gate(
     baseline      a system of `scores`; or other Scores, or a path to such: of one system, or with a system of the same
                   name.  Where a file bears the name of a system, write its path as ./NAME.  By default, of a bench the
                   candidates as they are, where the profile or a margin asks for a baseline; else none
-    truth         questions of a run folder, where its configuration names none or they have moved
+    truth         questions of a run folder; needed unless they lie in the folder itself
     cluster       which questions of a run folder count as one, as of `evaluate`; by default as its configuration names
                   them.  Scores hold their clusters themselves, by which levels and differences are judged
     unit          what of a run folder is weighed, "chunk" or "document", as of `evaluate`; by default as its

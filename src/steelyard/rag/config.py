@@ -249,13 +249,22 @@ def _target(table: TargetTable, base: Path) -> TargetSettings:
 
 def stage_beside(stage: Any, base: Path, role: str) -> Any:
     """A stage whose files are those beside the configuration, where they are there."""
+    stage = as_stage(stage, role)
     if stage is None:
         return None
-    if not isinstance(stage, Stage):
-        raise SettingError(f"{role} must be a name or a table with `kind`, not {type(stage).__name__}", role)
     files = {key: stage.settings.get(key) for key in _FILE_SETTINGS}
     beside = {key: str(base / file) for key, file in files.items() if isinstance(file, str) and file}
     return Stage(stage.kind, {**stage.settings, **{k: path for k, path in beside.items() if os.path.exists(path)}})
+
+
+def as_stage(stage: Any, role: str) -> Stage | None:
+    """A stage as it was written, or None.
+
+    Raises   SettingError for something else.
+    """
+    if stage is None or isinstance(stage, Stage):
+        return stage
+    raise SettingError(f"{role} must be a name or a table with `kind`, not {type(stage).__name__}", role)
 
 
 def resolve_path(value: str | Path | None, base: Path) -> Path | None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.own_paths import own_file
 from steelyard.data.manifests import write_json
 from steelyard.data.run_folder import manifest_stamp
 
@@ -20,7 +21,7 @@ def overwriting(folders: Sequence[Path]) -> Iterator[Callable[[Path], bool]]:
 
     folders   of the runs, all in one folder, where a file remembers the runs that were there until this is through
     """
-    path = folders[0].parent / OVERWRITING
+    path = own_file(folders[0].parent, OVERWRITING)
     stamps = {folder.name: _stamp(folder) for folder in folders} | _read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, stamps)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
+from steelyard.base.own_paths import own_file
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.charts.plot import spec_of
 from steelyard.report.charts.theme import page_theme, theme
@@ -42,7 +43,7 @@ def save_drawings(
     for name, chart in draw().items():
         spec = spec_of(chart) | {"config": theme(dark=False) | {"background": "white"}}
         for format in formats:
-            path = Path(folder) / f"{name}.{format}"
+            path = own_file(Path(folder), f"{name}.{format}")
             _write(path, _convert(converter, spec, format))
             paths.append(path)
     return paths
