@@ -94,7 +94,7 @@ def test_a_run_and_its_gate_say_it_too(paths: tuple[Path, Path, Path], tmp_path:
     command = ("run", "--target", "searching:search", "-q", questions, "-o", "out", "--lang", "en")
     note = "8 gold quotes count as not retrieved"
     assert note in said(*command, cwd=tmp_path)
-    assert note in said("gate", "out", "--max-missing", 0, "--lang", "en", cwd=tmp_path)
+    assert note in said("gate", "out", "--truth", questions, "--max-missing", 0, "--lang", "en", cwd=tmp_path)
 
 
 def test_the_documents_bring_the_names_together(paths: tuple[Path, Path, Path], tmp_path: Path) -> None:

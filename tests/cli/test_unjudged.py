@@ -42,7 +42,7 @@ def test_they_are_counted_and_named(folder: Path, lang: str, note: str) -> None:
         ("run", "-d", "cisi", "-q", "cisi", "-o", f"runs/{lang}"),
         ("evaluate", "cisi", f"runs/{lang}"),
         ("report", "cisi", f"runs/{lang}"),
-        ("gate", f"runs/{lang}", "--max-missing", 0),
+        ("gate", f"runs/{lang}", "--truth", "cisi", "--max-missing", 0),
     ):
         done = steelyard(*command, "--lang", lang, columns=4000)
         assert note in done.stdout.decode(), (command, done.stderr.decode())

@@ -239,5 +239,7 @@ def test_commands_take_the_unit(beir: Path) -> None:
         runs = ["beir", "c=runs/c", "d=runs/d"] if command != "evaluate" else ["beir", "runs/c"]
         texts = [printed(command, *runs, *options, **where) for options in ([], ["--unit", "chunk"])]
         assert texts[0] != texts[1]
-    assert "unit:document" in printed("gate", "runs/c", "--max-failed", "0.5", "--unit", "document", **where)
+    assert "unit:document" in printed(
+        "gate", "runs/c", "--truth", "beir", "--max-failed", "0.5", "--unit", "document", **where
+    )
     assert "ndcg" in printed("sweep", "s.toml", "--unit", "document", **where).splitlines()[0]
