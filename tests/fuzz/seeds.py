@@ -237,7 +237,8 @@ def _configurations(folder: Path) -> list[Target]:
     calibrate(verdicts, people, self_tests=[SelfTest("gold", 9, 1, 0.01, 0.5, 0.1)]).write(folder / "judge.json")
     profiled = ("--profile", "profile.toml", "--value", "latency=100", "--min-questions", "2")
     gate = ("gate", "scores.json", *profiled)
-    finished = (("evaluate", "questions.jsonl", "done"), ("gate", "done", "--truth", "questions.jsonl", "--profile", "run.toml"),
+    finished = (("evaluate", "questions.jsonl", "done"),
+                ("gate", "done", "--truth", "questions.jsonl", "--profile", "run.toml"),
                 ("diagnose", "questions.jsonl", "done"), ("run", "small.toml", "-o", "done"),
                 ("evaluate", "questions.jsonl", "outputs.jsonl", "--corpus", "done"))  # fmt: skip
     names = ("manifest.json", "config.json", "outputs.jsonl", "chunks.parquet", "documents.parquet")
