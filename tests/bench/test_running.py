@@ -212,6 +212,32 @@ def test_what_is_computed_is_computed_anew_where_it_is_damaged(finished: Path, f
         assert (folder / name).read_bytes() == whole
 
 
+def test_a_bench_that_takes_more_than_its_budget_is_not_begun(server: Server, tmp_path: Path) -> None:
+    def config(**more: Any) -> BenchConfig:
+        system: dict[str, Any] = {"rerank": {"kind": "endpoint", "url": f"{server.url}/rerank"}}
+        if price := more.pop("price", {"per_query": 0.01}):
+            system["price"] = price
+        return bench_config(tmp_path, systems={"api": system}, **more)
+
+    for budget, values, message in (
+        ("0.2usd", {}, r"small takes about 0.26usd, and the budget is 0.2usd; raise it, or ask fewer"),
+        ("9tokens", {"price": {}}, r"small takes about [0-9]+tokens, and the budget is 9tokens"),
+        ("9usd", {"price": {}}, r"the price of api is not known, so no budget in dollars can hold"),
+        ("9usd", {"price": {"per_query": 0.01, "currency": "EUR"}}, r"prices are in EUR, so no budget in dollars"),
+        (
+            "9usd",
+            {"load": {"concurrency": [2], "duration": 1}},
+            r"what \[load\] takes is not known before, so no budget",
+        ),
+        ("lots", {}, r"budget 'lots' is no budget; expected one such as 2.00usd"),
+    ):
+        with pytest.raises(sy.InputError, match=message):
+            bench_rerankers(config(**values), budget=budget)
+    assert len(server.seen("/rerank")) == 5
+    assert block_names(config().folder) == []
+    assert len(bench_rerankers(config(repetitions=1), budget="0.14usd").requests) == 12
+
+
 def test_requests_that_fail_are_counted_and_do_not_end_the_bench(tmp_path: Path) -> None:
     systems = {"some": {"rerank": {"kind": FAILING, "on": "cat1"}}}
     bench = bench_rerankers(bench_config(tmp_path, systems=systems))

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.choices import Prefer
+from steelyard.base.errors import InputError
 from steelyard.bench.calling import estimated_tokens, estimated_usage
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
@@ -18,6 +19,7 @@ from steelyard.bench.load_levels import search_seconds
 from steelyard.bench.preparing import BenchWork, prepare_bench
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.services.budget import Budget
 from steelyard.services.spending import Usage
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -65,6 +67,25 @@ class BenchPlan:
         frame = self.frame if searches else self.frame.filter(pl.col("loop") != "search")
         known = frame[column].drop_nulls().to_list()
         return sum(known) if known else None
+
+    def refuse_above(self, budget: Budget) -> None:
+        """Raise   InputError where it takes more than a budget, or nobody knows beforehand."""
+        unit = self.currency if budget.unit == "usd" else "tokens"
+        unpriced = [system for system in self.without_price if system in self.callers] if budget.unit == "usd" else []
+        if unpriced or unit not in ("USD", "tokens"):
+            fact = f"the price of {', '.join(unpriced)} is not known" if unpriced else f"prices are in {unit}"
+            raise InputError(
+                f"{fact}, so no budget in dollars can hold; name a price (price = {{ per_query = 0.002 }}), or a "
+                "budget in tokens (500000tokens)"
+            )
+        if self.frame["loop"].n_unique() > 1:
+            raise InputError("what [load] takes is not known before, so no budget can hold; leave one of them out")
+        amount = self.total("cost" if budget.unit == "usd" else "tokens") or 0
+        if amount > budget.limit:
+            raise InputError(
+                f"{self.name} takes about {amount:.9g}{budget.unit}, and the budget is {budget}; raise it, or ask "
+                "fewer questions, systems, depths or repetitions; nothing was measured but one question to each system"
+            )
 
     @property
     def without_price(self) -> list[str]:

@@ -38,6 +38,7 @@ from steelyard.data.bench_folder import BenchFolder
 from steelyard.data.run_lock import run_lock
 from steelyard.models.endpoints import Endpoint
 from steelyard.rag.stages import Reranker
+from steelyard.services.budget import Budget
 
 WARM_UP_S = 30.0
 """Seconds that warming up a system takes at most."""
@@ -49,6 +50,7 @@ def bench_rerankers(
     folder: str | Path | None = None,
     overwrite: bool = False,
     prefer: Prefer | None = None,
+    budget: str | None = None,
     progress: Progress | None = None,
     announce: Callable[[BenchPlan], None] | None = None,
 ) -> Bench:
@@ -58,6 +60,7 @@ def bench_rerankers(
     folder      made where it is absent; by default the one that the configuration names
     overwrite   measure anew what the folder holds
     prefer      which of the rerankers that are good enough is recommended; by default as the configuration has it
+    budget      "2.00usd" or "500000tokens": a bench that takes more, by the first answers of the systems, is not begun
     progress    called as progress("requests", done, total), under load progress("levels", done, total) and
                 progress("seconds", done, total), which are at most as many, and as the first search does
     announce    called once with what the bench will take, before it is measured, by the first answers of the systems
@@ -74,6 +77,7 @@ def bench_rerankers(
     Raises   InputError for a configuration, candidates or a folder that do not fit; StageError naming all systems that
              fail from the start; OutputError where the folder cannot be written, or another process writes it.
     """
+    limit = None if budget is None else Budget.parse(budget)
     search = partial(search_candidates, overwrite=overwrite, progress=progress)
     work = prepare_bench(config, folder, prefer=prefer, search=search)
     progress = progress or no_progress
@@ -84,8 +88,12 @@ def bench_rerankers(
         systems = {name: stack.enter_context(closing(system)) for name, system in _open_rerankers(writer, work)}
         loaded = [] if work.config.load is None else open_systems(work.config, stack, work.candidates)
         answers = _ask_first(writer, work, systems, loaded)
-        if announce is not None and answers:
-            announce(plan_work(work, set(writer.done), answers))
+        if answers:
+            plan = plan_work(work, set(writer.done), answers)
+            if announce is not None:
+                announce(plan)
+            if limit is not None:
+                plan.refuse_above(limit)
         writer.begin()
         _measure(writer, work, systems, progress)
         names = list(work.digests)

@@ -17,6 +17,7 @@ from steelyard.report.words import read_words
 
 def run(
     config: Path, *, output: Path | None, overwrite: bool, dry_run: bool, prefer: Prefer | None = None,
+    budget: str | None = None,
     lang: str | None = None,
 ) -> None:  # fmt: skip
     """Measure rerankers, and print what comes of it; or what that would take."""
@@ -27,7 +28,7 @@ def run(
         return
     with measuring(words, "blocks") as bars:
         bench = bench_rerankers(
-            config, folder=output, overwrite=overwrite, prefer=prefer, progress=bars,
+            config, folder=output, overwrite=overwrite, prefer=prefer, budget=budget, progress=bars,
             announce=partial(announce, words=words),
         )  # fmt: skip
     show(bench_summary(bench, words, **screen_view()))

@@ -421,6 +421,11 @@ COMMANDS = {
                 help="Which of the rerankers that are good enough to recommend: the cheapest, that with the best "
                 "quality, or that with the highest net benefit (cheap).",
             ),
+            argument(
+                "--budget",
+                help="What the bench may take at most, 2.00usd or 500000tokens: where it takes more by one question to "
+                "each system, it is not begun.",
+            ),
             flag("--overwrite", help="Measure anew what the folder holds."), options.DRY_RUN, options.LANG,
         ],
     ),
