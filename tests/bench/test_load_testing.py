@@ -24,6 +24,8 @@ from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.bench.load_testing import late_notes, load_test
 from steelyard.bench.request_scores import request_scores
 from steelyard.bench.requests import REQUESTS, SERVICE_MS
+from steelyard.report.formats.bench import bench_summary
+from steelyard.report.words import read_words
 from tests.bench.test_running import bench_config
 from tests.rag.ranking_model import PATH
 from tests.rag.server import change, serving, status
@@ -306,10 +308,62 @@ def test_named_questions_go_before_those_of_the_log(
     assert set(CALLS) <= {"what is 0?", "what is 1?", "what is 2?"}
 
 
+def test_without_a_load_a_sweep_goes_from_one_user_to_the_ceiling(
+    test_of: Callable[..., Bench], tmp_path: Path
+) -> None:
+    with sleepy_server(SleepySettings(service_s=0.02, capacity=3)) as server:
+        bench = test_of(f"{server.url}search", sustained=False, duration=0.3)
+        n_asked = server.n_requests
+        assert test_of(f"{server.url}search", sustained=False, duration=0.3).requests.equals(bench.requests)
+        assert server.n_requests == n_asked
+    closed = bench.throughput.filter(loop="closed").sort("users")
+    assert closed["users"].to_list()[:3] == [1, 4, 16]
+    rates = bench.throughput.filter(loop="open")["rate"].to_list()
+    ceiling = closed["achieved"].max()
+    assert rates == pytest.approx([ceiling * share for share in (0.25, 0.5, 0.75)], rel=0.01)  # type: ignore[operator]
+    assert bench.sustained.height == 1
+    text = bench_summary(bench, read_words("en"))
+    assert "search, one request at a time: P50" in text
+    assert "At most" in text
+
+
+def test_a_sweep_searches_from_what_users_were_answered(
+    test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = list[tuple[pl.DataFrame, float]]()
+
+    def search(offer: Any, objective: Any, *, first: float, is_guess: bool, levels: pl.DataFrame) -> None:
+        assert is_guess
+        searches.append((levels, first))
+        offer(first)
+
+    monkeypatch.setattr("steelyard.bench.load_testing.sustained_rate", search)
+    monkeypatch.setattr("steelyard.bench.load_levels.probe_seconds", lambda *_, least_s: least_s)
+    seconds = list[tuple[int, int]]()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "levels":
+            seconds.append((done, total))
+
+    bench = test_of(ANSWER, concurrency=2, progress=progress)
+    ((levels, first),) = searches
+    assert levels.filter(loop="closed")["users"].sort().to_list()[:1] == [1]
+    assert levels.filter(loop="closed")["users"].max() == 2  # Not more than the function takes at once.
+    assert first > 0
+    assert bench.requests.filter(repetition=2)["rate"].unique().to_list() == [first]
+    assert seconds[-1][0] == seconds[-1][1] == len(bench.folder.manifest["blocks"])
+
+
+def test_a_sweep_of_a_system_that_fails_ends_with_one_user(test_of: Callable[..., Bench]) -> None:
+    with sleepy_server(SleepySettings(silent_after=1)) as server:
+        bench = test_of(f"{server.url}search", timeout=0.05)
+    assert block_names(bench.folder.path) == ["closed-search-1"]
+    assert "does not hold" in bench_summary(bench, read_words("en")) or bench.sustained.is_empty()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "names no load"),
         ({"rate": 0}, "rates.*above 0"),
         ({"users": 1.5}, "concurrency"),
         ({"rate": 1, "slo": "fast"}, "no objective"),

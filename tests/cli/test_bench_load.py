@@ -48,7 +48,7 @@ def test_an_interruption_says_what_is_kept(queries: Path, monkeypatch: pytest.Mo
     ("arguments", "message"),
     [
         (("nosuch.toml", "--rate", "1"), "there is no such file"),
-        (("http://127.0.0.1:9/",), "names no load"),
+        (("http://127.0.0.1:9/",), "none of the first 2 requests was answered"),
         (("http://127.0.0.1:9/", "--rate", "1", "--body", "{"), "body: is not JSON"),
         (("http://127.0.0.1:9/", "--rate", "1", "--header-env", "Authorization"), "--header-env"),
         (("http://127.0.0.1:9/", "--rate", "x"), "--rate"),

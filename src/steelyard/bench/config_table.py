@@ -113,6 +113,7 @@ class LoadTable(BaseModel):
     max_error: Annotated[float, between(0, 1)] = 0.01
     depth: Count | None = None
     sustained: bool = True
+    sweep: bool = False
 
     @property
     def has_log(self) -> bool:
@@ -122,7 +123,7 @@ class LoadTable(BaseModel):
     @property
     def is_load(self) -> bool:
         """Whether it names any load."""
-        return bool(self.rates or self.concurrency or self.has_log)
+        return bool(self.rates or self.concurrency or self.has_log or self.sweep)
 
     @property
     def searches(self) -> bool:

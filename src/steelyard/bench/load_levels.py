@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import Literal, cast
 
 import numpy as np
@@ -22,8 +23,14 @@ from steelyard.bench.sustaining import MOST_PROBES, probe_seconds
 from steelyard.bench.throughput import Objective
 from steelyard.rag.fingerprint import digest
 
-_NOT_MEASURED = {"arrivals", "speeds", "rates", "concurrency", "slo", "max_error", "sustained", "depth"}
+_NOT_MEASURED = {"sweep", "arrivals", "speeds", "rates", "concurrency", "slo", "max_error", "sustained", "depth"}
 """Keys of [load] that change no level."""
+_MOST_SWEPT = 256
+"""Users at once that a sweep ends with."""
+_SWEPT = (0.25, 0.5, 0.75)
+"""Of the ceiling, the rates of a sweep."""
+LEAST_GROWTH = 1.2
+"""Of what is answered, with four times the users: with less, more users only wait longer."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,8 @@ def plan_levels(config: BenchConfig, systems: Iterable[LoadedSystem]) -> list[Le
     """The levels that are configured, system by system, rates or a log before users, ascending."""
     load, log = config.load or LoadTable(), config.arrival_log
     loads: list[tuple[Literal["open", "closed"], float]] = [("open", rate) for rate in sorted(set(load.rates))]
-    loads += [("closed", users) for users in sorted(set(load.concurrency))]
+    alone = {1} if load.sweep else set[int]()
+    loads += [("closed", users) for users in sorted(alone | set(load.concurrency))]
     levels = list[Level]()
     for system in systems:
         if log is not None:
@@ -110,7 +118,24 @@ def plan_levels(config: BenchConfig, systems: Iterable[LoadedSystem]) -> list[Le
     return levels
 
 
-def search_seconds(load: LoadTable) -> float:
+def more_users(system: LoadedSystem) -> list[int]:
+    """Users at once that a sweep goes on with after one, fourfold each time, as far as the system takes them."""
+    most = _MOST_SWEPT if system.workers is None else min(system.workers, _MOST_SWEPT)
+    users = list(takewhile(lambda users: users < most, (4**step for step in count(1))))
+    return [*users, most] if most > 1 else []
+
+
+def swept_rates(ceiling: float, duration_s: float) -> list[float]:
+    """Rates between nothing and the ceiling that a sweep offers, as far as they send anything.
+
+    >>> swept_rates(41.37, 10)
+    [10.3, 20.7, 31.0]
+    """
+    rates = [float(f"{ceiling * share:.3g}") for share in _SWEPT]
+    return [rate for rate in rates if rate * duration_s >= 1]
+
+
+def search_seconds(load: LoadTable, lowest: float | None = None) -> float:
     """What the search for the sustained rate of a system takes at most: all probes at the lowest rate, or one a second.
 
     >>> search_seconds(LoadTable(rates=[10], duration=10, slo={"p95": 0.5}, warm_up=2))
@@ -118,7 +143,7 @@ def search_seconds(load: LoadTable) -> float:
     """
     if load.has_log or not load.sustained:
         return 0.0
-    slowest = probe_seconds(min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
+    slowest = probe_seconds(lowest or min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
     return MOST_PROBES * (slowest + load.warm_up)
 
 

@@ -28,7 +28,15 @@ from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.open_loop import MOST_UNDER_WAY
 from steelyard.bench.load.quiet import allow_open_files
-from steelyard.bench.load_levels import Level, plan_levels, plan_probe, search_seconds
+from steelyard.bench.load_levels import (
+    LEAST_GROWTH,
+    Level,
+    more_users,
+    plan_levels,
+    plan_probe,
+    search_seconds,
+    swept_rates,
+)
 from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_system
 from steelyard.bench.request_scores import load_name, request_scores
 from steelyard.bench.requests import DISPATCH_MS, REQUESTS
@@ -74,6 +82,9 @@ def load_test(
 ) -> Bench:
     """Put load on systems, and measure what their users wait.
 
+    Where no load is named, a sweep finds the rate that a system sustains: one request at a time, then more and more
+    users at once, until hardly more is answered, rates below that, and the search for the highest that holds.
+
     system     the URL of a system, "module:object" of a function, a configuration in TOML, a dict of the same shape, or
                a BenchConfig; of a configuration, whole systems and rerankers
     queries    what is asked: questions in any form that `Questions.read` takes; of a configuration its own, and without
@@ -86,7 +97,8 @@ def load_test(
                column of times (seconds or ISO 8601): as many, with their bursts, and asking what it says where
                `queries` names nothing;   speed   at so many times its speed, one or several
     think_time   of users;   timeout   of a request
-    sustained  search for the highest rate that holds the objective; by default where the configuration names rates
+    sustained  search for the highest rate that holds the objective; by default where the configuration names rates,
+               and in a sweep
     concurrency  questions that a function takes at once, by default one: the others wait, and their time counts
     body       what an address is sent, as a dict or JSON: the question is the value "{query}", and "{documents}" are
                `depth` texts (20) of `documents`, a file or a folder, or bundled ones.  A chat has to answer choices, a
@@ -177,10 +189,8 @@ def _config(system: str | Path | Mapping[str, Any] | BenchConfig, options: Mappi
 def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
     load = config.load or LoadTable()
     if not load.is_load:
-        raise InputError(
-            f"{config.line('load')}names no load; name requests a second (--rate 20, rate=20), users at once "
-            "(--users 8, users=8), or a log of times of arrival (--arrivals FILE)"
-        )
+        config = config.with_values({"load": {"sweep": True}})
+        load = config.load or LoadTable()
     refuse_other_folder(config.folder)
     if config.rerankers:
         search_candidates(config, overwrite=overwrite, progress=progress)
@@ -266,11 +276,14 @@ def measure_load(
     levels = plan_levels(config, systems)
     loads.n = len(levels)
     loads.expect(sum(level.duration_s + loads.load.warm_up for level in levels))
-    loads.expect(search_seconds(loads.load) * len({(level.system, level.depth) for level in levels}))
+    if loads.load.searches and not loads.load.sweep:  # After a sweep it is known how long requests take.
+        loads.expect(search_seconds(loads.load) * len({(level.system, level.depth) for level in levels}))
     try:
         for system in systems:
             mine = [level for level in levels if (level.system, level.depth) == (system.name, system.depth)]
             requests = pl.concat([REQUESTS.to_frame(), *(loads.requests(system, level) for level in mine)])
+            if loads.load.sweep:
+                requests = loads.sweep(system, requests)
             if loads.load.searches and mine:
                 alone = REQUESTS.to_frame() if before is None else before.filter(system.is_of)
                 loads.search(system, pl.concat([alone, requests]))
@@ -289,7 +302,7 @@ class _Loads:
         self._writer, self._config, self._progress = writer, config, progress
         self.load = config.load or LoadTable()
         self.names, self.n = list[str](), 0
-        self._seconds, self._most_seconds = 0.0, 0.0
+        self._seconds, self._most_seconds, self._search_s = 0.0, 0.0, search_seconds(self.load)
 
     def expect(self, seconds: float) -> None:
         """Count on so many seconds more of load at most, or on fewer where they are below 0."""
@@ -309,12 +322,44 @@ class _Loads:
         self._show()
         return read_requests(self._writer.path, [level.name])
 
+    def sweep(self, system: LoadedSystem, requests: pl.DataFrame) -> pl.DataFrame:
+        """More and more users, until hardly more is answered; then rates below what was answered at most.
+
+        requests   that it was sent by now, those of one user among them
+        Returns    these and all that it was sent since
+        """
+        load, objective = self.load, Objective.of(self.load)
+        ceiling = throughput(requests.filter(users=1), objective)["achieved"].item()
+        crowds = more_users(system) if ceiling else []
+        rates = swept_rates(ceiling, load.duration)
+        self._expect_levels(len(crowds) + len(rates))
+        if load.searches:
+            self._search_s = search_seconds(load, ceiling / 2 or None)
+            self.expect(self._search_s)
+        for n, users in enumerate(crowds, 1):
+            level = Level(system.name, system.depth, "closed", users, load.duration)
+            requests = pl.concat([requests, self.requests(system, level)])
+            answered = throughput(requests.filter(users=users), objective)["achieved"].item()
+            has_grown = answered >= LEAST_GROWTH * ceiling
+            ceiling = max(ceiling, answered)
+            if not has_grown:
+                self._expect_levels(n - len(crowds))
+                break
+        for rate in swept_rates(ceiling, load.duration):
+            level = Level(system.name, system.depth, "open", rate, load.duration)
+            requests = pl.concat([requests, self.requests(system, level)])
+        return requests
+
+    def _expect_levels(self, n: int) -> None:
+        self.n += n
+        self.expect(n * (self.load.duration + self.load.warm_up))
+
     def search(self, system: LoadedSystem, requests: pl.DataFrame) -> None:
         """Offer rates until the highest that the system sustains is known; each is a block.
 
         requests   that it was sent by now, at least one level of load; none is offered to one that is too slow alone
         """
-        ends_s = self._seconds + search_seconds(self.load)
+        ends_s = self._seconds + self._search_s
         self._search(system, requests, Objective.of(self.load))
         self.expect(self._seconds - ends_s)
         self._show()

@@ -454,7 +454,8 @@ COMMANDS = {
             argument("--depth", type=int, help="So many of them in a request (20)."),
             argument(
                 "--rate", type=options.rates,
-                help="Requests a second, whatever the answers take: 20, or several levels: 5,10,20.",
+                help="Requests a second, whatever the answers take: 20, or several levels: 5,10,20. Where no load is "
+                "named, a sweep finds the rate that is sustained.",
             ),
             argument("--users", type=options.counts, help="Instead or besides: users who wait for answers: 1,2,4,8."),
             argument("--duration", help="Of each level: 60 (seconds), 90s or 5m (10s)."),
@@ -473,8 +474,8 @@ COMMANDS = {
             ),
             flag(
                 "--sustained", action=argparse.BooleanOptionalAction,
-                help="Search for the highest rate that holds the objective, from --rate on; by default where the "
-                "configuration names rates.",
+                help="Search for the highest rate that holds the objective, from --rate on; by default in a sweep, and "
+                "where the configuration names rates.",
             ),
             argument("--seed", type=int, help="Of the times of arrival."),
             argument("--name", help="Of the bench."),

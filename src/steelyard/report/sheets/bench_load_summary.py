@@ -63,9 +63,24 @@ def _kind(row: Row) -> str:
 
 def _lines(bench: Bench, words: Words) -> Iterator[str]:
     """What the times of each kind of load are."""
+    if bench.config.load is not None and bench.config.load.sweep:
+        yield from _sweep_lines(bench, words)
     for loop in ("open", "closed"):
         if not of_loop(bench.throughput, loop).is_empty():
             yield words(f"bench.load.{loop}")
+
+
+def _sweep_lines(bench: Bench, words: Words) -> Iterator[str]:
+    """What each system takes for one user, and how many requests it answers at most."""
+    rows = joined_levels(in_order(of_loop(bench.latency, "closed"), bench.config), of_loop(bench.throughput, "closed"))
+    for alone in (row for row in rows if row["users"] == 1):
+        same = [row for row in rows if row_name(row) == row_name(alone) and row["achieved"] is not None]
+        most = max(same, key=lambda row: float(row["achieved"]), default=alone)
+        yield words(
+            "bench.load.sweep", system=single_line(row_name(alone)), p50=milliseconds(alone["p50"]),
+            p95=milliseconds(alone["p95"]), most=amount(most["achieved"]),
+            users=words("bench.load.users", n=most["users"]),
+        )  # fmt: skip
 
 
 def _sheet(bench: Bench, words: Words) -> Sheet:
