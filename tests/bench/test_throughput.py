@@ -7,6 +7,7 @@ import pytest
 from steelyard.base.arrays import Floats
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import SCALABILITY, SUSTAINED, THROUGHPUT
+from steelyard.bench.latency import latency
 from steelyard.bench.requests import REQUESTS
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from tests.bench.queueing import Queue, requests
@@ -44,13 +45,37 @@ def test_each_condition_is_named() -> None:
     n = len(EVEN)
     assert level(EVEN, 0.2)["reason"] is None
     assert level(EVEN[:71], 0.2)["reason"] == "few"
-    assert level(EVEN[:20], 0.6)["reason"] == "latency"
+    assert level(EVEN[:20], 0.6)["reason"] == "few"  # Two seconds say nothing of the third.
     assert level(EVEN, 0.2, failed=np.arange(n) % 50 == 0)["reason"] == "errors"
     assert level(EVEN, 0.2, failed=np.arange(n) == 7)["reason"] is None
     assert level(EVEN, 0.01 + 0.022 * EVEN)["reason"] == "achieved"
     assert level(EVEN, 0.6)["reason"] == "latency"
-    assert level(EVEN, np.where(np.arange(n) % 25 == 0, 0.6, 0.2))["reason"] == "latency"
+    assert level(EVEN, np.where(np.arange(n) % 25 == 0, 0.6, 0.2))["reason"] == "open"
+    assert level(EVEN, np.where(np.arange(n) % 5 == 0, 0.6, 0.2))["reason"] == "latency"
     assert level(EVEN, 0.2, Objective({"p95": 0.5, "p99": 0.6}))["reason"] == "few"
+
+
+def test_the_verdict_is_that_of_the_interval_which_tables_show() -> None:
+    """A verdict by another test called levels good whose interval ended far above the limit."""
+    rng, reasons = np.random.default_rng(1), set[object]()
+    for rate, seconds in ((6.0, 20.0), (6.0, 300.0), (12.0, 60.0), (13.5, 300.0), (15.0, 300.0), (18.0, 300.0)):
+        for _ in range(4):
+            block = Queue().offer(rate, seconds, rng)
+            row, times = only(throughput(block, OBJECTIVE)), only(latency(block))
+            low, high = (float(str(times[f"p95_{end}"])) for end in ("low", "high"))
+            reasons.add(row["reason"])
+            if row["reason"] not in ("achieved", "backlog"):
+                expected = None if high <= 500 else "latency" if low > 500 else "few" if np.isinf(high) else "open"
+                assert row["reason"] == expected
+    assert reasons >= {None, "latency", "few", "open"}
+
+
+def test_a_constant_at_its_limit_is_within_it() -> None:
+    """5.1 + .5 - 5.1 is not .5 to the last digit."""
+    assert ((EVEN + 0.5) - EVEN > 0.5).any()
+    assert level(EVEN, 0.5)["holds"]
+    assert level(EVEN, 0.5)["goodput"] == pytest.approx(10)
+    assert level(EVEN, 0.5001)["reason"] == "latency"
 
 
 def test_a_backlog_is_named_where_answers_keep_up_by_and_large() -> None:

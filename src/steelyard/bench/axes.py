@@ -13,10 +13,10 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.requests import CENSORED_MS
+from steelyard.bench.latency import time_percentiles
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure
-from steelyard.stats.percentiles import PercentileInterval, percentile_interval
+from steelyard.stats.percentiles import PercentileInterval
 from steelyard.stats.samples import less, mean_error
 from steelyard.stats.student import t_quantile
 
@@ -119,21 +119,9 @@ def options_of(config: BenchConfig, scores: Scores) -> list[Option]:
 
 
 def percentile_ms(requests: pl.DataFrame, option: Option, p: float) -> PercentileInterval | None:
-    """A percentile of the latency of sequential requests; None without any.
-
-    Requests without an answer are infinitely slow, repetitions of a question belong together, and so do neighbouring
-    requests where they are alike.
-    """
+    """A percentile of the latency of sequential requests, as of `time_percentiles`; None without any."""
     mine = requests.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
-    mine = mine.sort("repetition", "number", maintain_order=True)
-    if not mine.height:
-        return None
-    return percentile_interval(
-        mine.select(CENSORED_MS).to_series().to_numpy(),
-        p,
-        clusters=mine["query_id"].to_numpy().astype(str),
-        in_order=True,
-    )
+    return time_percentiles(mine, [p])[0] if mine.height else None
 
 
 def latency_axis(requests: pl.DataFrame, options: Sequence[Option], p: float) -> Axis:

@@ -107,8 +107,9 @@ in_flight       mean number of requests under way;   little_gap   how far rate Ã
                 number of users in a closed loop, as a share; null for an open one, where any times agree
 backlog_slope   by how many a second the requests under way grow, with its p (one-sided); null for a closed loop
 holds           whether the load is sustained within the objective, null for a closed loop; reason names what it fails
-                first: "errors", "achieved" (less than 98%), "backlog", "latency", "generator" (it would hold, if this
-                machine had sent requests in time), "few" (too few requests to say)
+                first: "errors", "achieved" (less than 98%), "backlog", "latency" (a percentile is above its limit by
+                its whole interval), "generator" (it would hold, if this machine had sent requests in time), "few" (an
+                interval has no upper end), "open" (an interval spans the limit)
 """
 
 SUSTAINED = pl.Schema({**_LABEL, "rate": pl.Float64, "failing_rate": pl.Float64, "reason": pl.String})

@@ -25,11 +25,7 @@ _BLOCK_S = 1.0
 
 
 def latency(requests: pl.DataFrame) -> pl.DataFrame:
-    """A row of schema LATENCY for each system, depth and load, of requests of schema REQUESTS, in their order.
-
-    One after the other, requests of one question belong together, and neighbouring ones where they are alike; under
-    load, those of a second, and neighbouring ones.
-    """
+    """A row of schema LATENCY for each system, depth and load, of requests of schema REQUESTS, in their order."""
     timed = requests.with_columns(
         ms=CENSORED_MS, service_ms=SERVICE_MS, dispatch_ms=DISPATCH_MS, ok=pl.col("outcome") == "ok"
     )
@@ -41,13 +37,24 @@ def latency(requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def level_intervals(level: pl.DataFrame, column: str, shares: Sequence[float]) -> list[PercentileInterval]:
-    """Percentiles of a column of one level, with intervals that know which requests belong together; see `latency`."""
+    """Percentiles of a column of one level, with the intervals that all tables show and all verdicts go by.
+
+    One after the other, requests of one question belong together, and neighbouring ones where they are alike; under
+    load, those of a second, and neighbouring ones.
+
+    level   of schema REQUESTS, and the column: of one system, depth and load
+    """
     in_time = level["loop"].first() != "sequential"
     level = level if in_time else level.sort("repetition", "number", maintain_order=True)
     clusters = _seconds(level) if in_time else level["query_id"].rank("dense").to_numpy()
     return percentile_intervals(
         level[column].to_numpy(), shares, clusters=clusters, in_time=in_time, in_order=not in_time
     )  # fmt: skip
+
+
+def time_percentiles(level: pl.DataFrame, shares: Sequence[float]) -> list[PercentileInterval]:
+    """Percentiles of the milliseconds of a level; requests without an answer are infinitely slow."""
+    return level_intervals(level.with_columns(ms=CENSORED_MS), "ms", shares)
 
 
 def _latency_row(level: pl.DataFrame) -> dict[str, object]:

@@ -39,7 +39,7 @@ class Level:
 
     duration_s   in which requests are counted
     speed        of the log that requests come by; None where a rate is offered
-    is_probe     whether the search for the sustained rate asks for it, beside what is configured
+    probe        how often the search for the sustained rate had offered this rate before; None where it is configured
     """
 
     system: str
@@ -48,14 +48,15 @@ class Level:
     amount: float
     duration_s: float
     speed: float | None = None
-    is_probe: bool = False
+    probe: int | None = None
 
     @property
     def name(self) -> str:
         """What its file is called."""
-        kind = "probe" if self.is_probe else self.loop if self.speed is None else "log"
+        kind = "probe" if self.probe is not None else self.loop if self.speed is None else "log"
         amount = self.amount if self.speed is None else self.speed
-        return block_name(kind, system_label(self.system, self.depth), f"{amount:g}")
+        again = [self.probe] if self.probe else []
+        return block_name(kind, system_label(self.system, self.depth), f"{amount:g}", *again)
 
     @property
     def load(self) -> str:
@@ -89,12 +90,13 @@ class Level:
                 warm_up_s=load.warm_up,
             )  # fmt: skip
         # A rate may be measured as it is configured, and once more for as long as a probe takes.
-        return system.labelled(requests).with_columns(repetition=pl.lit(1 + self.is_probe, pl.Int64))
+        repetition = 1 if self.probe is None else 2 + self.probe
+        return system.labelled(requests).with_columns(repetition=pl.lit(repetition, pl.Int64))
 
     def _schedule(self, config: BenchConfig) -> Schedule:
         """When requests of an open loop are sent; systems meet the same arrivals, so that they can be compared."""
         load, log = config.load or LoadTable(), config.arrival_log
-        rng = np.random.default_rng([config.seed, *self.load.encode()])
+        rng = np.random.default_rng([config.seed, *self.load.encode(), *([self.probe] if self.probe else [])])
         if log is not None and self.speed is not None:
             return log.schedule(self.speed, rng, duration_s=self.duration_s, warm_up_s=load.warm_up)
         arrivals = cast("Arrivals", load.arrivals)
@@ -147,7 +149,7 @@ def search_seconds(load: LoadTable, lowest: float | None = None) -> float:
     return MOST_PROBES * (slowest + load.warm_up)
 
 
-def plan_probe(system: LoadedSystem, rate: float, load: LoadTable) -> Level:
-    """The level that shows whether a system sustains a rate."""
+def plan_probe(system: LoadedSystem, rate: float, load: LoadTable, probe: int) -> Level:
+    """The level that shows whether a system sustains a rate; it was offered so often before by the search."""
     duration_s = probe_seconds(rate, Objective.of(load), least_s=load.duration)
-    return Level(system.name, system.depth, "open", rate, duration_s, is_probe=True)
+    return Level(system.name, system.depth, "open", rate, duration_s, probe=probe)

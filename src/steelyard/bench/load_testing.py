@@ -369,9 +369,9 @@ class _Loads:
             return
         levels = throughput(requests, objective)
 
-        def offer(rate: float) -> pl.DataFrame:
+        def offer(rate: float, part: int) -> pl.DataFrame:
             self.n += 1
-            return self.requests(system, plan_probe(system, rate, self.load))
+            return self.requests(system, plan_probe(system, rate, self.load, part))
 
         guess = likely_rate(levels, objective)
         first = guess or max(self.load.rates)  # Without users, rates are all the load there is.

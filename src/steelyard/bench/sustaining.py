@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.bench.config_table import percentile_share
-from steelyard.bench.frames import THROUGHPUT
-from steelyard.bench.requests import CENSORED_MS
-from steelyard.bench.throughput import Objective, sustained, throughput
-from steelyard.stats.exceedance import exceedance_p
+from steelyard.bench.throughput import UNDECIDED, Objective, limits_of, sustained, throughput
 
 PRECISION = 0.1
 """Of the search: the lowest rate that fails is at most so much above the highest that holds."""
-MOST_PROBES = 16
+MOST_PROBES = 24
+"""How often rates are offered in all."""
+_MOST_PARTS = 8
+"""How often one of them is, where its percentiles are near to their limits, before it counts as not shown to hold."""
 _PLENTY = 4
 """Times the requests that a percentile needs at least: fewer only show that a system far below its limit holds."""
 _LIMITS = 40
@@ -32,7 +31,6 @@ _STEP = 2.0
 _BELOW = 0.9
 _FINE_STEP = 1.15
 """From a guess; steps then grow to the ordinary one."""
-_ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class SustainedRate:
     """What a search came to.
 
     rate          the highest that held, None where none did;   failing_rate   the lowest above it that did not
-    reason        why that one did not, as THROUGHPUT has it;   n_probes   rates that were offered
+    reason        why that one did not, as THROUGHPUT has it;   n_probes   how often one was offered
     is_precise    whether the two are as near to each other as was asked for
     """
 
@@ -87,25 +85,24 @@ def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
     requests   of schema REQUESTS, of one system; those one after the other, or of one user, count
     """
     alone = requests.filter((pl.col("loop") == "sequential") | (pl.col("users") == 1))
-    seconds = alone.select(CENSORED_MS / 1000).to_series().to_numpy()
     return any(
-        exceedance_p(seconds <= limit, percentile_share(name)) <= _ALPHA / 2 for name, limit in objective.slo.items()
+        verdict == "latency" for loop in alone.partition_by("loop") for _, _, verdict in limits_of(loop, objective)
     )
 
 
 def sustained_rate(
-    probe: Callable[[float], pl.DataFrame], objective: Objective, *, first: float, is_guess: bool = False,
+    probe: Callable[[float, int], pl.DataFrame], objective: Objective, *, first: float, is_guess: bool = False,
     levels: pl.DataFrame | None = None, precision: float = PRECISION, most_probes: int = MOST_PROBES,
 ) -> SustainedRate:  # fmt: skip
     """Bisect between the highest rate that holds and the lowest above it that does not.
 
     probe       offers a rate, in requests a second, and returns the requests, of schema REQUESTS; for as long as
-                `probe_seconds` says
+                `probe_seconds` says.  It does so again, numbered from 0, while the interval of a percentile that is
+                within its limit spans that limit, or has no upper end
     first       rate that is offered where nothing is known
     is_guess    whether the first rate is about what the system bears, as `likely_rate` says: it is offered wherever
                 the levels leave it open, and steps begin small
-    levels      of schema THROUGHPUT, of one system: what was offered before; too few requests say nothing, and a level
-                of fewer than a probe has does not end the search where it may as well be fast enough
+    levels      of schema THROUGHPUT, of one system: what was offered before; what is undecided says nothing
     precision   relative distance of the two at which the search ends;   most_probes   after which it ends anyway
     Returns     that both rates are further apart than asked for where the search ended early
     Raises      InputError for rates and precisions that cannot be; and what the probe raises.
@@ -118,18 +115,18 @@ def sustained_rate(
         raise InputError(
             f"first rate {first:g}, precision {precision:g} and {most_probes} probes; expected numbers above 0"
         )
-    held, failed, reason = _bracket(levels, objective)
+    held, failed, reason = _bracket(levels)
     n_probes, step = 0, _FINE_STEP if is_guess else _STEP
     is_open = is_guess and (held or 0.0) < first < (failed or math.inf)
     rate = _rounded(first) if is_open else _next(held, failed, first, step)
     while n_probes < most_probes and not _is_near(held, failed, precision):
-        (level,) = throughput(probe(rate), objective).to_dicts()
-        n_probes += 1
+        level, n_parts = _offered(probe, rate, objective, min(_MOST_PARTS, most_probes - n_probes))
+        n_probes += n_parts
         if level["holds"]:
             held = rate
         else:
             failed, reason = rate, level["reason"]
-            if held is None and (reason == "few" or level["in_flight"] < _ALONE):
+            if held is None and (level["n"] < objective.least_requests or level["in_flight"] < _ALONE):
                 break
         following = _next(held, failed, first, step)
         step = min(step**2, _STEP)
@@ -139,30 +136,32 @@ def sustained_rate(
     return SustainedRate(held, failed, None if failed is None else reason, n_probes, _is_near(held, failed, precision))
 
 
-def _bracket(
-    levels: pl.DataFrame | None, objective: Objective
-) -> tuple[float | None, float | None, str | None]:  # fmt: skip
+def _offered(
+    probe: Callable[[float, int], pl.DataFrame], rate: float, objective: Objective, most: int
+) -> tuple[dict[str, Any], int]:
+    """The level that a rate came to, offered until that decides, and how often it was; at most so often."""
+    parts = list[pl.DataFrame]()
+    while True:
+        parts.append(probe(rate, len(parts)).with_columns(repetition=pl.lit(1 + len(parts), pl.Int64)))
+        requests = pl.concat(parts)
+        (level,) = throughput(requests, objective).to_dicts()
+        is_decided = level["reason"] not in UNDECIDED or not _may_hold(requests, objective)
+        longer_s = level["duration_s"] * (1 + 1 / len(parts))
+        if is_decided or len(parts) == most or longer_s > _MOST_SECONDS:
+            return level, len(parts)
+
+
+def _may_hold(requests: pl.DataFrame, objective: Objective) -> bool:
+    """Whether every percentile is within its limit, as far as its interval leaves that open."""
+    return all(interval.value <= 1000 * objective.slo[name] for name, interval, _ in limits_of(requests, objective))
+
+
+def _bracket(levels: pl.DataFrame | None) -> tuple[float | None, float | None, str | None]:
     """The highest rate that held, the lowest above it that is shown not to, and why not."""
-    rows = [] if levels is None else levels.filter(loop="open").to_dicts()
-    shown = [row for row in rows if row["holds"] or _is_clear(row, objective)]
-    if not shown:
+    if levels is None:
         return None, None, None
-    (row,) = sustained(pl.DataFrame(shown, schema=THROUGHPUT)).to_dicts()
-    return row["rate"], row["failing_rate"], row["reason"]
-
-
-def _is_clear(level: Mapping[str, Any], objective: Objective) -> bool:
-    """Whether a level that does not hold would not with more requests, either.
-
-    One that is not shown to be fast enough need not be too slow, where requests are fewer than those of a probe.
-    """
-    if level["reason"] != "latency" or level["n"] >= _PLENTY * objective.least_requests:
-        return bool(level["reason"] != "few")
-    if not level["offered"]:
-        return False
-    in_time = np.arange(level["n"]) < round(level["n"] * level["goodput"] / level["offered"])
-    share = max(percentile_share(name) for name, limit in objective.slo.items() if limit == objective.limit_s)
-    return exceedance_p(in_time, share) <= _ALPHA / 2
+    rows = sustained(levels.filter(pl.col("holds") | ~pl.col("reason").is_in(UNDECIDED))).to_dicts()
+    return (rows[0]["rate"], rows[0]["failing_rate"], rows[0]["reason"]) if rows else (None, None, None)
 
 
 def _next(held: float | None, failed: float | None, first: float, step: float) -> float:

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.arrays import Bools, Floats
 from steelyard.bench.config_table import LoadTable, percentile_share
 from steelyard.bench.frames import SCALABILITY, SUSTAINED, THROUGHPUT
+from steelyard.bench.latency import time_percentiles
 from steelyard.stats.backlog import backlog
-from steelyard.stats.exceedance import exceedance_p
+from steelyard.stats.percentiles import PercentileInterval
+from steelyard.stats.samples import ROUNDING
 from steelyard.stats.scalability import LEAST_LEVELS, fit_scalability
 
 LEAST_ACHIEVED = 0.98
 """Of the offered rate, that must be answered."""
-INCONCLUSIVE = ("few", "generator")
-"""Reasons that say nothing against a system: too few requests, or a machine that could not send them in time."""
+INCONCLUSIVE = ("few", "open", "generator")
+"""Reasons that say nothing against a system: a percentile whose interval has no upper end, or spans the limit, or a
+machine that could not send requests in time."""
+UNDECIDED = ("few", "open")
+"""Those of them that more requests would decide."""
 _ALPHA = 0.05
+_MS_PER_S = 1000
 _INNER = 0.1, 0.9
 """Of a block: there, requests that came before and after it hardly count."""
 _N_STRETCHES = 10
 _LABEL = ("system", "depth")
 _LEVEL = (*_LABEL, "loop", "rate", "users")
-_TIMES = ("intended_s", "sent_s", "end_s", "outcome")
+_TIMES = ("query_id", "number", "intended_s", "sent_s", "end_s", "outcome")
 
 
 @dataclass(frozen=True)
@@ -55,22 +61,30 @@ class Objective:
 
     @property
     def least_requests(self) -> int:
-        """So many requests at least show that every percentile is within its limit."""
-        return max(math.ceil(math.log(_ALPHA / 2) / math.log(percentile_share(name))) for name in self.slo)
+        """So many independent requests at least show that every percentile is within its limit."""
+        return max(least_requests(percentile_share(name)) for name in self.slo)
+
+
+def least_requests(share: float) -> int:
+    """So many independent values at least give the interval of a percentile an upper end.
+
+    >>> least_requests(0.95), least_requests(0.99)
+    (72, 368)
+    """
+    return math.ceil(math.log(_ALPHA / 2) / math.log(share))
 
 
 def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
     """A row of schema THROUGHPUT for each level of load, of requests of schema REQUESTS.
 
-    A level holds where as much is answered as comes (98%), errors are few, each percentile is shown to be within its
-    limit (by the exact binomial test, see `exceedance_p`), and requests do not pile up.  A closed loop holds nothing:
-    its users wait until they are served.
+    A level holds where as much is answered as comes (98%), errors are few, each percentile is within its limit by the
+    upper end of its interval (of `time_percentiles`, which tables show), and requests do not pile up.  A closed loop
+    holds nothing: its users wait until they are served.
     """
     loads = requests.filter(pl.col("loop") != "sequential").select(*_LEVEL, "repetition", *_TIMES)
     rows = []
     for key, level in loads.group_by(_LEVEL, maintain_order=True):
-        blocks = [_Block.of(block) for block in level.partition_by("repetition", maintain_order=True)]
-        measured = _open(blocks, objective) if level["loop"][0] == "open" else _closed(blocks, objective)
+        measured = _open(level, objective) if level["loop"][0] == "open" else _closed(level, objective)
         rows.append(dict.fromkeys(THROUGHPUT) | dict(zip(_LEVEL, key, strict=True)) | measured)
     levels = pl.DataFrame(rows, schema=THROUGHPUT).with_columns(pl.col(pl.Float64).fill_nan(None))
     return levels.sort(_LEVEL, descending=[name == "loop" for name in _LEVEL])
@@ -79,13 +93,14 @@ def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
 def sustained(levels: pl.DataFrame) -> pl.DataFrame:
     """A row of schema SUSTAINED for each system and depth, of open loops of schema THROUGHPUT.
 
-    Levels of too few requests say nothing, unless there are no others.
+    Levels that are undecided say nothing, unless there are no others.
     """
     rows = []
     for key, offers in levels.filter(loop="open").group_by(_LABEL, maintain_order=True):
         rate = offers.filter("holds")["rate"].max()
         above = offers.filter(~pl.col("holds") & (pl.col("rate") > (rate or 0.0))).sort("rate")
-        failing = above.filter(pl.col("reason") != "few") if (above["reason"] != "few").any() else above
+        decided = above.filter(~pl.col("reason").is_in(UNDECIDED))
+        failing = above if decided.is_empty() else decided
         first = failing.head(1).to_dicts() or [{"rate": None, "reason": None}]
         rows.append([*key, rate, first[0]["rate"], first[0]["reason"]])
     return pl.DataFrame(rows, schema=SUSTAINED, orient="row")
@@ -119,15 +134,19 @@ class _Block:
     """
 
     came: Floats
-    sent: Floats
     ends: Floats
     ok: Bools
     users: int | None
 
     @classmethod
     def of(cls, block: pl.DataFrame) -> _Block:
-        came, sent, ends = (block[column].to_numpy() for column in ("intended_s", "sent_s", "end_s"))
-        return cls(came, sent, ends, (block["outcome"] == "ok").to_numpy(), block["users"][0])
+        came, ends = (block[column].to_numpy() for column in ("intended_s", "end_s"))
+        return cls(came, ends, (block["outcome"] == "ok").to_numpy(), block["users"][0])
+
+    @classmethod
+    def all_of(cls, level: pl.DataFrame) -> list[_Block]:
+        """The blocks of a level."""
+        return [cls.of(block) for block in level.partition_by("repetition", maintain_order=True)]
 
     @property
     def until(self) -> float:
@@ -138,6 +157,10 @@ class _Block:
     def latencies(self) -> Floats:
         """(n,) seconds; infinite without an answer."""
         return np.where(self.ok, self.ends - self.came, math.inf)
+
+    def within(self, limit_s: float) -> Bools:
+        """(n,) which requests were answered within a limit; rounding counts against none."""
+        return np.asarray(self.latencies <= limit_s * (1 + ROUNDING))
 
     @property
     def growth(self) -> float:
@@ -157,16 +180,12 @@ class _Block:
         bounds = np.linspace(_INNER[0], _INNER[1], _N_STRETCHES + 1) * self.until
         return np.asarray(np.histogram(self.ends[self.ok], bounds)[0] / np.diff(bounds))
 
-    def sent_in_time(self) -> _Block:
-        """The same requests as if each had been due when it was sent."""
-        return _Block(self.sent, self.sent, self.ends, self.ok, self.users)
-
     def flow(self, limit_s: float) -> _Flow:
         """What passes through the system in the inner part."""
         begin, end = (share * self.until for share in _INNER)
         spent = np.clip(self.ends, begin, end) - np.clip(self.came, begin, end)
         ended = (self.ends > begin) & (self.ends <= end)
-        counts = (int((ended & part).sum()) for part in (True, self.ok, self.latencies <= limit_s))
+        counts = (int((ended & part).sum()) for part in (True, self.ok, self.within(limit_s)))
         return _Flow(end - begin, float(spent.sum()), float((self.ends - self.came)[ended].sum()), *counts)
 
 
@@ -191,15 +210,17 @@ class _Flow(NamedTuple):
         return cls(*(sum(parts) for parts in zip(*(block.flow(limit_s) for block in blocks), strict=True)))
 
 
-def _open(blocks: list[_Block], objective: Objective) -> dict[str, object]:
+def _open(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
+    blocks = _Block.all_of(level)
     n = sum(len(block.came) for block in blocks)
     duration = sum(float(np.ptp(block.came)) for block in blocks)
     offered = _ratio(n - len(blocks), duration)
-    useful = sum(int((block.latencies <= objective.limit_s).sum()) for block in blocks) / n
+    useful = sum(int(block.within(objective.limit_s).sum()) for block in blocks) / n
     slope, p = _trend(blocks)
     flow = _Flow.of(blocks, objective.limit_s)
-    reason = _weakness(blocks, objective)
-    if reason and reason != "few" and not _weakness([block.sent_in_time() for block in blocks], objective):
+    reason = _weakness(level, objective)
+    # As if each request had been due when it was sent.
+    if reason not in (None, *UNDECIDED) and not _weakness(level.with_columns(intended_s="sent_s"), objective):
         reason = "generator"
     return {
         "duration_s": duration, "n": n, "offered": offered, "achieved": offered * _achieved(blocks),
@@ -209,7 +230,8 @@ def _open(blocks: list[_Block], objective: Objective) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _closed(blocks: list[_Block], objective: Objective) -> dict[str, object]:
+def _closed(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
+    blocks = _Block.all_of(level)
     flow = _Flow.of(blocks, objective.limit_s)
     # Each user is either in the system or thinks: both together must fill their time.
     filled = flow.taken + flow.ended * objective.think_time_s
@@ -225,12 +247,10 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def _weakness(blocks: list[_Block], objective: Objective) -> str | None:
+def _weakness(level: pl.DataFrame, objective: Objective) -> str | None:
     """The first condition that a level of an open loop fails, or None."""
-    latencies, seconds = np.concatenate([block.latencies for block in blocks]), _seconds(blocks)
-    limits = [(latencies > limit, 1 - percentile_share(name)) for name, limit in objective.slo.items()]
-    missed = any(late.mean() > most for late, most in limits)
-    if len(latencies) < objective.least_requests and not missed:
+    verdicts, blocks = [verdict for _, _, verdict in limits_of(level, objective)], _Block.all_of(level)
+    if level.height < objective.least_requests and "latency" not in verdicts:
         return "few"
     if _error_rate(blocks) > objective.max_error:
         return "errors"
@@ -238,16 +258,21 @@ def _weakness(blocks: list[_Block], objective: Objective) -> str | None:
         return "achieved"
     if _trend(blocks)[1] < _ALPHA:
         return "backlog"
-    shown = all(exceedance_p(late, most, times=seconds) <= _ALPHA / 2 for late, most in limits)
-    return None if shown else "latency"
+    return next((reason for reason in ("latency", *UNDECIDED) if reason in verdicts), None)
 
 
-def _seconds(blocks: list[_Block]) -> Ints:
-    """(n,) the second in which each request came, of blocks after one another: neighbours wait in the same queue."""
-    lengths = [math.floor(block.until) + 1 for block in blocks]
-    starts = np.cumsum([0, *lengths[:-1]]).tolist()
-    seconds = [np.floor(block.came) + start for start, block in zip(starts, blocks, strict=True)]
-    return np.concatenate(seconds).astype(np.int64)
+def limits_of(level: pl.DataFrame, objective: Objective) -> Iterator[tuple[str, PercentileInterval, str | None]]:
+    """The percentiles of an objective in milliseconds, and what each shows: None within its limit, "latency" beyond.
+
+    It is "open" where the interval spans the limit, and "few" where it has no upper end.
+    """
+    shares = {name: percentile_share(name) for name in objective.slo}
+    for name, interval in zip(shares, time_percentiles(level, list(shares.values())), strict=True):
+        limit_ms = _MS_PER_S * objective.slo[name] * (1 + ROUNDING)
+        verdict = "few" if interval.n_effective < least_requests(shares[name]) else "open"
+        if interval.low > limit_ms:
+            verdict = "latency"
+        yield name, interval, None if interval.high <= limit_ms else verdict
 
 
 def _achieved(blocks: list[_Block]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.bench.bench import Bench
+from steelyard.bench.throughput import UNDECIDED
 from steelyard.report.sheets.amounts import amount, milliseconds
 from steelyard.report.sheets.bench_care import care
 from steelyard.report.sheets.bench_cells import (
@@ -55,10 +56,12 @@ def load_headline(bench: Bench, words: Words) -> str:
 
 
 def _kind(row: Row) -> str:
-    """Whether a rate held, whether a higher one failed, or whether too few requests say nothing."""
+    """Whether a rate held, whether a higher one failed, or whether more requests would decide."""
     if row["rate"] is None:
-        return "few" if row["reason"] in ("few", None) else "fails"
-    return "holds" if row["reason"] in ("few", None) else "holds_below"
+        return "few" if row["reason"] in (*UNDECIDED, None) else "fails"
+    if row["reason"] is None:
+        return "holds"
+    return "holds_open" if row["reason"] in UNDECIDED else "holds_below"
 
 
 def _lines(bench: Bench, words: Words) -> Iterator[str]:
