@@ -410,7 +410,7 @@ def test_a_load_test_says_whether_the_rate_holds(tmp_path: Path) -> None:
         ([{"system": "a", "rate": None, "failing_rate": 9.0, "reason": "few"}],
          "Too few requests to say whether a holds 9 a second (P95 ≤ 500 ms)."),
         ([{"system": "a", "rate": 8.0, "failing_rate": 9.0, "reason": "few"}],
-         "a holds 8 requests a second (P95 ≤ 500 ms)."),
+         "a holds 8 requests a second (P95 ≤ 500 ms); of 9, more requests would decide."),
         ([{"system": "a", "rate": 8.0}, {"system": "b", "rate": None}],
          "Rates that are held (P95 ≤ 500 ms): a 8/s, b –/s."),
         ([], "halls: users who wait for answers; a rate that it holds shows with --rate."),
